@@ -1,0 +1,59 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+PYTEST := $(BIN)/python -m pytest
+
+.PHONY: help setup demo test test-all check format bench serve docs lock clean
+
+help:  ## Show what can be made.
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+setup: $(READY)  ## Make the virtual environment and prepare the model.
+
+$(READY): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/minutebook model prepare
+	touch $(READY)
+
+demo: $(READY)  ## Store, recall, relate and supersede over a real MCP connection.
+	$(BIN)/minutebook demo
+
+test: $(READY)  ## Run every test but the slow ones.
+	$(PYTEST) --numprocesses 2 -m "not slow"
+
+test-all: $(READY)  ## Run every test.
+	$(PYTEST) --numprocesses 2
+
+check: $(READY)  ## Formatting, lint, types, layers, budgets, docs in step.
+	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/check_house.py
+	$(BIN)/python tools/write_docs.py --check
+
+format: $(READY)  ## Put the code into its form.
+	$(BIN)/ruff check --fix src tests benchmarks tools
+	$(BIN)/ruff format src tests benchmarks tools
+
+bench: $(READY)  ## Measure quality and speed, beside others; writes benchmarks/results/.
+	$(BIN)/python -m benchmarks $(ARGS)
+
+serve: $(READY)  ## Serve the knowledge contract over stdio.
+	@$(BIN)/minutebook serve
+
+docs: $(READY)  ## Write the pages that are made from the code.
+	$(BIN)/python tools/write_docs.py
+
+lock:  ## Pin every dependency, for every platform and Python, by hash.
+	$(PYTHON) -m venv .venv-lock
+	.venv-lock/bin/python -m pip install --quiet uv
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --group dev --upgrade pyproject.toml tools/build.in --output-file requirements.lock
+	rm -rf .venv-lock
+
+clean:  ## Remove what was made, the virtual environment included.
+	rm -rf .venv .venv-lock build dist benchmarks/results .mypy_cache .ruff_cache .pytest_cache .hypothesis

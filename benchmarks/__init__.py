@@ -1,0 +1,1 @@
+"""Quality and speed beside simple baselines; `python -m benchmarks` runs everything."""

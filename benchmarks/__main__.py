@@ -1,0 +1,39 @@
+"""Run benchmarks, each in a process of its own: `python -m benchmarks [--quick] [names…]`.
+
+Each prints its method and tables and writes JSON below `benchmarks/results/`. No figure makes the run
+fail; an error does, after the others have run.
+"""
+
+import argparse
+import subprocess
+import sys
+import time
+
+from benchmarks.measure import ROOT
+
+NAMES = ("store", "embedding", "quality", "start", "tool")
+
+
+def main() -> int:
+    """Run what was asked for; 1 if any of it ended with an error."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure Minutebook.")
+    parser.add_argument("names", nargs="*", metavar="name", help=", ".join(NAMES))
+    parser.add_argument("--quick", action="store_true", help="a short form; installs nothing")
+    given = parser.parse_args()
+    if unknown := [name for name in given.names if name not in NAMES]:
+        parser.error(f"no benchmark named {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    outcomes = []
+    for name in given.names or NAMES:
+        print(f"\n== {name} ==", flush=True)
+        started = time.perf_counter()
+        command = [sys.executable, "-m", f"benchmarks.{name}", *(["--quick"] * given.quick)]
+        status = subprocess.run(command, cwd=ROOT, check=False).returncode
+        outcomes.append((name, status, time.perf_counter() - started))
+    print()
+    for name, status, seconds in outcomes:
+        print(f"{name:<10} {seconds:6.1f} s  {'done' if status == 0 else f'ended with {status}'}")
+    return int(any(status for _, status, _ in outcomes))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

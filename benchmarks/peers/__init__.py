@@ -1,0 +1,79 @@
+"""What is measured beside Minutebook, in pinned versions, installed outside the project."""
+
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from benchmarks.measure import DATA, NotThere
+
+HERE = Path(__file__).parent
+CHROMA_LOCK = HERE / "requirements.lock"
+NODE_LOCK = HERE / "package-lock.json"
+MEMORY_SERVER = "@modelcontextprotocol/server-memory"
+
+
+def chroma(*, install: bool) -> Path:
+    """Give a Python interpreter that has chromadb; NotThere."""
+
+    def make(folder: Path) -> None:
+        _run([sys.executable, "-m", "venv", folder])
+        install = ["-m", "pip", "install", "--quiet", "--require-hashes", "--requirement"]
+        _run([_python(folder), *install, CHROMA_LOCK])
+
+    return _python(_installed("chromadb", CHROMA_LOCK, make, install=install))
+
+
+def memory_server(*, install: bool) -> list[str | Path]:
+    """Give the command that serves `@modelcontextprotocol/server-memory` over stdio; NotThere."""
+    node, npm = shutil.which("node"), shutil.which("npm")
+    if node is None or npm is None:
+        raise NotThere(f"{MEMORY_SERVER}: node and npm are not on the path")
+
+    def make(folder: Path) -> None:
+        folder.mkdir(parents=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, folder)
+        _run([npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder)
+
+    folder = _installed(MEMORY_SERVER, NODE_LOCK, make, install=install)
+    return [node, folder / "node_modules" / MEMORY_SERVER / "dist" / "index.js"]
+
+
+def versions() -> str:
+    """Name the peers as they are pinned."""
+    packages = json.loads(NODE_LOCK.read_text(encoding="utf-8"))["packages"]
+    served = packages[f"node_modules/{MEMORY_SERVER}"]["version"]
+    lines = CHROMA_LOCK.read_text(encoding="utf-8").splitlines()
+    pinned = next(line for line in lines if line.startswith("chromadb=="))
+    return f"chromadb {pinned.split()[0].partition('==')[2]}, {MEMORY_SERVER} {served}"
+
+
+def _installed(name: str, lock: Path, make: Callable[[Path], None], *, install: bool) -> Path:
+    digest = hashlib.sha256(lock.read_bytes()).hexdigest()[:8]
+    folder = DATA / "peers" / f"{lock.stem}-{digest}"
+    whole = folder / ".whole"
+    if whole.exists():
+        return folder
+    if not install:
+        raise NotThere(f"{name} is not installed yet; a run without --quick installs it")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        make(folder)
+    except subprocess.CalledProcessError as error:
+        last = (error.stderr or "").strip().splitlines()[-1:] or [str(error)]
+        raise NotThere(f"{name} cannot be installed: {last[0]}") from error
+    whole.touch()
+    return folder
+
+
+def _python(folder: Path) -> Path:
+    return folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+
+
+def _run(command: Sequence[str | Path], cwd: Path | None = None) -> None:
+    subprocess.run(command, check=True, cwd=cwd, capture_output=True, text=True)

@@ -1,0 +1,391 @@
+"""The whole tool: `store_memory` and `recall` over stdio, where their time goes, and peers beside them.
+
+`python -m benchmarks.tool [--quick]`. The store is filled through the tool itself with synthetic texts
+(see `benchmarks.store`) and vectors given in the model's place, once a size, and kept; each run works
+on a copy. What is measured then uses the real model: texts of 60 English words, questions of four
+words that occur in the store, no two alike.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import peers
+from benchmarks.measure import (
+    DATA,
+    NotThere,
+    Table,
+    Timing,
+    apart,
+    asked,
+    machine,
+    publish,
+    timed,
+    timed_in_turn,
+)
+from benchmarks.pipe import Pipe
+from benchmarks.store import Records, text_queries
+from minutebook.app import App, open_app
+from minutebook.config import Settings, load
+from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind
+from minutebook.embedding import Embedding, Rows, Vector, builtin
+from minutebook.embedding.builtin import BuiltInEmbedder
+from minutebook.search.text import parse_query
+from minutebook.services.retrieval import CANDIDATES
+
+WARM = 3
+LIMIT = 10
+WORDS = 60
+SLOW_RECORDS = 10_000
+"""From this many on, a peer that reads its whole file at each call is called less often."""
+
+CLAUSES = (
+    "the billing service retries a failed payment four times before it calls somebody",
+    "writers kept waiting for one another after the database was moved in spring",
+    "nobody renewed the certificate of the staging server although the alarm was raised",
+    "the customer in Vienna wants every invoice as a document and as structured data",
+    "short reviews before ten in the morning work better than long ones on Fridays",
+    "logs are kept for ninety days and then moved to slower and cheaper storage",
+    "the search page fails when somebody pastes more than a thousand words into it",
+    "a new team member needs access to the wiki on the first day of the contract",
+    "the release was postponed by two weeks because of a problem with the checkout",
+    "tests run on every change and take eleven minutes on the smaller machines",
+    "passwords are never sent by mail and tokens expire after twelve hours at most",
+    "the report for the board has to be ready on the fifteenth of every April",
+)
+
+
+class Given:
+    """Stands in for the model while a store is filled: gives drawn vectors in its name."""
+
+    model = builtin.MODEL
+
+    def __init__(self, data: Records) -> None:
+        self._data = data
+        self.vectors: list[Rows] = []
+
+    def embed_query(self, text: str) -> Vector:
+        vector: Vector = self._data.vectors(1)[0]
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        drawn = [self._data.vectors(1) for _ in texts]
+        self.vectors += drawn
+        return drawn
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is stored and asked while the clock runs, warm-up included."""
+
+    texts: list[str]
+    questions: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What was measured of storing and of finding."""
+
+    store: Timing
+    find: Timing
+
+
+def drawn(count: int) -> Work:
+    """Draw different texts and questions."""
+    chosen = np.random.default_rng(11)
+    texts = []
+    for number in range(count + WARM):
+        clauses = " and ".join(CLAUSES[at] for at in chosen.permutation(len(CLAUSES)))
+        texts.append(" ".join([f"Note {number}:", *clauses.split()[: WORDS - 2]]))
+    return Work(texts, text_queries(count + WARM, 12))
+
+
+def filled(size: int) -> Path:
+    """Give a folder with a filled home, and the texts and vectors in it; made once."""
+    folder = DATA / f"tool-{size}-{builtin.MODEL.digest[:8]}"
+    if (folder / "whole").exists():
+        return folder
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    data = Records(10)
+    given = Given(data)
+    settings = Settings(home=folder / "home", durability="normal")
+    app = open_app(settings, embedding=Embedding(lambda: given, given.model))
+    app.embedding.wait()
+    contract, texts = knowledge(), [" ".join(data.words(WORDS)) for _ in range(size)]
+    for start in range(0, size, 1000):
+        with app.store.transaction():
+            for text in texts[start : start + 1000]:
+                answer = contract.call(app, settings.caller(), "store_memory", {"content": text})
+                assert answer.error is None, answer.error
+    contract.call(app, settings.caller(), "search", {"query": "so that the index is written"})
+    app.close()
+    np.save(folder / "vectors.npy", np.concatenate(given.vectors))
+    (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+    (folder / "whole").touch()
+    return folder
+
+
+@contextmanager
+def copied(home: Path) -> Iterator[Path]:
+    """Give a copy that may be changed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        yield Path(shutil.copytree(home, Path(scratch) / "home"))
+
+
+def serve_command(home: Path) -> list[str | Path]:
+    """Give the command that serves a home over stdio."""
+    return [sys.executable, "-m", "minutebook", "serve", "--home", home]
+
+
+def ours(home: Path, work: Work) -> dict[str, Timing]:
+    """Measure a real server, the same calls in this process, and parts of them alone, in turn.
+
+    Server and process have a copy of the store each: neither meets the other's writes.
+    """
+    rounds = len(work.texts) - WARM
+    with copied(home) as one, copied(home) as other, Pipe(serve_command(one)) as pipe:
+        settings = load({"home": other})
+        app = open_app(settings)
+        app.embedding.wait()
+        alone = builtin.open_model(settings.models, settings.embedding_threads)
+        pipe.initialize()
+        measured = timed_in_turn(_stores(pipe, app, settings, alone, work), rounds)
+        measured |= timed_in_turn(_finds(pipe, app, settings, alone, work), rounds)
+        app.close()
+    return measured
+
+
+Works = dict[str, tuple[Callable[[int], object], Callable[[], float]]]
+
+
+def _stores(pipe: Pipe, app: App, settings: Settings, alone: BuiltInEmbedder, work: Work) -> Works:
+    call = _caller(app, settings)
+    here = time.process_time
+    return {
+        "store": (lambda n: pipe.call("store_memory", {"content": work.texts[n]}), pipe.cpu),
+        "store inside": (lambda n: call("store_memory", {"content": work.texts[n]}), here),
+        "embed text": (lambda n: alone.embed_passages([work.texts[n]]), here),
+    }
+
+
+def _finds(pipe: Pipe, app: App, settings: Settings, alone: BuiltInEmbedder, work: Work) -> Works:
+    call = _caller(app, settings)
+    asking = [{"query": question, "limit": LIMIT} for question in work.questions]
+    where = Filter(organization=DEFAULT_ORGANIZATION, valid_at=app.clock())
+    vectors = [alone.embed_query(question) for question in work.questions]
+    parsed = [parse_query(question) for question in work.questions]
+    store, space, here = app.store, app.embedded.space, time.process_time
+    return {
+        "find": (lambda n: pipe.call("recall", asking[n]), pipe.cpu),
+        "find inside": (lambda n: call("recall", asking[n]), here),
+        "embed question": (lambda n: alone.embed_query(work.questions[n]), here),
+        "nearest": (
+            lambda n: store.nearest(Kind.MEMORY, where, space, vectors[n], CANDIDATES),
+            here,
+        ),
+        "match": (lambda n: store.match(Kind.MEMORY, where, parsed[n], CANDIDATES), here),
+    }
+
+
+def _caller(app: App, settings: Settings) -> Callable[[str, Mapping[str, object]], None]:
+    contract = knowledge()
+
+    def call(tool: str, arguments: Mapping[str, object]) -> None:
+        answer = contract.call(app, settings.caller(), tool, arguments)
+        assert answer.error is None, answer.error
+
+    return call
+
+
+def chroma(size: int, data: Path, work: Work, *, install: bool) -> Calls:
+    """Measure chromadb with the same texts and vectors; NotThere."""
+    python = peers.chroma(install=install)
+    alone = builtin.open_model(load({}).models)
+    with tempfile.TemporaryDirectory() as scratch:
+        task = Path(scratch)
+        for name in ("texts.json", "vectors.npy"):
+            (task / name).symlink_to(data / name)
+        (task / "added.json").write_text(json.dumps(work.texts), encoding="utf-8")
+        np.save(task / "added.npy", np.concatenate(alone.embed_passages(work.texts)))
+        np.save(task / "asked.npy", np.stack([alone.embed_query(q) for q in work.questions]))
+        script = Path(peers.__file__).with_name("chroma.py")
+        told = subprocess.run(
+            [python, script, data / "chroma", task], check=True, stdout=subprocess.PIPE
+        )
+    figures = json.loads(told.stdout.splitlines()[-1])
+    assert figures["records"] == size
+    added, queried = figures["add"], figures["query"]
+    return Calls(
+        Timing(tuple(added["wall"]), added["cpu"]), Timing(tuple(queried["wall"]), queried["cpu"])
+    )
+
+
+def memory_server(data: Path, work: Work, rounds: int, *, install: bool) -> Calls:
+    """Measure `@modelcontextprotocol/server-memory`, one entity a text; NotThere."""
+    command = peers.memory_server(install=install)
+    texts = json.loads((data / "texts.json").read_text(encoding="utf-8"))
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "memory.jsonl"
+        lines = (
+            json.dumps(_entity(f"filled-{number}", text) | {"type": "entity"})
+            for number, text in enumerate(texts)
+        )
+        file.write_text("\n".join(lines), encoding="utf-8")
+        with Pipe(command, MEMORY_FILE_PATH=str(file)) as pipe:
+            pipe.initialize()
+            store = timed(
+                lambda n: pipe.call(
+                    "create_entities", {"entities": [_entity(f"added-{n}", work.texts[n])]}
+                ),
+                rounds,
+                pipe.cpu,
+            )
+            # It looks for the question as one string, so it is asked for one rare word of it.
+            find = timed(
+                lambda n: pipe.call(
+                    "search_nodes", {"query": max(work.questions[n].split(), key=len)}
+                ),
+                rounds,
+                pipe.cpu,
+            )
+    return Calls(store, find)
+
+
+def _entity(name: str, text: str) -> dict[str, object]:
+    return {"name": name, "entityType": "memory", "observations": [text]}
+
+
+Row = tuple[str | int | float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """The rows of each table, as sizes are measured one after the other."""
+
+    store: list[Row]
+    find: list[Row]
+    beside: list[Row]
+
+
+def measure(size: int, work: Work, into: Tables, *, install: bool) -> None:
+    """Measure one size."""
+    data = filled(size)
+    found = ours(data / "home", work)
+    text, question = found["embed text"], found["embed question"]
+    whole = Calls(found["store"], found["find"])
+    inside = Calls(found["store inside"], found["find inside"])
+    into.store.append(
+        (
+            *(size, whole.store.p50, whole.store.p99, whole.store.cpu),
+            *(apart(whole.store, inside.store), text.p50, apart(inside.store, text)),
+        )
+    )
+    into.find.append(
+        (
+            *(size, whole.find.p50, whole.find.p99, whole.find.cpu),
+            *(apart(whole.find, inside.find), question.p50, apart(inside.find, question)),
+            *(found["nearest"].p50, found["match"].p50),
+        )
+    )
+
+    def beside(name: str, calls: Calls) -> None:
+        store, find = calls.store, calls.find
+        into.beside.append(
+            (
+                *(size, name, store.p50, store.p99, store.cpu, store.p50 / whole.store.p50),
+                *(find.p50, find.p99, find.cpu, find.p50 / whole.find.p50),
+            )
+        )
+
+    beside("minutebook over stdio", whole)
+    beside("minutebook, no server, no embedding", _with(inside, text, question, sign=-1))
+    try:
+        calls = chroma(size, data, work, install=install)
+        beside("chromadb, no server, no embedding", calls)
+        beside("chromadb, no server, our embedding", _with(calls, text, question))
+    except NotThere as reason:
+        print(f"left out: {reason}")
+    try:
+        rounds = len(work.texts) - WARM if size < SLOW_RECORDS else min(10, len(work.texts) - WARM)
+        beside("server-memory over stdio", memory_server(data, work, rounds, install=install))
+    except NotThere as reason:
+        print(f"left out: {reason}")
+
+
+def _with(calls: Calls, text: Timing, question: Timing, sign: int = 1) -> Calls:
+    """Add, or take away, call by call what embedding took."""
+    return Calls(_sum(calls.store, text, sign), _sum(calls.find, question, sign))
+
+
+def _sum(timing: Timing, other: Timing, sign: int) -> Timing:
+    pairs = zip(timing.wall, other.wall, strict=True)
+    return Timing(tuple(one + sign * two for one, two in pairs), timing.cpu + sign * other.cpu)
+
+
+def main() -> None:
+    """Measure all sizes and publish."""
+    parser = asked("Measure the whole tool, over stdio and beside others.")
+    parser.add_argument("--sizes", type=int, nargs="+", default=None)
+    given = parser.parse_args()
+    sizes = given.sizes or ([1_000] if given.quick else [1_000, 100_000])
+    rounds = 30 if given.quick else 200
+    method = {
+        **machine(),
+        "sizes": ", ".join(map(str, sizes)),
+        "calls": f"{rounds} of each after {WARM}, over stdio, in process and parts alone in turn "
+        f"(server-memory: 10 from {SLOW_RECORDS:,} memories)",
+        "client": "JSON lines over a pipe, without a client library",
+        "peers": peers.versions(),
+        "times": "milliseconds; p50 unless said; CPU of all threads of the server, mean a call",
+    }
+    into = Tables([], [], [])
+    work = drawn(rounds)
+    for size in sizes:
+        measure(size, work, into, install=not given.quick)
+    publish("tool", method, _tables(into), quick=given.quick)
+
+
+def _tables(rows: Tables) -> list[Table]:
+    outside = ("memories", "p50", "p99", "CPU", "protocol", "embedding")
+    both = (
+        *("store p50", "store p99", "store CPU", "× ours"),
+        *("find p50", "find p99", "find CPU", "× our find"),
+    )
+    return [
+        Table(
+            "store_memory over stdio (60 words)",
+            (*outside, "write"),
+            rows.store,
+            "medians; protocol: over stdio less in process, call by call; write: in process less embedding",
+        ),
+        Table(
+            "recall over stdio (4 words, 10 results)",
+            (*outside, "search", "of it vector", "of it text"),
+            rows.find,
+            "search: in process less embedding; vector and text: the store's 50 nearest and 50 best",
+        ),
+        Table(
+            "side by side",
+            ("memories", "what", *both),
+            rows.beside,
+            "not equal: chromadb keeps no versions, no trail, no ranking by words, and answers in "
+            "process, found by vectors alone; server-memory finds a string, not a meaning, gives "
+            "all that hold it, embeds nothing and does not wait for the disk",
+        ),
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,5 @@
+"""Run `python -m minutebook`."""
+
+from minutebook.cli import main
+
+main()

@@ -1,0 +1,161 @@
+"""The composition root: gives the services their collaborators."""
+
+import logging
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from minutebook.config import Settings
+from minutebook.domain.errors import (
+    EmbeddingError,
+    InvalidInput,
+    ModelUnavailable,
+    StoreClosed,
+    StoreError,
+)
+from minutebook.domain.ids import RandomBits
+from minutebook.embedding import Embedder, Embedding, Model, builtin
+from minutebook.embedding.endpoint import Endpoint, open_endpoint
+from minutebook.embedding.folder import FolderEmbedder
+from minutebook.services.graph import Graph
+from minutebook.services.memories import Memories
+from minutebook.services.mentions import Mentions
+from minutebook.services.overview import Overview
+from minutebook.services.reach import Clock
+from minutebook.services.retrieval import Retrieval
+from minutebook.services.supersession import Supersession
+from minutebook.services.trail import Trail
+from minutebook.services.vectors import Embedded
+from minutebook.store.sqlite import SqliteStore
+
+log = logging.getLogger(__name__)
+
+KEEP_UP_EVERY = 60.0
+"""Seconds between two looks for memories without vectors."""
+
+
+def now() -> datetime:
+    """Give the present instant, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """One open store with everything that can be done with it."""
+
+    store: SqliteStore
+    embedding: Embedding
+    embedded: Embedded
+    trail: Trail
+    mentions: Mentions
+    memories: Memories
+    graph: Graph
+    retrieval: Retrieval
+    overview: Overview
+    clock: Clock
+    stopping: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        """Load the model in the background, and embed there what has no vectors of it."""
+        self.embedding.start()
+        threading.Thread(target=self._keep_up, name="vectors", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop background work and close the store."""
+        self.stopping.set()
+        self.store.close()
+
+    def _keep_up(self) -> None:
+        """Catch up with what was stored without vectors; try a model that failed again."""
+        said = ""
+        while not self.stopping.is_set():
+            try:
+                self.embedding.wait(timeout=None)
+                if done := self.embedded.catch_up(self.stopping):
+                    log.info("embedded %d memories that had no vectors of this model", done)
+            except EmbeddingError as error:
+                if str(error) != said:
+                    said = str(error)
+                    log.warning("searching by meaning is off: %s", said)
+                self.embedding.start()
+            except StoreClosed:
+                return
+            except StoreError as error:
+                log.warning("cannot catch up with vectors now: %s", error)
+            self.stopping.wait(KEEP_UP_EVERY)
+
+
+def open_app(
+    settings: Settings,
+    *,
+    embedding: Embedding | None = None,
+    clock: Clock = now,
+    randbits: RandomBits = secrets.randbits,
+) -> App:
+    """Open the store of these settings, made if it is not there yet."""
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    store = SqliteStore(
+        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
+    )
+    embedding = embedding or open_embedding(settings)
+    embedded = Embedded(store, embedding, settings.embedding_wait)
+    trail = Trail(store, clock)
+    mentions = Mentions(store, clock)
+    supersession = Supersession(store, clock)
+    return App(
+        store=store,
+        embedding=embedding,
+        embedded=embedded,
+        trail=trail,
+        mentions=mentions,
+        memories=Memories(
+            store, embedded, trail, mentions, supersession, clock, randbits, settings.policy
+        ),
+        graph=Graph(store, trail, mentions, clock, randbits),
+        retrieval=Retrieval(store, embedded, clock),
+        overview=Overview(store, trail, supersession, settings.policy),
+        clock=clock,
+    )
+
+
+def open_embedding(settings: Settings) -> Embedding:
+    """Choose the embedder that the settings name; nothing is loaded yet."""
+    match settings.embedder:
+        case "built-in":
+            opener: Callable[[], Embedder] = partial(
+                builtin.open_model, settings.models, settings.embedding_threads
+            )
+            expected = builtin.MODEL
+        case "endpoint":
+            opener, expected = _endpoint_opener(settings), _unknown(settings.endpoint_model)
+        case "none":
+            opener, expected = _switched_off, _unknown(None)
+        case path:
+            opener = partial(FolderEmbedder, Path(path).expanduser(), settings.embedding_threads)
+            expected = _unknown(Path(path).name)
+    return Embedding(opener, expected, settings.embedding_cache)
+
+
+def _endpoint_opener(settings: Settings) -> Callable[[], Embedder]:
+    if settings.endpoint_url is None or settings.endpoint_model is None:
+        raise InvalidInput("embedder", "= endpoint needs endpoint_url and endpoint_model as well")
+    endpoint = Endpoint(
+        base_url=settings.endpoint_url,
+        model=settings.endpoint_model,
+        key=settings.endpoint_key,
+        query_prefix=settings.endpoint_query_prefix,
+        passage_prefix=settings.endpoint_passage_prefix,
+    )
+    return partial(open_endpoint, endpoint)
+
+
+def _unknown(name: str | None) -> Model:
+    return Model(name or "none", digest="", dimensions=0)
+
+
+def _switched_off() -> Embedder:
+    raise ModelUnavailable("embedding is switched off", "choose another embedder in the settings")

@@ -1,0 +1,162 @@
+"""Every setting once: its name, type, default and help.
+
+A setting comes from the command line, else the environment (`MINUTEBOOK_` and its name in capitals),
+else `config.toml` in the data directory, else its default.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.records import Role
+
+PREFIX = "MINUTEBOOK_"
+FILE = "config.toml"
+
+
+def _setting(default: Any, help: str) -> Any:
+    return field(default=default, metadata={"help": help})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a person may set."""
+
+    home: Path = field(
+        default_factory=lambda: Path(platformdirs.user_data_dir("minutebook", appauthor=False)),
+        metadata={"help": "Data directory: the store, its derived indices, config.toml."},
+    )
+    models: Path = field(
+        default_factory=lambda: (
+            Path(platformdirs.user_cache_dir("minutebook", appauthor=False)) / "models"
+        ),
+        metadata={"help": "Where prepared embedding models are kept; can be made again."},
+    )
+    role: Role = _setting(Role.AGENT, "Role of whoever connects over stdio.")
+    agent: str = _setting("agent", "Name under which a stdio client's acts are recorded.")
+    organization: str | None = _setting(None, "Hold the caller to this organization.")
+    repository: str | None = _setting(None, "Hold the caller to this repository.")
+    user: str | None = _setting(None, "Hold the caller to this user's and shared memories.")
+    policy: Policy = _setting(
+        Policy.OPEN, "`open` for a personal store, `governed` to protect rules and system scope."
+    )
+    durability: Literal["full", "normal"] = _setting(
+        "full",
+        "`full`: an acknowledged write survives a power cut; `normal`: a killed process, but the "
+        "last writes before a power cut may be lost.",
+    )
+    writer_wait: float = _setting(30.0, "Seconds to wait for another process that is writing.")
+    embedder: str = _setting(
+        "built-in",
+        "`built-in`, `endpoint` (see endpoint_url), `none`, or a folder that holds model.onnx and "
+        "tokenizer.json.",
+    )
+    embedding_wait: float = _setting(
+        10.0, "Seconds a call waits for a model that is still loading."
+    )
+    embedding_cache: int = _setting(2048, "How many embedded queries are kept in memory.")
+    embedding_threads: int = _setting(2, "Processor cores the built-in model may use.")
+    endpoint_url: str | None = _setting(
+        None,
+        "Base URL of an OpenAI-compatible embeddings service, such as http://localhost:8000/v1.",
+    )
+    endpoint_model: str | None = _setting(None, "Model name to ask the service for.")
+    endpoint_key: str | None = _setting(None, "Bearer key for the service, if it wants one.")
+    endpoint_query_prefix: str = _setting("", "What the service's model wants before a question.")
+    endpoint_passage_prefix: str = _setting("", "What it wants before a text to be found.")
+    log_level: str = _setting("warning", "Least level of log lines on stderr.")
+
+    @property
+    def database(self) -> Path:
+        """Where the records are."""
+        return self.home / "minutebook.db"
+
+    def caller(self) -> Caller:
+        """Give the identity that these settings state."""
+        return Caller(
+            name=self.agent,
+            role=self.role,
+            organization=self.organization,
+            repositories=None if self.repository is None else frozenset({self.repository}),
+            user=self.user,
+        )
+
+
+def environment() -> Mapping[str, str]:
+    """Give the environment of this process; nothing else reads it."""
+    return os.environ
+
+
+def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -> Settings:
+    """Put the settings together; `given` comes from the command line and leaves out what was not.
+
+    A value that does not fit raises InvalidInput with the setting, where it was read and the remedy.
+    """
+    variables = environment() if variables is None else variables
+    named = {f.name: f for f in fields(Settings)}
+    values = {
+        name: _parsed(name, variables[PREFIX + name.upper()], PREFIX + name.upper())
+        for name in named
+        if variables.get(PREFIX + name.upper())
+    }
+    values |= {name: _parsed(name, value, f"--{name}") for name, value in given.items()}
+    home = values.get("home", Settings().home)
+    for name, value in _read_file(home / FILE).items():
+        if name not in named or name == "home":
+            raise InvalidInput(name, f"in {home / FILE} is no setting; see `minutebook settings`")
+        values.setdefault(name, _parsed(name, value, str(home / FILE)))
+    return Settings(**values)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(str(path), f"must be valid TOML: {error}") from error
+    except OSError as error:
+        raise InvalidInput(str(path), f"must be readable: {error.strerror}") from error
+
+
+_CHOICES: Mapping[str, tuple[str, ...]] = {
+    "role": tuple(Role),
+    "policy": tuple(Policy),
+    "durability": ("full", "normal"),
+    "log_level": ("debug", "info", "warning", "error"),
+}
+
+
+def _parsed(name: str, value: Any, origin: str) -> Any:
+    choices = _CHOICES.get(name)
+    if choices is not None and value not in choices:
+        raise InvalidInput(name, f"must be one of {', '.join(choices)} ({origin} is {value!r})")
+    try:
+        match name:
+            case "home" | "models":
+                return Path(value).expanduser().absolute()
+            case "role":
+                return Role(value)
+            case "policy":
+                return Policy(value)
+            case "writer_wait" | "embedding_wait":
+                return _at_least(0.0, float(value))
+            case "embedding_cache" | "embedding_threads":
+                return _at_least(1, int(value))
+            case _:
+                return str(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(name, f"must be a fitting number ({origin} is {value!r})") from error
+
+
+def _at_least(least: float, value: float) -> float:
+    if not value >= least:
+        raise ValueError(value)
+    return value

@@ -1,0 +1,352 @@
+"""Wire words to domain words and back, for the `knowledge` contract."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.contract import Operation
+from minutebook.contracts.knowledge.wording import TEXTS
+from minutebook.domain.errors import InvalidInput, NotAvailable
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Edge, Entity, Memory, MemoryType
+from minutebook.search.ranking import Signal
+from minutebook.services.graph import Direction
+from minutebook.services.memories import Draft
+from minutebook.services.retrieval import Found, Recalled
+
+VERSION = "0.1.0"
+"""The version of the contract, which its status shows."""
+
+Shape = dict[str, Any]
+
+
+def store_memory(
+    app: App,
+    caller: Caller,
+    content: str,
+    memory_type: str = MemoryType.SEMANTIC,
+    user_id: str | None = None,
+    metadata: Mapping[str, object] | None = None,
+) -> Shape:
+    """Keep a new memory."""
+    draft = Draft(
+        content=content, type=MemoryType(memory_type), user=user_id, metadata=metadata or {}
+    )
+    return {"id": app.memories.store(caller, draft).id}
+
+
+def get_memory(app: App, caller: Caller, id: str) -> Shape:
+    """Show one memory."""
+    return _whole(app.memories.read(caller, id))
+
+
+def update_memory(
+    app: App,
+    caller: Caller,
+    id: str,
+    content: str | None = None,
+    memory_type: str | None = None,
+    metadata: Mapping[str, object] | None = None,
+) -> Shape:
+    """Change what is given of a memory."""
+    changes: dict[str, object] = {}
+    if content is not None:
+        changes["content"] = content
+    if memory_type is not None:
+        changes["type"] = MemoryType(memory_type)
+    if metadata is not None:
+        changes["metadata"] = metadata
+    if not changes:
+        return get_memory(app, caller, id)
+    return _whole(app.memories.update(caller, id, changes))
+
+
+def delete_memory(app: App, caller: Caller, id: str) -> Shape:
+    """Remove a memory for good."""
+    return {"deleted": app.memories.delete(caller, id)}
+
+
+def list_memories(app: App, caller: Caller, limit: int, offset: int) -> Shape:
+    """Show a page of all memories, newest first."""
+    page = app.memories.page(caller, limit, offset)
+    return {
+        "memories": [_whole(memory) for memory in page.memories],
+        "total": page.total,
+        "limit": limit,
+        "offset": offset,
+    }
+
+
+def search(app: App, caller: Caller, query: str, limit: int) -> Shape:
+    """Rank memories by meaning."""
+    return _ranked(query, app.retrieval.by_meaning(caller, query, limit))
+
+
+def search_text(app: App, caller: Caller, query: str, limit: int) -> Shape:
+    """Rank memories by words."""
+    return _ranked(query, app.retrieval.by_words(caller, query, limit))
+
+
+def recall(
+    app: App,
+    caller: Caller,
+    query: str,
+    limit: int,
+    include_memories: bool,  # noqa: FBT001
+    include_code: bool,  # noqa: FBT001
+    vector_weight: float,
+    bm25_weight: float,
+    ppr_weight: float,
+    project_id: str | None = None,
+    language: str | None = None,
+) -> Shape:
+    """Rank memories by all signals."""
+    for name, value in (("project_id", project_id), ("language", language)):
+        if value is not None and not include_code:
+            raise InvalidInput(name, "needs include_code = true")
+    if include_code:
+        raise NotAvailable("code search (include_code)")
+    _check_weights(
+        {"vector_weight": vector_weight, "bm25_weight": bm25_weight, "ppr_weight": ppr_weight}
+    )
+    if not include_memories:
+        return {
+            "results": [],
+            "query": query,
+            "subgraph_nodes": 0,
+            "memories_count": 0,
+            "code_count": 0,
+        }
+    weights = {
+        Signal.VECTOR: vector_weight,
+        Signal.LEXICAL: bm25_weight,
+        Signal.GRAPH: ppr_weight,
+    }
+    recollection = app.retrieval.recall(caller, query, limit, weights)
+    return {
+        "results": [_recalled(recalled) for recalled in recollection.hits],
+        "query": query,
+        "subgraph_nodes": recollection.subgraph_nodes,
+        "memories_count": len(recollection.hits),
+        "code_count": 0,
+    }
+
+
+def create_entity(
+    app: App,
+    caller: Caller,
+    name: str,
+    entity_type: str = "unknown",
+    description: str | None = None,
+    user_id: str | None = None,
+) -> Shape:
+    """Keep an entity, or find the same one."""
+    entity = app.graph.create_entity(caller, name, entity_type, description, user_id)
+    return {"id": entity.id}
+
+
+def create_relation(
+    app: App, caller: Caller, from_entity: str, to_entity: str, relation_type: str, weight: float
+) -> Shape:
+    """Join two entities."""
+    relation = app.graph.create_relation(caller, from_entity, to_entity, relation_type, weight)
+    return {"id": relation.id}
+
+
+def get_related(app: App, caller: Caller, entity_id: str, depth: int, direction: str) -> Shape:
+    """Show what is near an entity."""
+    near = app.graph.related(caller, entity_id, depth, Direction(direction))
+    return {
+        "entities": [_entity(entity) for entity in near.entities],
+        "relations": [_relation(relation) for relation in near.relations],
+        "entity_count": len(near.entities),
+        "relation_count": len(near.relations),
+    }
+
+
+def get_valid(
+    app: App,
+    caller: Caller,
+    limit: int,
+    user_id: str | None = None,
+    timestamp: datetime | None = None,
+) -> Shape:
+    """Show what is true now (or, under the later name's argument, at an instant)."""
+    memories = app.memories.valid_at(caller, timestamp, user_id, limit)
+    return {"results": [_whole(memory) for memory in memories], "count": len(memories)}
+
+
+def get_valid_at(
+    app: App, caller: Caller, timestamp: datetime, limit: int, user_id: str | None = None
+) -> Shape:
+    """Show what was true at an instant."""
+    memories = app.memories.valid_at(caller, timestamp, user_id, limit)
+    return {
+        "results": [_whole(memory) for memory in memories],
+        "count": len(memories),
+        "timestamp": _instant(timestamp),
+    }
+
+
+def invalidate(
+    app: App, caller: Caller, id: str, reason: str | None = None, superseded_by: str | None = None
+) -> Shape:
+    """End a memory now."""
+    app.memories.invalidate(caller, id, reason, superseded_by)
+    return {"invalidated": True}
+
+
+def get_status(app: App, caller: Caller) -> Shape:
+    """Tell how the server is."""
+    counts = app.overview.counts(caller)
+    model, cache = app.embedding.model, app.embedding.cache_stats
+    return {
+        "version": VERSION,
+        "status": "degraded" if app.embedding.state == "error" else "healthy",
+        "memories_count": counts.memories,
+        "entities_count": counts.entities,
+        "code_chunks_count": 0,
+        "embedding": {
+            "status": app.embedding.state,
+            "model": model.name,
+            "dimensions": model.dimensions,
+            "cache_stats": {"hits": cache.hits, "misses": cache.misses, "size": cache.size},
+        },
+        "db_dimension": model.dimensions,
+    }
+
+
+def reset_all_memory(app: App, caller: Caller, confirm: object = None) -> Shape:
+    """Remove everything, once confirmed."""
+    if confirm is not True:
+        return {"reset": False, "message": TEXTS["unconfirmed"]}
+    outcome = app.overview.reset(caller)
+    shape: Shape = {
+        "reset": True,
+        "deleted": {
+            "memories": outcome.deleted.memories,
+            "entities": outcome.deleted.entities,
+            "relations": outcome.deleted.relations,
+            "code_chunks": 0,
+        },
+        "kept_locked": outcome.kept_locked,
+    }
+    if outcome.kept_others:
+        shape["kept_others"] = outcome.kept_others
+    return shape
+
+
+def detect_communities(app: App, caller: Caller) -> Shape:
+    """Show the entities in groups that are densely related."""
+    communities = app.graph.communities(caller)
+    return {
+        "communities": [[_entity(entity) for entity in each] for each in communities],
+        "community_count": len(communities),
+    }
+
+
+def code_not_yet(app: App, caller: Caller, **arguments: Any) -> Shape:
+    """Refuse what searches code, until it is built."""
+    raise NotAvailable("code search")
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "store_memory": store_memory,
+    "get_memory": get_memory,
+    "update_memory": update_memory,
+    "delete_memory": delete_memory,
+    "list_memories": list_memories,
+    "search": search,
+    "search_text": search_text,
+    "recall": recall,
+    "create_entity": create_entity,
+    "create_relation": create_relation,
+    "get_related": get_related,
+    "get_valid": get_valid,
+    "get_valid_at": get_valid_at,
+    "invalidate": invalidate,
+    "index_project": code_not_yet,
+    "search_code": code_not_yet,
+    "get_index_status": code_not_yet,
+    "list_projects": code_not_yet,
+    "delete_project": code_not_yet,
+    "get_status": get_status,
+    "reset_all_memory": reset_all_memory,
+    "detect_communities": detect_communities,
+}
+
+
+def _check_weights(weights: Mapping[str, float]) -> None:
+    for name, weight in weights.items():
+        if weight < 0:
+            raise InvalidInput(name, f"must be at least 0 (got {weight})")
+    if not any(weights.values()):
+        raise InvalidInput(" and ".join(weights), "must not all be 0")
+
+
+def _instant(instant: datetime) -> str:
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _whole(memory: Memory) -> Shape:
+    """Show all of a memory but its vectors, with the id in its long form."""
+    shape: Shape = {
+        "id": {"tb": "memories", "id": {"String": memory.id}},
+        "content": memory.content,
+        "memory_type": memory.type,
+        "event_time": _instant(memory.event_time),
+        "ingestion_time": _instant(memory.ingestion_time),
+        "valid_from": _instant(memory.valid_from),
+        "valid_until": None if memory.valid_until is None else _instant(memory.valid_until),
+        "importance_score": memory.importance,
+        "metadata": dict(memory.metadata),
+    }
+    further = {
+        "user_id": memory.user,
+        "reason": memory.reason,
+        "superseded_by": memory.superseded_by,
+    }
+    return shape | {name: value for name, value in further.items() if value is not None}
+
+
+def _ranked(query: str, found: Sequence[Found]) -> Shape:
+    results = [
+        {
+            "id": each.memory.id,
+            "content": each.memory.content,
+            "memory_type": each.memory.type,
+            "score": each.score,
+        }
+        for each in found
+    ]
+    return {"results": results, "count": len(results), "query": query}
+
+
+def _recalled(recalled: Recalled) -> Shape:
+    normalised = {share.signal: share.normalised for share in recalled.hit.shares}
+    return {
+        "id": recalled.memory.id,
+        "content": recalled.memory.content,
+        "source": "memory",
+        "score": recalled.hit.score,
+        "vector_score": normalised.get(Signal.VECTOR, 0.0),
+        "bm25_score": normalised.get(Signal.LEXICAL, 0.0),
+        "ppr_score": normalised.get(Signal.GRAPH, 0.0),
+    }
+
+
+def _entity(entity: Entity) -> Shape:
+    shape: Shape = {"id": entity.id, "name": entity.name, "entity_type": entity.type}
+    further = {"description": entity.description, "user_id": entity.user}
+    return shape | {name: value for name, value in further.items() if value is not None}
+
+
+def _relation(relation: Edge) -> Shape:
+    return {
+        "id": relation.id,
+        "from_entity": relation.source,
+        "to_entity": relation.target,
+        "relation_type": relation.type,
+        "weight": relation.weight,
+    }

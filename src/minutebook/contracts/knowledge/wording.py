@@ -1,0 +1,48 @@
+"""The domain's facts in the words of the `knowledge` contract."""
+
+import json
+from importlib import resources
+
+from minutebook.domain.errors import (
+    Conflict,
+    EmbeddingNotReady,
+    InvalidInput,
+    Locked,
+    MinutebookError,
+    ModelUnavailable,
+    NotAvailable,
+    NotFound,
+    Refused,
+    StoreError,
+)
+
+TEXTS: dict[str, str] = json.loads(
+    resources.files(__package__).joinpath("contract.json").read_text(encoding="utf-8")
+)["errors"]
+
+
+def word(error: MinutebookError) -> str:
+    """Say what happened, to what, and what to do."""
+    match error:
+        case NotFound(kind=kind, id=id):
+            return TEXTS[f"{kind}_not_found"].format(id=id)
+        case EmbeddingNotReady(state="error", reason=reason):
+            return f"{TEXTS['embedding_not_ready']} The model failed to load: {reason}"
+        case EmbeddingNotReady():
+            return TEXTS["embedding_not_ready"]
+        case ModelUnavailable(reason=reason, remedy=remedy):
+            return f"{TEXTS['embedding_not_ready']} {reason}. {remedy}"
+        case StoreError(reason=reason):
+            return f"{TEXTS['database_error']} Reason: {reason}"
+        case InvalidInput(argument=argument, remedy=remedy):
+            return f"Invalid argument `{argument}`: {remedy}."
+        case Locked(id=id, reason=reason):
+            return f"Memory is locked: {id} ({reason}). Unlock it first."
+        case Refused(act=act, reason=reason):
+            return f"Not allowed to {act}: {reason}."
+        case NotAvailable(what=what):
+            return TEXTS["not_available"].format(what=what)
+        case Conflict(id=id, reason=reason):
+            return f"Conflict with memory {id}: {reason}."
+        case _:
+            return str(error)

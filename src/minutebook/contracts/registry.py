@@ -1,0 +1,31 @@
+"""Which contracts there are, and which can be served together."""
+
+from collections.abc import Callable, Iterable, Mapping
+
+from minutebook.contracts.contract import Contract
+from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.errors import InvalidInput
+
+CONTRACTS: Mapping[str, Callable[[], Contract]] = {"knowledge": knowledge}
+
+
+def opened(names: Iterable[str]) -> list[Contract]:
+    """Open contracts to be served on one connection.
+
+    InvalidInput for an unknown name, or for two contracts that share a tool's name.
+    """
+    contracts: list[Contract] = []
+    for name in dict.fromkeys(names):
+        if name not in CONTRACTS:
+            known = ", ".join(CONTRACTS)
+            raise InvalidInput("CONTRACT", f"must be one of {known} (got {name!r})")
+        contract = CONTRACTS[name]()
+        for other in contracts:
+            if shared := sorted(contract.tools.keys() & other.tools.keys()):
+                raise InvalidInput(
+                    "CONTRACT",
+                    f"must not name both {other.name} and {name}: both have {', '.join(shared)}. "
+                    "Serve each on a connection of its own, or over HTTP, each at its own path",
+                )
+        contracts.append(contract)
+    return contracts

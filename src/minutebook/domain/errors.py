@@ -1,0 +1,123 @@
+"""Everything that can go wrong, as facts; each contract puts them into its own words.
+
+MinutebookError
+├── NotFound            no such record, or none that the caller may see
+├── Conflict            the record is not as the request supposed
+├── Refused             the caller may not
+│   ├── Forbidden       role or scope is not enough
+│   └── Locked          the record is locked
+├── InvalidInput        an argument is not what it must be
+├── NotAvailable        promised for later, not offered yet
+├── StoreError          the store could not do its work
+│   ├── StoreBusy       another process keeps the writer's lock
+│   ├── StoreTooNew     written by a later version
+│   └── StoreClosed     used after close
+└── EmbeddingError
+    ├── EmbeddingNotReady   the model is still loading, or failed to
+    └── ModelUnavailable    the model cannot be had
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class MinutebookError(Exception):
+    """Anything that Minutebook refuses or fails to do."""
+
+    def __str__(self) -> str:
+        facts = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        return f"{type(self).__name__}({facts})"
+
+
+@dataclass(eq=False)
+class NotFound(MinutebookError):
+    """No record with that id, or none that the caller may see."""
+
+    kind: str
+    id: str
+
+
+@dataclass(eq=False)
+class Conflict(MinutebookError):
+    """The record is not as the request supposed."""
+
+    id: str
+    reason: str
+
+
+@dataclass(eq=False)
+class Refused(MinutebookError):
+    """The caller may not do this."""
+
+    act: str
+    reason: str
+
+
+@dataclass(eq=False)
+class Forbidden(Refused):
+    """The caller's role or scope is not enough for the act."""
+
+
+@dataclass(eq=False)
+class Locked(Refused):
+    """The record is locked; it can be changed only after an unlock."""
+
+    id: str
+
+
+@dataclass(eq=False)
+class InvalidInput(MinutebookError):
+    """An argument is not what it must be; `remedy` says what it must be."""
+
+    argument: str
+    remedy: str
+
+
+@dataclass(eq=False)
+class NotAvailable(MinutebookError):
+    """Promised for later, not offered by this version."""
+
+    what: str
+
+
+@dataclass(eq=False)
+class StoreError(MinutebookError):
+    """The store could not do its work."""
+
+    reason: str
+
+
+@dataclass(eq=False)
+class StoreBusy(StoreError):
+    """Another process kept the writer's lock longer than the wait allowed."""
+
+
+@dataclass(eq=False)
+class StoreTooNew(StoreError):
+    """A later version of Minutebook wrote this store."""
+
+
+@dataclass(eq=False)
+class StoreClosed(StoreError):
+    """The store was used after it was closed."""
+
+
+@dataclass(eq=False)
+class EmbeddingError(MinutebookError):
+    """No vector can be had for a text."""
+
+
+@dataclass(eq=False)
+class EmbeddingNotReady(EmbeddingError):
+    """The model is still loading, or failed to load."""
+
+    state: str
+    reason: str
+
+
+@dataclass(eq=False)
+class ModelUnavailable(EmbeddingError):
+    """The model cannot be opened or reached; `remedy` says what to do."""
+
+    reason: str
+    remedy: str

@@ -1,0 +1,77 @@
+"""Which records a question is about: whom the asker may hear, what holds, what equals."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from minutebook.domain.errors import Forbidden
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, Record
+from minutebook.domain.validity import holds_at
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """A selection of one organization's records.
+
+    `repositories` and `users`: None lets every record pass; a set lets pass what belongs to none
+    or to one of them. `valid_at` keeps the memories true at that instant. `equal` keeps records
+    whose field of that name equals the value, `ids` those with one of these ids (None: any).
+    Soft-deleted memories pass only `with_deleted`.
+    Conditions on fields that a kind of record does not have are met by each record of that kind,
+    except those of `equal`.
+    """
+
+    organization: str
+    repositories: frozenset[str] | None = None
+    users: frozenset[str] | None = None
+    valid_at: datetime | None = None
+    equal: Mapping[str, object] = field(default_factory=dict)
+    ids: frozenset[str] | None = None
+    with_deleted: bool = False
+
+    def passes(self, record: Record) -> bool:
+        """Tell whether the record is selected."""
+        return (
+            record.organization == self.organization
+            and (self.ids is None or record.id in self.ids)
+            and _is_free_or_in(self.repositories, getattr(record, "repository", None))
+            and _is_free_or_in(self.users, getattr(record, "user", None))
+            and all(getattr(record, name) == value for name, value in self.equal.items())
+            and (not isinstance(record, Memory) or self._passes_memory(record))
+        )
+
+    def _passes_memory(self, memory: Memory) -> bool:
+        return (self.with_deleted or memory.deleted_at is None) and (
+            self.valid_at is None or holds_at(memory, self.valid_at)
+        )
+
+
+def home_of(caller: Caller) -> str:
+    """Name the organization into which the caller writes."""
+    return caller.organization or DEFAULT_ORGANIZATION
+
+
+def repository_of(caller: Caller) -> str | None:
+    """Name the repository into which the caller writes, None if they are held to none.
+
+    Forbidden for one held to several: what they write would show in repositories they did not mean.
+    """
+    if not caller.repositories:
+        return None
+    if len(caller.repositories) > 1:
+        raise Forbidden("write", "this connection is held to several repositories; name one")
+    return next(iter(caller.repositories))
+
+
+def within_reach(caller: Caller, organization: str) -> Filter:
+    """Select what the caller may see of an organization that is open to them."""
+    return Filter(
+        organization=organization,
+        repositories=caller.repositories,
+        users=None if caller.user is None else frozenset({caller.user}),
+    )
+
+
+def _is_free_or_in(allowed: frozenset[str] | None, owner: str | None) -> bool:
+    return allowed is None or owner is None or owner in allowed

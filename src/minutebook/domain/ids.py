@@ -1,0 +1,69 @@
+"""Names for records: twenty lower-case alphanumerics in order of time, and the same as UUIDs."""
+
+import hashlib
+import re
+import uuid
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+_ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+_LENGTH = 20
+_RANDOM_BITS = 55
+_VALUES = 36**_LENGTH
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_SHORT = re.compile(rf"[0-9a-z]{{{_LENGTH}}}")
+
+RandomBits = Callable[[int], int]
+"""Gives an integer of that many random bits, as `secrets.randbits` does."""
+
+
+def new_id(now: datetime, randbits: RandomBits) -> str:
+    """Make an id that sorts by millisecond of birth: 48 bits of time, then 55 random bits."""
+    milliseconds = (now - _EPOCH) // timedelta(milliseconds=1)
+    return _encode((milliseconds << _RANDOM_BITS) | randbits(_RANDOM_BITS))
+
+
+def is_id(text: str) -> bool:
+    """Tell whether the text has the form of an id."""
+    return _SHORT.fullmatch(text) is not None
+
+
+def uuid_of(id: str) -> uuid.UUID:
+    """Write an id as a UUID (version 8, RFC 9562): the same 104 bits in its free fields."""
+    number = _decode(id)
+    high, low = number >> 60, number & ((1 << 60) - 1)
+    return uuid.UUID(
+        int=(high >> 12 << 80) | (0x8 << 76) | ((high & 0xFFF) << 64) | (0x2 << 62) | low
+    )
+
+
+def id_of(text: str) -> str | None:
+    """Read an id from its own form or from any UUID; None when it is neither.
+
+    A UUID that `uuid_of` made gives its id back. Any other UUID maps to an id by its digest, the
+    same each time.
+    """
+    if is_id(text):
+        return text
+    try:
+        number = uuid.UUID(text).int
+    except ValueError:
+        return None
+    high = (number >> 80 << 12) | ((number >> 64) & 0xFFF)
+    candidate = (high << 60) | (number & ((1 << 60) - 1))
+    if candidate < _VALUES and uuid_of(_encode(candidate)).int == number:
+        return _encode(candidate)
+    digest = hashlib.sha256(number.to_bytes(16, "big")).digest()
+    return _encode(int.from_bytes(digest, "big") % _VALUES)
+
+
+def _encode(number: int) -> str:
+    digits = []
+    for _ in range(_LENGTH):
+        number, digit = divmod(number, 36)
+        digits.append(_ALPHABET[digit])
+    return "".join(reversed(digits))
+
+
+def _decode(id: str) -> int:
+    return int(id, 36)

@@ -1,0 +1,207 @@
+"""The records that a store keeps: frozen values, each with an organization, a kind and an id."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import ClassVar
+
+SYSTEM_ORGANIZATION = "~system"
+"""The organization that holds system-wide records; every caller may read it."""
+
+DEFAULT_ORGANIZATION = "default"
+"""Where a personal store writes when nobody named an organization."""
+
+
+class Kind(StrEnum):
+    """The class of a record."""
+
+    MEMORY = "memory"
+    VERSION = "version"
+    ENTITY = "entity"
+    RELATION = "relation"
+    LINK = "link"
+    MENTION = "mention"
+    ENTRY = "entry"
+    DECISION = "decision"
+    PROPOSAL = "proposal"
+    TURN = "turn"
+    SUMMARY = "summary"
+    CHUNK = "chunk"
+
+
+class ScopeLevel(StrEnum):
+    """Whom a memory concerns."""
+
+    SYSTEM = "system"
+    ORGANIZATION = "organization"
+    REPOSITORY = "repository"
+    USER = "user"
+
+
+class MemoryType(StrEnum):
+    """What sort of memory it is."""
+
+    EPISODIC = "episodic"
+    SEMANTIC = "semantic"
+    PROCEDURAL = "procedural"
+    FACT = "fact"
+    BUSINESS_RULE = "business_rule"
+    DECISION_LOG = "decision_log"
+    PREFERENCE = "preference"
+    SYSTEM_CONSTRAINT = "system_constraint"
+    DOCUMENTATION = "documentation"
+    TECH_STACK = "tech_stack"
+    TASK = "task"
+    ARCHITECTURE = "architecture"
+    USER_CONTEXT = "user_context"
+    CONVENTION = "convention"
+    RISK = "risk"
+
+
+class Status(StrEnum):
+    """Where in its life a memory is."""
+
+    DRAFT = "draft"
+    ACTIVE = "active"
+    UNVERIFIED = "unverified"
+    VERIFIED = "verified"
+    LOCKED = "locked"
+    DEPRECATED = "deprecated"
+    SUPERSEDED = "superseded"
+
+
+class Role(StrEnum):
+    """What a caller is trusted with, from least to most."""
+
+    VIEWER = "viewer"
+    AGENT = "agent"
+    HUMAN = "human"
+    MANAGER = "manager"
+    ARCHITECT = "architect"
+    ADMIN = "admin"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One thing that is remembered, valid from `valid_from` until (not including) `valid_until`.
+
+    `event_time` is when it happened, `ingestion_time` when the store learned of it.
+    `user` and `repository` are None for what concerns everyone in the organization.
+    `reason` tells why it ended or was deprecated; `superseded_by` names the memory that took its
+    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role of whoever locked it.
+    """
+
+    kind: ClassVar[Kind] = Kind.MEMORY
+
+    organization: str
+    id: str
+    content: str
+    scope: ScopeLevel
+    type: MemoryType
+    status: Status
+    author: str
+    event_time: datetime
+    ingestion_time: datetime
+    updated_at: datetime
+    valid_from: datetime
+    valid_until: datetime | None = None
+    repository: str | None = None
+    user: str | None = None
+    title: str | None = None
+    importance: float = 1.0
+    metadata: Mapping[str, object] = field(default_factory=dict)
+    version: int = 1
+    reason: str | None = None
+    superseded_by: str | None = None
+    deleted_at: datetime | None = None
+    locked_by: Role | None = None
+
+    @property
+    def text(self) -> str:
+        """What search reads: the title, if there is one, and the content."""
+        return self.content if self.title is None else f"{self.title}\n{self.content}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A memory's text as it was after one change; its id is the memory's id, a dot, the number."""
+
+    kind: ClassVar[Kind] = Kind.VERSION
+
+    organization: str
+    id: str
+    memory: str
+    number: int
+    content: str
+    title: str | None
+    changed_by: str
+    changed_at: datetime
+    request: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A node of the knowledge graph."""
+
+    kind: ClassVar[Kind] = Kind.ENTITY
+
+    organization: str
+    id: str
+    name: str
+    type: str
+    author: str
+    created_at: datetime
+    description: str | None = None
+    aliases: tuple[str, ...] = ()
+    repository: str | None = None
+    user: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """A directed, typed, weighted edge from `source` to `target`.
+
+    Its kind says between what: a *relation* joins two entities, a *link* two memories, a *mention*
+    leads from a memory to an entity that it names (derived, can be rebuilt).
+    """
+
+    organization: str
+    id: str
+    kind: Kind
+    source: str
+    target: str
+    type: str
+    created_at: datetime
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One act on the audit trail; `digest` covers every other field, `previous` the entry before.
+
+    The first entry of an organization has number 1 and an empty `previous`. `before` and `after`
+    are digests of the record's text, never the text. `outcome` is `done` or the refusal's name.
+    """
+
+    kind: ClassVar[Kind] = Kind.ENTRY
+
+    organization: str
+    id: str
+    number: int
+    at: datetime
+    actor: str
+    role: Role
+    act: str
+    subject_kind: Kind
+    subject: str
+    request: str
+    outcome: str
+    before: str
+    after: str
+    previous: str
+    digest: str
+
+
+Record = Memory | Version | Entity | Edge | Entry
+"""What a store keeps. Decisions, turns, summaries and chunks join as their contracts do."""

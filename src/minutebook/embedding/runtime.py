@@ -1,0 +1,80 @@
+"""Graphs run by onnxruntime, in batches that bound the memory used."""
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain.errors import ModelUnavailable
+
+WORDS, MASK, VECTORS = "words", "mask", "vectors"
+"""What the built-in body takes, (b, s, width) and (b, s), and gives, (b, width)."""
+
+PADDED_TOKENS = 1024
+"""Positions, padding included, that one run may hold; throughput peaks at 600 to 1,500."""
+
+
+class Session:
+    """One loaded graph; `run` may be called from several threads."""
+
+    def __init__(self, graph: Path | bytes, threads: int | None = None) -> None:
+        # onnxruntime 1.29 and later report usage unless this is set before they are imported.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+        import onnxruntime
+        from onnxruntime.capi import onnxruntime_pybind11_state as state
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = threads or default_threads()
+        options.inter_op_num_threads = 1
+        options.enable_cpu_mem_arena = False
+        options.log_severity_level = 4  # what it would log it also raises
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        source = graph if isinstance(graph, bytes) else str(graph)
+        refusals = (
+            state.Fail,
+            state.InvalidArgument,
+            state.InvalidGraph,
+            state.InvalidProtobuf,
+            state.NoModel,
+            state.NoSuchFile,
+            state.NotImplemented,
+            state.RuntimeException,
+        )
+        try:
+            self._session = onnxruntime.InferenceSession(
+                source, options, providers=["CPUExecutionProvider"]
+            )
+        except refusals as error:
+            remedy = "put a whole ONNX model that onnxruntime can run in its place"
+            raise ModelUnavailable(f"the model cannot be loaded: {error}", remedy) from error
+        self.inputs = [each.name for each in self._session.get_inputs()]
+        self.outputs = {each.name: len(each.shape or ()) for each in self._session.get_outputs()}
+
+    def run(
+        self, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
+    ) -> dict[str, NDArray[np.float32]]:
+        """Run the graph; give the named outputs, or all."""
+        names = list(outputs or self.outputs)
+        return dict(zip(names, self._session.run(names, dict(inputs)), strict=True))
+
+
+def default_threads() -> int:
+    """Give the number of threads for one run: two where the machine has them."""
+    return min(2, os.cpu_count() or 1)
+
+
+def batches(lengths: Sequence[int], budget: int = PADDED_TOKENS) -> list[list[int]]:
+    """Group the positions of sequences by length, longest last, so that padding stays small.
+
+    Each group holds one sequence, or as many as fit `budget` when all are as long as its longest.
+    """
+    groups: list[list[int]] = []
+    for index in sorted(range(len(lengths)), key=lambda i: lengths[i]):
+        if groups and lengths[index] * (len(groups[-1]) + 1) <= budget:
+            groups[-1].append(index)
+        else:
+            groups.append([index])
+    return groups

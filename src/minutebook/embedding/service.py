@@ -1,0 +1,169 @@
+"""The embedder in use: loaded in the background, asked through a cache."""
+
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
+from minutebook.embedding.protocol import Embedder, Model, Rows, Vector
+
+log = logging.getLogger(__name__)
+
+State = Literal["loading", "ready", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class CacheStats:
+    """Queries answered from memory, queries computed, and queries kept now."""
+
+    hits: int
+    misses: int
+    size: int
+
+
+class Embedding:
+    """One embedder for the whole process; every method may be called from any thread.
+
+    `expected` is what is known of the model before it has loaded. The last `cache_size` queries
+    keep their vectors. Passages are not cached: each is embedded once, when it is stored.
+    """
+
+    def __init__(
+        self, opener: Callable[[], Embedder], expected: Model, cache_size: int = 2048
+    ) -> None:
+        self._opener = opener
+        self._expected = expected
+        self._cache = _Cache(cache_size)
+        self._lock = threading.Lock()
+        self._settled = threading.Event()
+        self._started = False
+        self._embedder: Embedder | None = None
+        self._reason = ""
+
+    def start(self) -> None:
+        """Begin to load, unless it is loading or has loaded; a failed load is tried again."""
+        with self._lock:
+            if self._started and not self._reason:
+                return
+            self._started, self._reason = True, ""
+            self._settled.clear()
+        threading.Thread(target=self._load, name="embedding", daemon=True).start()
+
+    @property
+    def state(self) -> State:
+        """`loading` (also before `start`), `ready`, or `error`."""
+        with self._lock:
+            if self._embedder is not None:
+                return "ready"
+            return "error" if self._reason else "loading"
+
+    @property
+    def reason(self) -> str:
+        """Why the load failed and what to do; empty in the other states."""
+        with self._lock:
+            return self._reason
+
+    @property
+    def model(self) -> Model:
+        """The model in use, or before it has loaded the one expected."""
+        embedder = self._embedder
+        return self._expected if embedder is None else embedder.model
+
+    @property
+    def cache_stats(self) -> CacheStats:
+        """What the query cache has done since the process began."""
+        return self._cache.stats()
+
+    def settle(self, timeout: float | None = None) -> State:
+        """Wait, at most `timeout` seconds, until the load has ended either way; give the state.
+
+        Starts the load if nobody has.
+        """
+        with self._lock:
+            started = self._started
+        if not started:
+            self.start()
+        self._settled.wait(timeout)
+        return self.state
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Wait, at most `timeout` seconds, until the model is ready.
+
+        Raises EmbeddingNotReady with the state and, where the load failed, the reason.
+        """
+        self._require(timeout)
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed a question, shape (dimensions,), read-only; raises EmbeddingNotReady."""
+        embedder = self._require(0)
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        vector = self._cache.get(key)
+        if vector is None:
+            vector = embedder.embed_query(text)
+            vector.flags.writeable = False
+            self._cache.put(key, vector)
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        """Embed texts to be found, for each its parts as rows; raises EmbeddingNotReady."""
+        return self._require(0).embed_passages(texts)
+
+    def _require(self, timeout: float | None) -> Embedder:
+        embedder = self._embedder
+        if embedder is None:
+            state = self.settle(timeout)
+            embedder = self._embedder
+            if embedder is None:
+                raise EmbeddingNotReady(state, self.reason)
+        return embedder
+
+    def _load(self) -> None:
+        embedder, reason = None, ""
+        try:
+            embedder = self._opener()
+        except ModelUnavailable as error:
+            reason = f"{error.reason}; {error.remedy}"
+        except Exception as error:  # whatever failed must become the state `error`
+            log.exception("the embedding model failed to load")
+            reason = f"{type(error).__name__}: {error}"
+        with self._lock:
+            self._embedder, self._reason = embedder, reason
+            self._settled.set()
+
+
+class _Cache:
+    """The vectors of the last questions, by digest so that long questions take no room."""
+
+    def __init__(self, size: int) -> None:
+        self._room = size
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[bytes, Vector] = OrderedDict()
+        self._hits = self._misses = 0
+
+    def get(self, key: bytes) -> Vector | None:
+        """Give a vector and count a hit, or count a miss."""
+        with self._lock:
+            vector = self._kept.get(key)
+            if vector is None:
+                self._misses += 1
+            else:
+                self._hits += 1
+                self._kept.move_to_end(key)
+            return vector
+
+    def put(self, key: bytes, vector: Vector) -> None:
+        """Keep a vector, at the cost of the one that was not asked for the longest."""
+        with self._lock:
+            self._kept[key] = vector
+            self._kept.move_to_end(key)
+            if len(self._kept) > self._room:
+                self._kept.popitem(last=False)
+
+    def stats(self) -> CacheStats:
+        """Count."""
+        with self._lock:
+            return CacheStats(self._hits, self._misses, len(self._kept))

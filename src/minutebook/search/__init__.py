@@ -1,0 +1,1 @@
+"""Given candidates and one question, which ten, and why? Pure: no store, no clock."""

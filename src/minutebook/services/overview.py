@@ -1,0 +1,122 @@
+"""How much is kept, and forgetting all of it."""
+
+from dataclasses import dataclass, replace
+
+from minutebook.domain import policy
+from minutebook.domain.filters import Filter, home_of
+from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory
+from minutebook.services.reach import filters
+from minutebook.services.supersession import Supersession
+from minutebook.services.trail import Trail
+from minutebook.store.protocol import Store
+
+EVERYTHING = "*"
+"""The subject of an act that concerns all records."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many records of each kind the caller may see."""
+
+    memories: int = 0
+    entities: int = 0
+    relations: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.memories + other.memories,
+            self.entities + other.entities,
+            self.relations + other.relations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """What a reset removed, and what it left: locked by a higher role, or another's work."""
+
+    deleted: Counts
+    kept_locked: int = 0
+    kept_others: int = 0
+
+
+class Overview:
+    """The use cases around the whole store."""
+
+    def __init__(
+        self, store: Store, trail: Trail, supersession: Supersession, rules: Policy
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._supersession = supersession
+        self._rules = rules
+
+    def counts(self, caller: Caller) -> Counts:
+        """Count what the caller may see."""
+        return sum((self._counts(where) for where in filters(self._store, caller)), Counts())
+
+    def reset(self, caller: Caller) -> Reset:
+        """Remove every memory, entity and relation the caller may remove; audit entries stay.
+
+        System-wide records are not touched. One transaction an organization.
+        """
+        with self._trail.guard(caller, home_of(caller), "reset", Kind.MEMORY, EVERYTHING):
+            policy.check_may_reset(caller)
+        deleted, locked, others = Counts(), 0, 0
+        for where in filters(self._store, caller):
+            if where.organization == SYSTEM_ORGANIZATION:
+                continue
+            part = self._reset(caller, where)
+            deleted += part.deleted
+            locked += part.kept_locked
+            others += part.kept_others
+        return Reset(deleted, locked, others)
+
+    def _counts(self, where: Filter) -> Counts:
+        return Counts(
+            self._store.count(Kind.MEMORY, where),
+            self._store.count(Kind.ENTITY, where),
+            self._relations(where),
+        )
+
+    def _reset(self, caller: Caller, where: Filter) -> Reset:
+        organization, locked, others = where.organization, 0, 0
+        with self._trail.act(caller, organization, "reset", Kind.MEMORY, EVERYTHING):
+            everything = replace(where, with_deleted=True)
+            relations, entities, kept = self._remove_graph(caller, where)
+            memories, others = 0, others + kept
+            for memory in self._store.find(Kind.MEMORY, everything):
+                assert isinstance(memory, Memory)
+                if policy.is_locked_above(caller, memory):
+                    locked += 1
+                elif policy.survives_reset(caller, self._rules, memory):
+                    others += 1
+                else:
+                    self._supersession.close_gap(memory)
+                    self._store.delete(Kind.MEMORY, organization, memory.id)
+                    memories += 1
+        return Reset(Counts(memories, entities, relations), locked, others)
+
+    def _remove_graph(self, caller: Caller, where: Filter) -> tuple[int, int, int]:
+        """Remove the caller's entities and the relations that touch one.
+
+        Gives how many relations and entities went, and how many entities were left.
+        """
+        before = self._relations(where)
+        entities = self._store.find(Kind.ENTITY, where)
+        gone = [
+            entity
+            for entity in entities
+            if isinstance(entity, Entity) and policy.may_remove_work_of(caller, entity.author)
+        ]
+        for entity in gone:
+            self._store.delete(Kind.ENTITY, where.organization, entity.id)
+        return before - self._relations(where), len(gone), len(entities) - len(gone)
+
+    def _relations(self, where: Filter) -> int:
+        """Count the relations that touch an entity which the caller may see."""
+        if where.repositories is None and where.users is None:
+            return self._store.count(Kind.RELATION, where)
+        entities = [entity.id for entity in self._store.find(Kind.ENTITY, where)]
+        edges = self._store.edges(where.organization, entities) if entities else []
+        return sum(edge.kind is Kind.RELATION for edge in edges)

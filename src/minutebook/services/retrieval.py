@@ -1,0 +1,292 @@
+"""Find memories: by meaning, by words, and by both together with the graph."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
+from minutebook.domain.filters import Filter
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Edge, Kind, Memory, Status
+from minutebook.search.graph import personalized_pagerank
+from minutebook.search.ranking import Hit, Signal, fuse
+from minutebook.search.text import TextQuery, parse_query, words
+from minutebook.services.reach import Clock, filters, narrowed
+from minutebook.services.vectors import Embedded
+from minutebook.store.protocol import Candidate, Store, Vectors
+
+log = logging.getLogger(__name__)
+
+CANDIDATES = 50
+"""How many each of the vector and the lexical signal propose."""
+
+SEEDS = 5
+"""How many of the best candidates the walk over the graph starts from."""
+
+WEIGHTS = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15, Signal.GRAPH: 0.45}
+"""How much each signal says where the caller does not choose."""
+
+SEED_WEIGHTS = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
+"""How much each of the other two signals says in choosing them."""
+
+HOPS = 3
+"""From a memory to an entity, to a related entity, to a memory that names that one."""
+
+EDGES_A_HOP = 500
+"""The widest that one hop may spread; the heaviest edges come first."""
+
+Scores = dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory and how well it answers."""
+
+    memory: Memory
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A memory, its fused score and the part of each signal in it."""
+
+    memory: Memory
+    hit: Hit
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """The memories recalled, best first, and the size of the graph that was walked."""
+
+    hits: list[Recalled]
+    subgraph_nodes: int
+
+
+@dataclass(slots=True)
+class _Signals:
+    """What one organization's records say to a question."""
+
+    vector: Scores | None
+    lexical: Scores
+    graph: Scores | None = None
+    nodes: int = 0
+
+
+class Retrieval:
+    """Ranks what the caller may see and what is true now."""
+
+    def __init__(self, store: Store, embedded: Embedded, clock: Clock) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._clock = clock
+
+    def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
+        """Rank memories by cosine similarity to the query, in [−1, 1]; EmbeddingNotReady."""
+        vector, space = self._embedded.query(query), self._embedded.space
+        return self._found(
+            [
+                (where, self._store.nearest(Kind.MEMORY, where, space, vector, limit))
+                for where in self._present(caller)
+            ],
+            limit,
+        )
+
+    def by_words(self, caller: Caller, query: str, limit: int) -> list[Found]:
+        """Rank memories by BM25 over the words and quoted phrases of the query."""
+        parsed = parse_query(query)
+        return self._found(
+            [
+                (where, self._store.match(Kind.MEMORY, where, parsed, limit))
+                for where in self._present(caller)
+            ],
+            limit,
+        )
+
+    def recall(
+        self, caller: Caller, query: str, limit: int, weights: Mapping[Signal, float]
+    ) -> Recollection:
+        """Rank memories by vector, lexical and graph signals together.
+
+        Weights are relative; a signal that has nothing to say costs the others nothing. Without a
+        model the other two answer. While the model loads: EmbeddingNotReady.
+        """
+        vector = self._vector(query)
+        parsed = parse_query(query)
+        where_of: dict[str, Filter] = {}
+        total = _Signals(None if vector is None else {}, {}, None)
+        for where in self._present(caller):
+            found = self._candidates(where, vector, parsed)
+            if weights[Signal.GRAPH] > 0:
+                self._walk(where, query, found)
+                self._complete(where, vector, found)
+            for scores in (found.vector, found.lexical, found.graph):
+                where_of.update(dict.fromkeys(scores or (), where))
+            _add(total, found)
+        fired = {
+            signal: scores
+            for signal, scores in (
+                (Signal.VECTOR, total.vector),
+                (Signal.LEXICAL, total.lexical),
+                (Signal.GRAPH, total.graph),
+            )
+            if scores
+        }
+        hits = fuse(fired, weights, limit)
+        recalled = [
+            Recalled(memory, hit)
+            for hit in hits
+            if (memory := self._visible_memory(where_of[hit.id], hit.id)) is not None
+        ]
+        return Recollection(recalled, total.nodes)
+
+    def _vector(self, query: str) -> Vectors | None:
+        try:
+            return self._embedded.query(query)
+        except EmbeddingNotReady as error:
+            if error.state == "loading":
+                raise
+        except ModelUnavailable as error:
+            log.warning("a question is answered without its meaning: %s", error)
+        return None
+
+    def _present(self, caller: Caller) -> list[Filter]:
+        now = self._clock()
+        return [replace(where, valid_at=now) for where in filters(self._store, caller)]
+
+    def _found(self, parts: list[tuple[Filter, list[Candidate]]], limit: int) -> list[Found]:
+        ranked = sorted(
+            ((-c.score, c.id, where) for where, candidates in parts for c in candidates),
+            key=lambda found: found[:2],
+        )
+        return [
+            Found(memory, -negative)
+            for negative, id, where in ranked[:limit]
+            if (memory := self._visible_memory(where, id)) is not None
+        ]
+
+    def _candidates(self, where: Filter, vector: Vectors | None, query: TextQuery) -> _Signals:
+        found = self._signals(where, vector, query)
+        past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
+        if self._store.count(Kind.MEMORY, past):
+            self._hand_over(where, self._signals(past, vector, query), found)
+        self._complete(where, vector, found)
+        return found
+
+    def _signals(self, where: Filter, vector: Vectors | None, query: TextQuery) -> _Signals:
+        near = None
+        if vector is not None:
+            space = self._embedded.space
+            near = _scores(self._store.nearest(Kind.MEMORY, where, space, vector, CANDIDATES))
+        return _Signals(near, _scores(self._store.match(Kind.MEMORY, where, query, CANDIDATES)))
+
+    def _complete(self, where: Filter, vector: Vectors | None, found: _Signals) -> None:
+        """Give every candidate its cosine, whichever signal found it.
+
+        Counting it as 0 would cost recall most of what fusion gains over words alone.
+        """
+        if vector is None or found.vector is None:
+            return
+        missing = frozenset({*found.lexical, *(found.graph or ())} - found.vector.keys())
+        if missing:
+            here, space = replace(where, ids=missing), self._embedded.space
+            near = self._store.nearest(Kind.MEMORY, here, space, vector, len(missing))
+            found.vector |= _scores(near)
+
+    def _hand_over(self, where: Filter, past: _Signals, found: _Signals) -> None:
+        """Let what a superseded memory would have scored count for the one in its place."""
+        for earlier, scores in ((past.vector, found.vector), (past.lexical, found.lexical)):
+            if earlier is None or scores is None:
+                continue
+            for id, score in earlier.items():
+                successor = self._successor(where, id)
+                if successor is not None:
+                    scores[successor] = max(score, scores.get(successor, score))
+
+    def _successor(self, where: Filter, id: str) -> str | None:
+        """Follow supersessions to the memory that holds now, if the caller may see it."""
+        following: str | None = id
+        seen: set[str] = set()
+        while following is not None and following not in seen:
+            seen.add(following)
+            memory = self._store.get(Kind.MEMORY, where.organization, following)
+            if not isinstance(memory, Memory):
+                return None
+            if where.passes(memory):
+                return memory.id
+            following = memory.superseded_by
+        return None
+
+    def _walk(self, where: Filter, query: str, found: _Signals) -> None:
+        """Add the graph signal of one organization: PageRank around its best candidates."""
+        first = {
+            signal: scores
+            for signal, scores in (
+                (Signal.VECTOR, found.vector),
+                (Signal.LEXICAL, found.lexical),
+            )
+            if scores
+        }
+        seeds = {hit.id: hit.score for hit in fuse(first, SEED_WEIGHTS, SEEDS)}
+        named = self._store.entities_named(replace(where, valid_at=None), words(query))
+        # What the question names says as much about where to look as what was found.
+        share = sum(seeds.values()) or 1.0
+        seeds |= dict.fromkeys(named, share / max(1, len(named)))
+        edges = self._subgraph(where, set(seeds))
+        if not edges:
+            return
+        ranks = personalized_pagerank([(e.source, e.target, e.weight) for e in edges], seeds)
+        found.nodes = len({end for e in edges for end in (e.source, e.target)})
+        candidates = {*(found.vector or ()), *found.lexical}
+        found.graph = {
+            id: rank
+            for id, rank in ranks.items()
+            if rank > 0 and (id in candidates or self._visible_memory(where, id) is not None)
+        }
+
+    def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
+        """Collect the edges around some nodes, none through what the caller may not see.
+
+        What was superseded is walked through, so that what it named leads to its successor.
+        """
+        edges: dict[str, Edge] = {}
+        reached, frontier = set(start), set(start)
+        for _ in range(HOPS):
+            if not frontier:
+                break
+            following: set[str] = set()
+            for edge in self._store.edges(where.organization, sorted(frontier), EDGES_A_HOP):
+                ends = {edge.source, edge.target} - reached
+                if all(self._is_passable(where, end, edge) for end in ends):
+                    edges[edge.id] = edge
+                    following |= ends
+                    reached |= ends
+            frontier = following
+        return [edges[id] for id in sorted(edges)]
+
+    def _is_passable(self, where: Filter, id: str, edge: Edge) -> bool:
+        if _is_memory_end(edge, id):
+            memory = self._visible_memory(replace(where, valid_at=None), id)
+            return memory is not None and (where.passes(memory) or memory.superseded_by is not None)
+        entity = self._store.get(Kind.ENTITY, where.organization, id)
+        return entity is not None and where.passes(entity)
+
+    def _visible_memory(self, where: Filter, id: str) -> Memory | None:
+        memory = self._store.get(Kind.MEMORY, where.organization, id)
+        return memory if isinstance(memory, Memory) and where.passes(memory) else None
+
+
+def _is_memory_end(edge: Edge, id: str) -> bool:
+    return edge.kind is Kind.LINK or (edge.kind is Kind.MENTION and edge.source == id)
+
+
+def _scores(candidates: list[Candidate]) -> Scores:
+    return {candidate.id: candidate.score for candidate in candidates}
+
+
+def _add(total: _Signals, found: _Signals) -> None:
+    if total.vector is not None and found.vector is not None:
+        total.vector |= found.vector
+    total.lexical |= found.lexical
+    if found.graph is not None:
+        total.graph = (total.graph or {}) | found.graph
+    total.nodes += found.nodes

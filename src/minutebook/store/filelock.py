@@ -1,0 +1,83 @@
+"""An advisory lock beside a file, which the operating system drops when its holder dies."""
+
+import os
+import random
+import sys
+import time
+import weakref
+from pathlib import Path
+from typing import Any
+
+from minutebook.domain.errors import StoreBusy, StoreError
+
+_POLL_SECONDS = 0.001
+
+
+class FileLock:
+    """Held by one owner at a time among all processes; not for several threads of one object."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: int | None = None
+        self._closing: weakref.finalize[..., Any] | None = None
+
+    def acquire(self, wait: float) -> None:
+        """Take the lock; StoreBusy when it is not free within `wait` seconds."""
+        deadline = time.monotonic() + wait
+        while not self.try_acquire():
+            if time.monotonic() >= deadline:
+                raise StoreBusy(f"{self._path}: another process is writing for over {wait:g} s")
+            # Jitter, so that waiting processes do not knock in step.
+            time.sleep(_POLL_SECONDS * (0.5 + random.random()))  # noqa: S311
+
+    def try_acquire(self) -> bool:
+        """Take the lock if it is free; tell whether."""
+        if self._file is None:
+            try:
+                self._file = os.open(
+                    self._path, os.O_RDWR | os.O_CREAT | getattr(os, "O_CLOEXEC", 0), 0o600
+                )
+            except OSError as error:
+                raise StoreError(f"{self._path}: {error.strerror}") from error
+            self._closing = weakref.finalize(self, os.close, self._file)
+        return _try_lock(self._file)
+
+    def release(self) -> None:
+        """Let the next one have it."""
+        if self._file is not None:
+            _unlock(self._file)
+
+    def close(self) -> None:
+        """Let go of the lock and its file."""
+        if self._closing is not None:
+            self._closing()
+            self._file = self._closing = None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _try_lock(file: int) -> bool:
+        os.lseek(file, 0, os.SEEK_SET)
+        try:
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        os.lseek(file, 0, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _try_lock(file: int) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_UN)

@@ -1,0 +1,160 @@
+"""What every storage engine promises. `tests/store/conformance.py` holds each engine to it."""
+
+from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Edge, Kind, Record
+from minutebook.search.text import TextQuery
+
+Vectors: TypeAlias = NDArray[np.float32]
+"""One unit-length row a part of a text; shape (parts, dimensions)."""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorSpace:
+    """Which model made a vector. Vectors of different spaces are never compared."""
+
+    name: str
+    digest: str
+    dimensions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A record that one signal found; a higher score is better."""
+
+    id: str
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """The latest change of one record; `sequence` grows with each change in its organization."""
+
+    sequence: int
+    kind: Kind
+    id: str
+    deleted: bool
+
+
+class Store(Protocol):
+    """Keeps records durably, finds them, and tells what changed.
+
+    Every method may be called from any thread. A method that changes something outside a
+    `transaction` runs in one of its own. Inside, the thread reads what it wrote; others, in this
+    process or another, see all of a transaction or nothing, at once when it ends. Errors are
+    `StoreError`s.
+    """
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Make what happens inside one atomic, durable write; an exception undoes all of it.
+
+        Writers wait for one another. A transaction inside a transaction is part of the outer one; an
+        exception undoes the inner, and the outer may go on. Not so after a StoreError.
+        """
+
+    def put(self, record: Record) -> None:
+        """Keep a record in place of any with its organization, kind and id, and index its text.
+
+        Instants are kept, not their zones: they come back in UTC.
+        """
+
+    def get(self, kind: Kind, organization: str, id: str) -> Record | None:
+        """Give a record, or None."""
+
+    def find(
+        self,
+        kind: Kind,
+        where: Filter,
+        *,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Record]:
+        """Give the selected records by the fields of `order` (`-name`: largest first), then by id.
+
+        None sorts before every value. With the first field descending, ids descend too.
+        """
+
+    def count(self, kind: Kind, where: Filter) -> int:
+        """Count the selected records."""
+
+    def delete(self, kind: Kind, organization: str, id: str) -> bool:
+        """Remove a record with its text index and vectors; tell whether it was there.
+
+        With a memory go its versions; with a memory or entity, the edges that touch it.
+        """
+
+    def organizations(self) -> list[str]:
+        """Name the organizations that hold a record, sorted."""
+
+    def match(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> list[Candidate]:
+        """Rank the selected records that hold any term, or phrase, of the query, by BM25.
+
+        Best first, ties by id. The statistics are those of the organization's records of that kind.
+        """
+
+    def matches_phrase(self, kind: Kind, where: Filter, words: Sequence[str]) -> list[str]:
+        """Give the sorted ids of the selected records whose text holds the words in a row.
+
+        Words as `search.text.words` makes them.
+        """
+
+    def put_vectors(
+        self, kind: Kind, organization: str, id: str, space: VectorSpace, vectors: Vectors
+    ) -> None:
+        """Keep the vectors of a record's text, in place of earlier ones; float16 is kept.
+
+        Changing the text (`put`) removes them. A record that is not there: NotFound. Rows that are
+        not finite, not of length 1 or not of the space's dimensions: InvalidInput.
+        """
+
+    def vectors(self, kind: Kind, organization: str, id: str) -> tuple[VectorSpace, Vectors] | None:
+        """Give a record's vectors as they are kept, or None."""
+
+    def without_vectors(
+        self, kind: Kind, organization: str, space: VectorSpace, limit: int
+    ) -> list[Record]:
+        """Give records, oldest id first, that have no vectors of that space yet."""
+
+    def nearest(
+        self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
+    ) -> list[Candidate]:
+        """Rank the selected records by the cosine of their best part with a unit vector (d,).
+
+        Best first, ties by id; only records with vectors of that space. An engine may miss a few of
+        many: of the ten best, less than one in a hundred. A vector as no record could have it:
+        InvalidInput.
+        """
+
+    def edges(
+        self, organization: str, nodes: Collection[str], limit: int | None = None
+    ) -> list[Edge]:
+        """Give the relations, links and mentions that touch any of the nodes, by id.
+
+        With a limit, at most that many, the heaviest first, ties by id.
+        """
+
+    def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
+        """Give the sorted ids of the selected entities one of whose names occurs in the words.
+
+        A name (or alias) occurs when its words stand in a row; words as `search.text.words` makes.
+        """
+
+    def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
+        """Give, oldest first, the latest change of each record changed after `since`.
+
+        New vectors are a change of their record; what goes with a deleted record is deleted too.
+        """
+
+    def sequence(self, organization: str) -> int:
+        """Give the sequence of the organization's latest change, 0 when there is none."""
+
+    def close(self) -> None:
+        """Let go of everything; later calls raise StoreClosed."""

@@ -1,0 +1,173 @@
+"""The files of one index: segments that never change, and a manifest that is replaced at once."""
+
+import json
+import logging
+import os
+import secrets
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from minutebook.domain.errors import StoreError
+from minutebook.store.filelock import FileLock
+from minutebook.store.sidecar import segment, sizes
+from minutebook.store.sidecar.block import Block, cut, merged
+from minutebook.store.sidecar.segment import Damaged
+from minutebook.store.sidecar.view import Layer, View
+
+log = logging.getLogger(__name__)
+
+Identity: TypeAlias = Mapping[str, object]
+"""Whose vectors, in what space: files of any other identity are not read."""
+
+_MANIFEST = "manifest.json"
+_LOCK = "lock"
+_FORMAT = 1
+_ATTEMPTS = 5
+_MERGED_UP_TO = 2
+
+
+def load(folder: Path, identity: Identity) -> View | None:
+    """Map the files that the manifest names; None if there are none, or they are not sound."""
+    for _ in range(_ATTEMPTS):
+        try:
+            manifest = json.loads((folder / _MANIFEST).read_bytes())
+            if manifest["format"] != _FORMAT or manifest["identity"] != identity:
+                return None
+            witness = manifest["witness"]
+            return View(
+                int(manifest["sequence"]),
+                None if witness is None else (str(witness[0]), int(witness[1])),
+                tuple(_layer(folder, **named) for named in manifest["segments"]),
+            )
+        except FileNotFoundError:
+            # Either there is no manifest or, since we read it, another one took its place.
+            if not (folder / _MANIFEST).exists():
+                return None
+        except (OSError, ValueError, KeyError, TypeError, Damaged) as error:
+            log.warning("the index in %s is made anew: %s", folder, error)
+            return None
+    return None
+
+
+def save(folder: Path, identity: Identity, view: View) -> View:
+    """Write what is in memory, joined with the smaller of the last segments; under the lock.
+
+    On a disk that is full or cannot be written the view stays as it was.
+    """
+    kept, joined = _divided(view.layers)
+    try:
+        fresh = [_written(folder, block) for block in _blocks(joined)]
+        layers = (*kept, *fresh)
+        segments = [_named(folder, layer) for layer in layers]
+        manifest = {
+            "format": _FORMAT,
+            "identity": identity,
+            "sequence": view.sequence,
+            "witness": view.witness,
+            "segments": segments,
+        }
+        temporary = folder / f"{secrets.token_hex(8)}.new"
+        with temporary.open("xb") as file:
+            file.write(json.dumps(manifest).encode())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(folder / _MANIFEST)
+        _remove_all_but(folder, {name for named in segments for name in named.values()})
+    except OSError as error:
+        log.warning("the index in %s stays in memory: %s", folder, error)
+        return view
+    return View(view.sequence, view.witness, layers)
+
+
+def remove_all(folder: Path) -> None:
+    """Remove the files; under the lock."""
+    (folder / _MANIFEST).unlink(missing_ok=True)
+    _remove_all_but(folder, ())
+
+
+def try_lock(folder: Path) -> FileLock | None:
+    """Take the right to write the files, to be closed afterwards; None if it cannot be had."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = FileLock(folder / _LOCK)
+        if lock.try_acquire():
+            return lock
+        lock.close()
+    except (OSError, StoreError) as error:
+        log.warning("the index in %s stays in memory: %s", folder, error)
+    return None
+
+
+@contextmanager
+def locked(folder: Path, wait: float) -> Iterator[None]:
+    """Wait for the right to write the files; StoreBusy, StoreError."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(f"{folder}: {error.strerror}") from error
+    lock = FileLock(folder / _LOCK)
+    try:
+        lock.acquire(wait)
+        yield
+    finally:
+        lock.close()
+
+
+def _divided(layers: tuple[Layer, ...]) -> tuple[list[Layer], list[Layer]]:
+    """Part the layers into those that stay as they are and those to be written anew.
+
+    Segments at the end that are not much larger than all behind them are joined with them, so that
+    each record is rewritten a logarithmic number of times; so are those of which half is dead.
+    """
+    kept = [a for a in layers if a.file is not None and 2 * a.alive > len(a.block)]
+    joined = [a for a in layers if not any(a is b for b in kept)]
+    size = sum(layer.alive for layer in joined)
+    while kept and kept[-1].alive <= min(_MERGED_UP_TO * size, sizes.LARGEST - size):
+        joined.append(kept.pop())
+        size += joined[-1].alive
+    return kept, joined
+
+
+def _blocks(layers: list[Layer]) -> list[Block]:
+    alive = [(layer.block, layer.dead) for layer in layers if layer.alive]
+    return cut(merged(alive), sizes.LARGEST) if alive else []
+
+
+def _written(folder: Path, block: Block) -> Layer:
+    name = f"{secrets.token_hex(8)}.segment"
+    segment.write(folder / name, block)
+    return Layer(segment.read(folder / name), None, name)
+
+
+def _named(folder: Path, layer: Layer) -> dict[str, str | None]:
+    if layer.dead is None:
+        return {"file": layer.file, "dead": None}
+    name = f"{secrets.token_hex(8)}.dead"
+    with (folder / name).open("xb") as file:
+        file.write(np.packbits(layer.dead).tobytes())
+        file.flush()
+        os.fsync(file.fileno())
+    return {"file": layer.file, "dead": name}
+
+
+def _layer(folder: Path, file: str, dead: str | None) -> Layer:
+    layer = Layer(segment.read(folder / file), None, file)
+    if dead is None:
+        return layer
+    bits = np.frombuffer((folder / dead).read_bytes(), np.uint8)
+    return replace(layer, dead=np.unpackbits(bits, count=len(layer.block)).astype(np.bool_))
+
+
+def _remove_all_but(folder: Path, named: Collection[str | None]) -> None:
+    for path in folder.iterdir():
+        if path.name not in (_MANIFEST, _LOCK) and path.name not in named:
+            try:
+                path.unlink()
+            except OSError as error:
+                # Where a mapped file cannot be removed, whoever saves next tries again.
+                log.debug("%s is left for now: %s", path, error)

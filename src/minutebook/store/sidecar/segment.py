@@ -1,0 +1,82 @@
+"""A block as a file that is written once and then read through the memory map."""
+
+import json
+import mmap
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.store.sidecar.block import Block, Facet
+
+_MAGIC = b"minutebook index 1\n"
+_ALIGNED = 64
+_COLUMNS = ("ids", "valid_from", "valid_until", "hidden", "owner", "vectors", "centre", "planes")
+
+
+class Damaged(Exception):
+    """A file of the index is not what was written; the index is to be made anew."""
+
+
+def write(path: Path, block: Block) -> None:
+    """Write a block to a new file and wait until it is on the disk."""
+    columns: dict[str, NDArray[Any]] = {
+        name: column for name in _COLUMNS if (column := getattr(block, name)) is not None
+    }
+    columns |= {f"facet.{name}": facet.places for name, facet in block.facets.items()}
+    place, layout = 0, {}
+    for name, column in columns.items():
+        layout[name] = {"type": column.dtype.str, "shape": column.shape, "place": place}
+        place += -(-column.nbytes // _ALIGNED) * _ALIGNED
+    facets = {name: facet.values for name, facet in block.facets.items()}
+    head = json.dumps({"columns": layout, "facets": facets, "size": place}).encode()
+    with path.open("xb") as file:
+        file.write(_MAGIC + len(head).to_bytes(8, "little") + head)
+        _pad(file.tell(), file)
+        for column in columns.values():
+            file.write(np.ascontiguousarray(column).data)
+            _pad(column.nbytes, file)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def read(path: Path) -> Block:
+    """Map a file; FileNotFoundError, Damaged."""
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) != _MAGIC:
+            raise Damaged(f"{path}: not a segment")
+        length = int.from_bytes(file.read(8), "little")
+        start = -(-(len(_MAGIC) + 8 + length) // _ALIGNED) * _ALIGNED
+        size = os.fstat(file.fileno()).st_size
+        if start > size:
+            raise Damaged(f"{path}: cut short")
+        try:
+            head = json.loads(file.read(length))
+            if start + head["size"] != size:
+                raise Damaged(f"{path}: {size} bytes, not {start + head['size']}")
+            return _mapped(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), start, head)
+        except (ValueError, KeyError, TypeError) as error:
+            raise Damaged(f"{path}: {error}") from error
+
+
+def _mapped(memory: mmap.mmap, start: int, head: dict[str, Any]) -> Block:
+    columns: dict[str, Any] = {
+        name: np.frombuffer(
+            memory,
+            np.dtype(layout["type"]),
+            int(np.prod(layout["shape"])),
+            start + layout["place"],
+        ).reshape(layout["shape"])
+        for name, layout in head["columns"].items()
+    }
+    facets = {
+        name: Facet(tuple(values), columns.pop(f"facet.{name}"))
+        for name, values in head["facets"].items()
+    }
+    return Block(**{"planes": None, **columns, "facets": facets})
+
+
+def _pad(written: int, file: Any) -> None:
+    file.write(bytes(-written % _ALIGNED))

@@ -1,0 +1,28 @@
+"""At which sizes the index changes its ways; measured by `benchmarks/store.py`, smaller in tests."""
+
+PAGE = 1 << 16
+"""Changes read at once."""
+
+CODED = 256
+"""From so many vectors on, a block has codes; fewer are compared as they are."""
+
+EXACT = 1024
+"""Up to so many vectors in question are all compared as they are, beyond it by their codes."""
+
+RESCORED = 600
+"""How many vectors nearest by code are compared as they are."""
+
+GROWTH = 4
+"""A block in memory is joined with the one before it unless that is so many times larger."""
+
+LARGEST_IN_MEMORY = 1 << 14
+"""The most records of a block that was joined in memory."""
+
+LARGEST = 1 << 18
+"""The most records of one file, so that memory is bounded while one is made."""
+
+LEAST_SAVED = 4096
+"""From so many unsaved changes on they are saved, provided that they are"""
+
+SAVED_SHARE = 8
+"""at least one for so many saved records."""

@@ -1,0 +1,183 @@
+"""The embedded engine: one SQLite file that any number of processes share."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Edge, Kind, Record
+from minutebook.search.text import TextQuery
+from minutebook.store.protocol import Candidate, Change, Vectors, VectorSpace
+from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
+from minutebook.store.sqlite.connections import Connections
+from minutebook.store.sqlite.housekeeping import Housekeeper
+from minutebook.store.sqlite.indices import Indices
+
+
+class SqliteStore:
+    """A `Store` in one file, with a write-ahead log, a lock file and an index folder beside it.
+
+    `durability="full"` waits until a write is on the disk; `"normal"` may lose the last moments
+    when the machine (not the process) fails. A writer waits `writer_wait` seconds for others.
+    Opening raises StoreError, StoreTooNew or StoreBusy.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        durability: Literal["full", "normal"] = "full",
+        writer_wait: float = 30.0,
+    ) -> None:
+        self._path = path
+        self._housekeeper = Housekeeper(self._keep_house)
+        self._connections = Connections(
+            path,
+            synchronous=durability,
+            writer_wait=writer_wait,
+            want_checkpoint=self._housekeeper.want,
+        )
+        self._indices = Indices(path, self._connections, self._housekeeper.want)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make what happens inside one atomic, durable write."""
+        with self._connections.transaction():
+            yield
+
+    def put(self, record: Record) -> None:
+        """Keep a record in place of any with its organization, kind and id, and index its text."""
+        with self._connections.writing() as connection:
+            rows.put(connection, record)
+
+    def get(self, kind: Kind, organization: str, id: str) -> Record | None:
+        """Give a record, or None."""
+        with self._connections.reading() as connection:
+            return rows.get(connection, kind, organization, id)
+
+    def find(
+        self,
+        kind: Kind,
+        where: Filter,
+        *,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Record]:
+        """Give the selected records by the fields of `order`, then by id."""
+        with self._connections.reading() as connection:
+            return rows.find(connection, kind, where, order, limit, offset)
+
+    def count(self, kind: Kind, where: Filter) -> int:
+        """Count the selected records."""
+        with self._connections.reading() as connection:
+            return rows.count(connection, kind, where)
+
+    def delete(self, kind: Kind, organization: str, id: str) -> bool:
+        """Remove a record with its text index, vectors, versions and edges."""
+        with self._connections.writing() as connection:
+            return rows.delete(connection, kind, organization, id)
+
+    def organizations(self) -> list[str]:
+        """Name the organizations that hold a record, sorted."""
+        with self._connections.reading() as connection:
+            return feed.organizations(connection)
+
+    def match(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> list[Candidate]:
+        """Rank the selected records that match the query by BM25."""
+        with self._connections.snapshot() as connection:
+            return texts.match(connection, kind, where, query, limit)
+
+    def matches_phrase(self, kind: Kind, where: Filter, words: Sequence[str]) -> list[str]:
+        """Give the sorted ids of the selected records whose text holds the words in a row."""
+        with self._connections.snapshot() as connection:
+            return texts.matches_phrase(connection, kind, where, words)
+
+    def put_vectors(
+        self, kind: Kind, organization: str, id: str, space: VectorSpace, vectors: Vectors
+    ) -> None:
+        """Keep the vectors of a record's text, in place of earlier ones; NotFound, InvalidInput."""
+        with self._connections.writing() as connection:
+            embeddings.put(connection, kind, organization, id, space, vectors)
+
+    def vectors(self, kind: Kind, organization: str, id: str) -> tuple[VectorSpace, Vectors] | None:
+        """Give a record's vectors as they are kept, or None."""
+        with self._connections.reading() as connection:
+            return embeddings.get(connection, kind, organization, id)
+
+    def without_vectors(
+        self, kind: Kind, organization: str, space: VectorSpace, limit: int
+    ) -> list[Record]:
+        """Give records, oldest id first, that have no vectors of that space yet."""
+        with self._connections.snapshot() as connection:
+            return embeddings.without(connection, kind, organization, space, limit)
+
+    def nearest(
+        self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
+    ) -> list[Candidate]:
+        """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
+        embeddings.check_query(space, vector)
+        return self._indices.nearest(kind, where, space, vector, limit)
+
+    def edges(
+        self, organization: str, nodes: Collection[str], limit: int | None = None
+    ) -> list[Edge]:
+        """Give the edges that touch any of the nodes."""
+        with self._connections.snapshot() as connection:
+            return rows.edges(connection, organization, nodes, limit)
+
+    def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
+        """Give the sorted ids of the selected entities one of whose names occurs in the words."""
+        with self._connections.snapshot() as connection:
+            return names.entities_named(connection, where, words)
+
+    def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
+        """Give, oldest first, the latest change of each record changed after `since`."""
+        with self._connections.reading() as connection:
+            return feed.changes(connection, organization, since, limit)
+
+    def sequence(self, organization: str) -> int:
+        """Give the sequence of the organization's latest change, 0 when there is none."""
+        with self._connections.reading() as connection:
+            return feed.sequence(connection, organization)
+
+    def check(self) -> list[str]:
+        """Say, in a sentence each, what is wrong; nothing if all is sound.
+
+        What is derived is looked at only when what it is derived from is sound. Reads everything:
+        some seconds for 100,000 records.
+        """
+        with self._connections.reading() as connection:
+            wrong = list(checks.pages(connection))
+        if not wrong:
+            with self._connections.snapshot() as connection:
+                wrong = [*checks.contradictions(connection), *texts.gaps(connection)]
+        return wrong or list(self._indices.gaps())
+
+    def rebuild_text_index(self) -> None:
+        """Make every text index anew from the records, in one transaction."""
+        with self._connections.writing() as connection:
+            texts.rebuild(connection)
+
+    def rebuild_index(self, organization: str | None = None) -> None:
+        """Make the vector indices of an organization, or of all, anew from the records."""
+        self._indices.rebuild(organization)
+
+    def size(self) -> int:
+        """Give the bytes on disk, log and index included."""
+        return sum(path.stat().st_size for path in self._files() if path.is_file())
+
+    def close(self) -> None:
+        """Let go of everything; later calls raise StoreClosed."""
+        self._housekeeper.stop()
+        self._indices.save()
+        self._connections.close()
+
+    def _keep_house(self) -> None:
+        self._connections.checkpoint()
+        self._indices.save()
+
+    def _files(self) -> Iterator[Path]:
+        yield from (self._path.with_name(self._path.name + end) for end in ("", "-wal", "-shm"))
+        yield from self._indices.folder.glob("*/*")

@@ -1,0 +1,46 @@
+"""What can be wrong with a file, in sentences."""
+
+from collections.abc import Iterator
+
+import apsw
+
+from minutebook.store.sqlite.tables import ALL_TABLES
+
+_CONTRADICTIONS = {
+    "{} vectors belong to no record": """
+        SELECT count(*) FROM memories_vectors WHERE row NOT IN (SELECT row FROM memories)""",
+    "{} records say that they have vectors, and have none": """
+        SELECT count(*) FROM memories
+        WHERE space IS NOT NULL AND row NOT IN (SELECT row FROM memories_vectors)""",
+    "{} records have vectors of no known model": """
+        SELECT count(*) FROM memories
+        WHERE space IS NOT NULL AND space NOT IN (SELECT number FROM spaces)""",
+    "{} names belong to no entity": """
+        SELECT count(*) FROM names AS n WHERE NOT EXISTS (
+            SELECT 1 FROM entities AS e WHERE e.organization = n.organization AND e.id = n.entity
+        )""",
+    **{
+        f"{{}} {table.name} changed later than their organization": f"""
+        SELECT count(*) FROM {table.name} AS r LEFT JOIN organizations AS o
+        ON o.number = r.organization WHERE r.sequence > coalesce(o.sequence, 0)"""  # noqa: S608
+        for table in ALL_TABLES
+    },
+}
+
+
+def pages(connection: apsw.Connection) -> Iterator[str]:
+    """Let SQLite look through every page, index and text index."""
+    try:
+        for (said,) in connection.execute("PRAGMA integrity_check"):
+            if said != "ok":
+                yield f"the database is damaged: {said}"
+    except apsw.CorruptError as error:
+        yield f"the database is damaged: {error}"
+
+
+def contradictions(connection: apsw.Connection) -> Iterator[str]:
+    """Find rows that contradict one another."""
+    for sentence, counting in _CONTRADICTIONS.items():
+        count = connection.execute(counting).get
+        if count:
+            yield sentence.format(count)

@@ -1,0 +1,296 @@
+"""One connection that writes, one a thread that reads, and a thread that tidies up behind them."""
+
+import os
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import apsw
+
+from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
+from minutebook.store.filelock import FileLock
+from minutebook.store.sqlite import schema
+from minutebook.store.sqlite.faults import translated
+
+_BUSY_MILLISECONDS = 10_000
+_STATEMENTS = 256
+_CACHE_KIB = 16_384
+_MAPPED_BYTES = 1 << 30
+_LOG_LIMIT_BYTES = 64 << 20
+
+# In pages of the write-ahead log: when to carry it over into the database, and from when on
+# writers have to wait for that, lest it grow without end.
+_LONG, _TOO_LONG = 1_000, 16_000
+_RESTART_MILLISECONDS = 100
+
+
+class _Reader:
+    """A thread's own connection; the lock keeps `close` from pulling it away under a reader."""
+
+    __slots__ = ("__weakref__", "connection", "lock")
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self.lock = threading.RLock()
+
+
+class Connections:
+    """Opens the database and hands out connections, each to one thread at a time."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        synchronous: str,
+        writer_wait: float,
+        want_checkpoint: Callable[[], None],
+    ) -> None:
+        self._path = path
+        self._synchronous = synchronous
+        self._wait = writer_wait
+        self._want_checkpoint = want_checkpoint
+        self._closed = False
+        self._guard = threading.RLock()
+        self._local = threading.local()
+        self._readers: weakref.WeakSet[_Reader] = weakref.WeakSet()
+        self._turn = threading.RLock()
+        self._owner: int | None = None
+        self._depth = 0
+        self._spoiled: BaseException | None = None
+        self._file_lock = FileLock(path.with_name(path.name + "-lock"))
+        self._log_pages = self._wanted_at = 0
+        with translated(path):
+            _make_private(path)
+            self._writer = self._open_writer()
+
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether this thread is inside a transaction."""
+        return self._owner == threading.get_ident()
+
+    @contextmanager
+    def reading(self) -> Iterator[apsw.Connection]:
+        """Lend a connection to read with: inside a transaction, the one that writes."""
+        if self.is_writing:
+            with translated(self._path):
+                yield self._usable_writer()
+        else:
+            with self._reading() as connection:
+                yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[apsw.Connection]:
+        """Lend a connection on which every read sees the same state."""
+        with self.reading() if self.is_writing else self.committed() as connection:
+            yield connection
+
+    @contextmanager
+    def committed(self) -> Iterator[apsw.Connection]:
+        """Do the same, but even inside a transaction see only what has been committed."""
+        with self._reading() as connection:
+            connection.execute("BEGIN")
+            try:
+                yield connection
+            finally:
+                connection.execute("COMMIT")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Make what happens inside one transaction; a nested one can be undone by itself."""
+        nested = self.is_writing
+        with self._savepoint() if nested else self._whole_transaction():
+            yield
+
+    @contextmanager
+    def writing(self) -> Iterator[apsw.Connection]:
+        """Lend the writing connection for one write, inside a transaction.
+
+        A write that fails halfway spoils the transaction it is part of. Savepoints would be
+        finer, but each makes FTS5 write out what it has gathered.
+        """
+        if not self.is_writing:
+            with self._whole_transaction() as connection:
+                yield connection
+            return
+        connection = self._usable_writer()
+        try:
+            with translated(self._path):
+                yield connection
+        except (NotFound, InvalidInput):
+            # Raised before anything is written.
+            raise
+        except BaseException as error:
+            self._spoiled = error
+            raise
+
+    def checkpoint(self) -> None:
+        """Carry the write-ahead log over into the database, if it is long."""
+        if self._log_pages < _LONG:
+            return
+        # Busy: another process is at it, or a reader needs the log a while longer.
+        with self._reading() as connection, suppress(apsw.BusyError):
+            if self._log_pages < _TOO_LONG:
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+                return
+            connection.set_busy_timeout(_RESTART_MILLISECONDS)
+            try:
+                with self._turn_to_write():
+                    connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+            finally:
+                connection.set_busy_timeout(_BUSY_MILLISECONDS)
+
+    def close(self) -> None:
+        """Close every connection, waiting for those in use."""
+        with self._guard:
+            if self._closed:
+                return
+            self._closed = True
+        for reader in list(self._readers):
+            with reader.lock:
+                reader.connection.close()
+        with self._turn:
+            self._writer.close()
+            self._file_lock.close()
+
+    def open(self) -> apsw.Connection:
+        """Open one more connection, the caller's own to close."""
+        connection = apsw.Connection(str(self._path), statementcachesize=_STATEMENTS)
+        connection.set_busy_timeout(_BUSY_MILLISECONDS)
+        connection.pragma("synchronous", self._synchronous)
+        connection.pragma("cache_size", -_CACHE_KIB)
+        connection.pragma("mmap_size", _MAPPED_BYTES)
+        connection.pragma("temp_store", "memory")
+        connection.pragma("journal_size_limit", _LOG_LIMIT_BYTES)
+        # Whoever commits must not pay for a checkpoint: `Housekeeper` makes them.
+        connection.wal_autocheckpoint(0)
+        return connection
+
+    def _open_writer(self) -> apsw.Connection:
+        connection = self.open()
+        try:
+            if not schema.is_current(connection, self._path):
+                self._file_lock.acquire(self._wait)
+                try:
+                    self._prepare(connection)
+                finally:
+                    self._file_lock.release()
+        except (apsw.Error, StoreError):
+            connection.close()
+            self._file_lock.close()
+            raise
+        connection.set_wal_hook(self._note_log)
+        return connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        if schema.is_current(connection, self._path):
+            return
+        connection.pragma("journal_mode", "wal")
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            schema.migrate(connection)
+            connection.execute("COMMIT")
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        reader = self._reader()
+        with reader.lock, translated(self._path):
+            if self._closed:
+                raise StoreClosed(f"{self._path}: the store was closed")
+            yield reader.connection
+
+    def _reader(self) -> _Reader:
+        reader: _Reader | None = getattr(self._local, "reader", None)
+        if reader is None:
+            with self._guard, translated(self._path):
+                if self._closed:
+                    raise StoreClosed(f"{self._path}: the store was closed")
+                reader = self._local.reader = _Reader(self.open())
+                self._readers.add(reader)
+        return reader
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        """Wait for this process's other threads, then for the other processes."""
+        deadline = time.monotonic() + self._wait
+        if not self._turn.acquire(timeout=self._wait):
+            raise StoreBusy(f"{self._path}: another thread is writing for over {self._wait:g} s")
+        try:
+            if self._closed:
+                raise StoreClosed(f"{self._path}: the store was closed")
+            self._file_lock.acquire(max(0.0, deadline - time.monotonic()))
+            try:
+                yield
+            finally:
+                self._file_lock.release()
+        finally:
+            self._turn.release()
+
+    @contextmanager
+    def _whole_transaction(self) -> Iterator[apsw.Connection]:
+        with self._turn_to_write(), translated(self._path):
+            connection = self._writer
+            connection.execute("BEGIN IMMEDIATE")
+            self._owner, self._spoiled = threading.get_ident(), None
+            try:
+                yield connection
+                self._usable_writer()
+                connection.execute("COMMIT")
+            finally:
+                self._owner = None
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+
+    @contextmanager
+    def _savepoint(self) -> Iterator[None]:
+        connection = self._usable_writer()
+        self._depth += 1
+        name = f"level_{self._depth}"
+        with translated(self._path):
+            connection.execute(f"SAVEPOINT {name}")
+        try:
+            yield
+            self._usable_writer()
+            connection.execute(f"RELEASE {name}")
+        except BaseException:
+            # A full disk makes SQLite undo the whole transaction by itself.
+            if connection.in_transaction:
+                connection.execute(f"ROLLBACK TO {name}")
+                connection.execute(f"RELEASE {name}")
+                self._spoiled = None
+            raise
+        finally:
+            self._depth -= 1
+
+    def _usable_writer(self) -> apsw.Connection:
+        """Give the writing connection; StoreError if its transaction can no longer be kept."""
+        if self._spoiled is not None or not self._writer.in_transaction:
+            raise StoreError(
+                f"{self._path}: the transaction was undone: {self._spoiled or 'rolled back'}"
+            ) from self._spoiled
+        return self._writer
+
+    def _note_log(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self._log_pages = pages
+        if pages < self._wanted_at:
+            self._wanted_at = 0
+        if pages >= self._wanted_at + _LONG:
+            self._wanted_at = pages
+            self._want_checkpoint()
+        return apsw.SQLITE_OK
+
+
+def _make_private(path: Path) -> None:
+    """Make a file that is not there yet, for its owner's eyes only; log and index follow suit."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except PermissionError:
+        # A file that is there may still be read.
+        return
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error

@@ -1,0 +1,154 @@
+"""Vectors as they are kept: float16 rows in one blob, each record's in the space of one model."""
+
+from collections.abc import Iterator
+
+import apsw
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.records import Kind, Record
+from minutebook.store.protocol import Vectors, VectorSpace
+from minutebook.store.sqlite import feed
+from minutebook.store.sqlite.tables import table_of, text_value, value_text
+
+_SQUARE_TOLERANCE = 0.02
+
+
+def put(
+    connection: apsw.Connection,
+    kind: Kind,
+    organization: str,
+    id: str,
+    space: VectorSpace,
+    vectors: Vectors,
+) -> None:
+    """Keep a record's vectors in place of earlier ones; NotFound, InvalidInput."""
+    kept = _checked(space, vectors)
+    table = table_of(kind)
+    if not table.has_text:
+        raise InvalidInput("kind", f"must have a text, which a {kind} has not")
+    row = connection.execute(
+        f"SELECT row FROM {table.name}"  # noqa: S608
+        " WHERE organization = (SELECT number FROM organizations WHERE name = ?) AND id = ?",
+        (text_value(organization), text_value(id)),
+    ).get
+    if row is None:
+        raise NotFound(kind, id)
+    _, sequence = feed.begin_change(connection, organization)
+    connection.execute(
+        f"INSERT OR REPLACE INTO {table.name}_vectors VALUES (?, ?)",  # noqa: S608
+        (row, kept.tobytes()),
+    )
+    connection.execute(
+        f"UPDATE {table.name} SET space = ?, sequence = ? WHERE row = ?",  # noqa: S608
+        (_number_for(connection, space), sequence, row),
+    )
+
+
+def get(
+    connection: apsw.Connection, kind: Kind, organization: str, id: str
+) -> tuple[VectorSpace, Vectors] | None:
+    """Give a record's space and vectors, shape (parts, dimensions), or None."""
+    table = table_of(kind)
+    if not table.has_text:
+        return None
+    found = connection.execute(
+        "SELECT s.name, s.digest, s.dimensions, v.vectors"  # noqa: S608
+        f" FROM {table.name} AS r JOIN {table.name}_vectors AS v ON v.row = r.row"
+        " JOIN spaces AS s ON s.number = r.space"
+        " WHERE r.organization = (SELECT number FROM organizations WHERE name = ?) AND r.id = ?",
+        (text_value(organization), text_value(id)),
+    ).get
+    if found is None:
+        return None
+    name, digest, dimensions, kept = found
+    rows = np.frombuffer(kept, np.float16).reshape(-1, dimensions)
+    return VectorSpace(value_text(name), value_text(digest), dimensions), rows.astype(np.float32)
+
+
+def remove(connection: apsw.Connection, kind: Kind, row: int) -> None:
+    """Remove the vectors of a row; its `space` is the caller's to clear."""
+    connection.execute(f"DELETE FROM {table_of(kind).name}_vectors WHERE row = ?", (row,))  # noqa: S608
+
+
+def number_of(connection: apsw.Connection, space: VectorSpace) -> int | None:
+    """Give the small integer that stands for a space, or None if nothing was kept in it."""
+    found: int | None = connection.execute(
+        "SELECT number FROM spaces WHERE name = ? AND digest = ? AND dimensions = ?",
+        (text_value(space.name), text_value(space.digest), space.dimensions),
+    ).get
+    return found
+
+
+def space_of(connection: apsw.Connection, number: int) -> VectorSpace:
+    """Give the space that a small integer stands for."""
+    name, digest, dimensions = connection.execute(
+        "SELECT name, digest, dimensions FROM spaces WHERE number = ?", (number,)
+    ).get
+    return VectorSpace(value_text(name), value_text(digest), dimensions)
+
+
+def check_query(space: VectorSpace, vector: Vectors) -> None:
+    """Refuse what cannot be compared with vectors of the space."""
+    if vector.shape != (space.dimensions,):
+        raise InvalidInput(
+            "vector", f"must have shape ({space.dimensions},) for {space.name}, not {vector.shape}"
+        )
+    square = float(vector.astype(np.float32) @ vector.astype(np.float32))
+    if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
+        raise InvalidInput("vector", f"must be finite and of length 1, not {square**0.5}")
+
+
+def without(
+    connection: apsw.Connection, kind: Kind, organization: str, space: VectorSpace, limit: int
+) -> list[Record]:
+    """Give records, oldest id first, that have no vectors of that space."""
+    table = table_of(kind)
+    found: list[tuple[str, Record]] = []
+    if not table.has_text:
+        return []
+    # A range of the index for each other space, so that what is done already costs nothing.
+    for other in _others(connection, number_of(connection, space)):
+        rows = connection.execute(
+            f"SELECT {table.fields} FROM {table.name} AS r"  # noqa: S608
+            " WHERE r.organization = (SELECT number FROM organizations WHERE name = ?)"
+            " AND r.space IS ? ORDER BY r.id LIMIT ?",
+            (text_value(organization), other, limit),
+        )
+        records = (table.record_of(organization, row) for row in rows)
+        found += [(record.id, record) for record in records]
+    return [record for _, record in sorted(found, key=lambda pair: pair[0])[:limit]]
+
+
+def _others(connection: apsw.Connection, number: int | None) -> Iterator[int | None]:
+    yield None
+    rows: Iterator[tuple[int]] = connection.execute("SELECT number FROM spaces")
+    for (other,) in list(rows):
+        if other != number:
+            yield other
+
+
+def _number_for(connection: apsw.Connection, space: VectorSpace) -> int:
+    number = number_of(connection, space)
+    if number is None:
+        connection.execute(
+            "INSERT INTO spaces(name, digest, dimensions) VALUES (?, ?, ?)",
+            (text_value(space.name), text_value(space.digest), space.dimensions),
+        )
+        number = connection.last_insert_rowid()
+    return number
+
+
+def _checked(space: VectorSpace, vectors: Vectors) -> NDArray[np.float16]:
+    if vectors.ndim != 2 or len(vectors) == 0 or vectors.shape[1] != space.dimensions:
+        raise InvalidInput(
+            "vectors",
+            f"must have shape (parts, {space.dimensions}) for {space.name}, not {vectors.shape}",
+        )
+    rows = vectors.astype(np.float32)
+    squares = (rows * rows).sum(axis=1).tolist()
+    for square in squares:
+        if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
+            raise InvalidInput("vectors", f"must be finite rows of length 1, not {square**0.5}")
+    return vectors.astype(np.float16)

@@ -1,0 +1,53 @@
+"""Say in plain words why SQLite could not do its work."""
+
+from pathlib import Path
+from types import TracebackType
+
+import apsw
+
+from minutebook.domain.errors import StoreBusy, StoreClosed, StoreError
+
+_REASONS: dict[type[apsw.Error], str] = {
+    apsw.FullError: "the disk is full",
+    apsw.NotADBError: "the file is not a database",
+    apsw.CorruptError: "the file is damaged; run `minutebook doctor`",
+    apsw.ReadOnlyError: "the file cannot be written: it or its folder is read-only",
+    apsw.PermissionsError: "the file may not be opened: permission denied",
+    apsw.CantOpenError: "the file cannot be opened: a folder is missing or permission is denied",
+    apsw.IOError: "the disk failed to read or write",
+    apsw.NoMemError: "out of memory",
+    apsw.ProtocolError: "its lock files cannot be used; is it on a network file system?",
+}
+_FULL = frozenset({apsw.SQLITE_IOERR_WRITE})
+
+
+class translated:  # noqa: N801 - reads as a word: `with translated(path):`
+    """Turn errors of the engine into StoreErrors that name the file; mistakes stay visible."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if isinstance(error, apsw.Error):
+            fault = fault_of(error, self._path)
+            if fault is not None:
+                raise fault from error
+
+
+def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
+    """Give the StoreError that an engine's error amounts to; None for a mistake in our code."""
+    if isinstance(error, apsw.ConnectionClosedError):
+        return StoreClosed(f"{path}: the store was closed")
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return StoreBusy(f"{path}: another process keeps the file locked")
+    if getattr(error, "extendedresult", 0) in _FULL:
+        return StoreError(f"{path}: {_REASONS[apsw.FullError]}, or the file may not grow")
+    reason = _REASONS.get(type(error))
+    return None if reason is None else StoreError(f"{path}: {reason} ({error})")

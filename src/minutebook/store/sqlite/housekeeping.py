@@ -1,0 +1,70 @@
+"""A thread that does, behind the writers' back, what they should not wait for."""
+
+import logging
+import threading
+import weakref
+from collections.abc import Callable
+
+from minutebook.domain.errors import StoreClosed, StoreError
+
+log = logging.getLogger(__name__)
+
+
+class Housekeeper:
+    """Runs a task each time it is wanted, in a thread of its own that starts when first needed.
+
+    The task must be a bound method; its object is not kept alive by the thread.
+    """
+
+    def __init__(self, task: Callable[[], None]) -> None:
+        self._task = weakref.WeakMethod(task)
+        self._wanted = threading.Event()
+        self._stopping = threading.Event()
+        self._guard = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def want(self) -> None:
+        """Have the task run soon."""
+        self._wanted.set()
+        if self._thread is None:
+            with self._guard:
+                if self._thread is None and not self._stopping.is_set():
+                    self._thread = threading.Thread(
+                        target=_keep_house,
+                        args=(self._task, self._wanted, self._stopping),
+                        name="housekeeping",
+                        daemon=True,
+                    )
+                    weakref.finalize(self, _stop, self._wanted, self._stopping)
+                    self._thread.start()
+
+    def stop(self) -> None:
+        """Let the task under way end, and run no other."""
+        with self._guard:
+            _stop(self._wanted, self._stopping)
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+
+def _stop(wanted: threading.Event, stopping: threading.Event) -> None:
+    stopping.set()
+    wanted.set()
+
+
+def _keep_house(
+    task: "weakref.WeakMethod[Callable[[], None]]",
+    wanted: threading.Event,
+    stopping: threading.Event,
+) -> None:
+    while wanted.wait() and not stopping.is_set():
+        wanted.clear()
+        run = task()
+        if run is None:
+            return
+        try:
+            run()
+        except StoreClosed:
+            return
+        except StoreError as error:
+            log.warning("housekeeping is put off: %s", error)
+        del run

@@ -1,0 +1,64 @@
+"""The names of entities, found in a text by their first word."""
+
+import json
+from collections.abc import Iterator, Sequence
+
+import apsw
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Entity, Kind
+from minutebook.search.text import words as words_of
+from minutebook.store.sqlite.tables import ENTITIES, selection, text_value, value_text
+
+_BATCH = 500
+
+
+def keep(connection: apsw.Connection, number: int, entity: Entity) -> None:
+    """List an entity under its present name and aliases."""
+    forget(connection, number, entity.id)
+    for name in (entity.name, *entity.aliases):
+        if words := words_of(name):
+            connection.execute(
+                "INSERT OR IGNORE INTO names VALUES (?, ?, ?, ?)",
+                (number, text_value(words[0]), text_value(entity.id), json.dumps(words)),
+            )
+
+
+def forget(connection: apsw.Connection, number: int, entity: str) -> None:
+    """Take an entity's names off the list."""
+    connection.execute(
+        "DELETE FROM names WHERE organization = ? AND entity = ?", (number, text_value(entity))
+    )
+
+
+def entities_named(connection: apsw.Connection, where: Filter, words: Sequence[str]) -> list[str]:
+    """Give the sorted ids of the selected entities with a name whose words stand in a row."""
+    places: dict[str, list[int]] = {}
+    for place, word in enumerate(words):
+        places.setdefault(word, []).append(place)
+    found = set()
+    for first, entity, name in _names(connection, where, list(places)):
+        run = json.loads(name)
+        if entity not in found and any(
+            list(words[place : place + len(run)]) == run for place in places[first]
+        ):
+            found.add(entity)
+    return sorted(found)
+
+
+def _names(
+    connection: apsw.Connection, where: Filter, firsts: Sequence[str]
+) -> Iterator[tuple[str, str, str]]:
+    """Give first word, entity and words of the selected entities' names with such a beginning."""
+    condition, values = selection(ENTITIES, Kind.ENTITY, where)
+    for start in range(0, len(firsts), _BATCH):
+        batch = [text_value(word) for word in firsts[start : start + _BATCH]]
+        rows = connection.execute(
+            "SELECT n.first, n.entity, n.words FROM names AS n"  # noqa: S608
+            " CROSS JOIN entities AS r ON r.organization = n.organization AND r.id = n.entity"
+            " WHERE n.organization = (SELECT number FROM organizations WHERE name = ?)"
+            f" AND n.first IN ({', '.join('?' * len(batch))}) AND {condition}",
+            (text_value(where.organization), *batch, *values),
+        )
+        for first, entity, name in rows:
+            yield value_text(first), value_text(entity), name

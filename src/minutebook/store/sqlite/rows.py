@@ -1,0 +1,214 @@
+"""Put, get, find, count and delete records, with all that goes with them."""
+
+from collections.abc import Collection, Sequence
+from typing import cast
+
+import apsw
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Edge, Entity, Kind, Record
+from minutebook.store.sqlite import embeddings, feed, names, texts
+from minutebook.store.sqlite.tables import (
+    EDGES,
+    VERSIONS,
+    Table,
+    Value,
+    id_bytes,
+    order_by,
+    selection,
+    table_of,
+    text_of,
+    text_value,
+    value_text,
+)
+
+_BATCH = 500
+_LONGEST_ID = 200
+
+# Which ends of which edges are memories, which entities.
+_ENDS = {
+    Kind.MEMORY: ((Kind.LINK, "source"), (Kind.LINK, "target"), (Kind.MENTION, "source")),
+    Kind.ENTITY: ((Kind.RELATION, "source"), (Kind.RELATION, "target"), (Kind.MENTION, "target")),
+}
+
+
+def put(connection: apsw.Connection, record: Record) -> None:
+    """Keep a record in place of any with its organization, kind and id, and index its text."""
+    table = table_of(record.kind)
+    if table.has_text:
+        _check_id(record.id)
+    number, sequence = feed.begin_change(connection, record.organization)
+    if table.has_text:
+        _put_with_text(connection, table, number, sequence, record)
+    else:
+        values = (number, sequence, *table.values(record))
+        connection.execute(_insertion("INSERT OR REPLACE", table), values)
+        feed.forget_deletion(connection, number, record.kind, record.id)
+    if isinstance(record, Entity):
+        names.keep(connection, number, record)
+
+
+def get(connection: apsw.Connection, kind: Kind, organization: str, id: str) -> Record | None:
+    """Give a record, or None."""
+    table = table_of(kind)
+    condition, values = _key(table, kind, organization, id)
+    row = connection.execute(
+        f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}",  # noqa: S608
+        values,
+    ).get
+    return None if row is None else table.record_of(organization, row)
+
+
+def find(
+    connection: apsw.Connection,
+    kind: Kind,
+    where: Filter,
+    order: Sequence[str],
+    limit: int | None,
+    offset: int,
+) -> list[Record]:
+    """Give the selected records in order."""
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    rows = connection.execute(
+        f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+        f" ORDER BY {order_by(table, order)} LIMIT ? OFFSET ?",
+        (*values, -1 if limit is None else limit, offset),
+    )
+    return [table.record_of(where.organization, row) for row in rows]
+
+
+def ids(connection: apsw.Connection, kind: Kind, where: Filter) -> list[str]:
+    """Give the ids of the selected records."""
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    rows = connection.execute(
+        f"SELECT r.id FROM {table.name} AS r WHERE {condition}",  # noqa: S608
+        values,
+    )
+    return [value_text(id) for (id,) in rows]
+
+
+def count(connection: apsw.Connection, kind: Kind, where: Filter) -> int:
+    """Count the selected records."""
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    counted: int = connection.execute(
+        f"SELECT count(*) FROM {table.name} AS r WHERE {condition}",  # noqa: S608
+        values,
+    ).get
+    return counted
+
+
+def delete(connection: apsw.Connection, kind: Kind, organization: str, id: str) -> bool:
+    """Remove a record and all that goes with it; tell whether it was there."""
+    table = table_of(kind)
+    number = feed.number_of(connection, organization)
+    condition, values = _key(table, kind, organization, id)
+    row = connection.execute(
+        f"DELETE FROM {table.name} AS r WHERE {condition} RETURNING "  # noqa: S608
+        + ("row" if table.has_text else "1"),
+        values,
+    ).get
+    if row is None or number is None:
+        return False
+    if table.has_text:
+        texts.remove(connection, number, kind, row)
+        embeddings.remove(connection, kind, row)
+    if kind is Kind.ENTITY:
+        names.forget(connection, number, id)
+    if kind is Kind.MEMORY:
+        _remove_where(connection, VERSIONS, organization, Kind.VERSION, "memory", id)
+    for edge_kind, end in _ENDS.get(kind, ()):
+        _remove_where(connection, EDGES, organization, edge_kind, end, id)
+    feed.note_deletion(connection, organization, kind, id)
+    return True
+
+
+def edges(
+    connection: apsw.Connection, organization: str, nodes: Collection[str], limit: int | None
+) -> list[Edge]:
+    """Give the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
+    number = feed.number_of(connection, organization)
+    found: dict[tuple[str, str], Edge] = {}
+    distinct = sorted(set(nodes))
+    order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
+    for start in range(0, len(distinct), _BATCH):
+        batch = [text_value(node) for node in distinct[start : start + _BATCH]]
+        marks = ", ".join(f"?{place}" for place in range(3, 3 + len(batch)))
+        rows = connection.execute(
+            f"SELECT {EDGES.fields} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608
+            f" AND (r.source IN ({marks}) OR r.target IN ({marks})) ORDER BY {order} LIMIT ?2",
+            (number, -1 if limit is None else limit, *batch),
+        )
+        for row in rows:
+            edge = cast("Edge", EDGES.record_of(organization, row))
+            found[edge.id, edge.kind] = edge
+    if limit is None:
+        return sorted(found.values(), key=lambda e: (e.id, e.kind))
+    return sorted(found.values(), key=lambda e: (-e.weight, e.id, e.kind))[:limit]
+
+
+def _put_with_text(
+    connection: apsw.Connection, table: Table, number: int, sequence: int, record: Record
+) -> None:
+    """Insert or update by row; only a text that changed touches its index and vectors."""
+    condition, values = _key(table, record.kind, record.organization, record.id)
+    earlier = connection.execute(
+        f"SELECT r.row, {table.fields} FROM {table.name} AS r WHERE {condition}",  # noqa: S608
+        values,
+    ).get
+    text = text_of(record)
+    if earlier is None:
+        values = [number, sequence, *table.values(record)]
+        connection.execute(_insertion("INSERT", table), values)
+        feed.forget_deletion(connection, number, record.kind, record.id)
+        texts.add(connection, number, record.kind, connection.last_insert_rowid(), text)
+        return
+    row, *fields = earlier
+    assignments = ", ".join(f"{name} = ?" for name in table.columns)
+    connection.execute(
+        f"UPDATE {table.name} SET sequence = ?, {assignments} WHERE row = ?",  # noqa: S608
+        (sequence, *table.values(record), row),
+    )
+    if text_of(table.record_of(record.organization, fields)) != text:
+        texts.remove(connection, number, record.kind, row)
+        texts.add(connection, number, record.kind, row, text)
+        embeddings.remove(connection, record.kind, row)
+        connection.execute(f"UPDATE {table.name} SET space = NULL WHERE row = ?", (row,))  # noqa: S608
+
+
+def _check_id(id: str) -> None:
+    """Refuse what the fixed-width columns of the vector index cannot hold."""
+    if not 0 < len(id_bytes(text_value(id))) <= _LONGEST_ID or "\0" in id:
+        raise InvalidInput("id", f"must have 1 to {_LONGEST_ID} bytes and no NUL")
+
+
+def _insertion(verb: str, table: Table) -> str:
+    marks = ", ".join("?" * len(table.columns))
+    columns = f"organization, sequence, {', '.join(table.columns)}"
+    return f"{verb} INTO {table.name}({columns}) VALUES (?, ?, {marks})"
+
+
+def _key(table: Table, kind: Kind, organization: str, id: str) -> tuple[str, list[Value]]:
+    condition = "r.organization = (SELECT number FROM organizations WHERE name = ?) AND r.id = ?"
+    values = [text_value(organization), text_value(id)]
+    if len(table.kinds) > 1:
+        condition += " AND r.kind = ?"
+        values.append(kind)
+    return condition, values
+
+
+def _remove_where(
+    connection: apsw.Connection, table: Table, organization: str, kind: Kind, field: str, value: str
+) -> None:
+    condition, values = selection(
+        table, kind, Filter(organization=organization, equal={field: value})
+    )
+    removed = connection.execute(
+        f"DELETE FROM {table.name} AS r WHERE {condition} RETURNING id",  # noqa: S608
+        values,
+    ).fetchall()
+    for (id,) in removed:
+        feed.note_deletion(connection, organization, kind, value_text(id))

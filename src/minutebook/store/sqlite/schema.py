@@ -1,0 +1,131 @@
+"""The tables, and the way from each earlier form of them to the present one."""
+
+from pathlib import Path
+
+import apsw
+
+from minutebook.domain.errors import StoreError, StoreTooNew
+
+APPLICATION_ID = 0x4D42_6F6F
+"""`MBoo`: marks a file as one of ours, see `PRAGMA application_id`."""
+
+_FIRST = """
+CREATE TABLE identity (id TEXT NOT NULL) STRICT;
+INSERT INTO identity VALUES (lower(hex(randomblob(16))));
+
+-- `sequence` is that of the latest change. Each record's row holds the sequence of its own.
+CREATE TABLE organizations (
+    number INTEGER PRIMARY KEY, name NOT NULL UNIQUE, sequence INTEGER NOT NULL
+);
+CREATE TABLE spaces (
+    number INTEGER PRIMARY KEY, name NOT NULL, digest NOT NULL, dimensions INTEGER NOT NULL,
+    UNIQUE (name, digest, dimensions)
+);
+-- Which organizations have a full-text table text_<kind>_<organization>.
+CREATE TABLE text_indices (
+    organization INTEGER, kind TEXT, PRIMARY KEY (organization, kind)
+) WITHOUT ROWID;
+
+CREATE TABLE deletions (
+    organization INTEGER, sequence INTEGER, kind TEXT NOT NULL, id NOT NULL,
+    PRIMARY KEY (organization, sequence), UNIQUE (organization, kind, id)
+) WITHOUT ROWID;
+
+-- `space` is the space of the record's vectors, NULL while it has none. Texts that can be long
+-- stand last, so that reading the rest of a row does not read them.
+CREATE TABLE memories (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, space INTEGER,
+    scope NOT NULL, type NOT NULL, status NOT NULL, author NOT NULL,
+    event_time INTEGER NOT NULL, ingestion_time INTEGER NOT NULL, updated_at INTEGER NOT NULL,
+    valid_from INTEGER NOT NULL, valid_until INTEGER, repository, user,
+    importance REAL NOT NULL, version INTEGER NOT NULL, superseded_by, deleted_at INTEGER,
+    locked_by, reason, title, metadata NOT NULL, content NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX memories_by_sequence ON memories (organization, sequence);
+CREATE INDEX memories_by_time ON memories (organization, ingestion_time, id);
+CREATE INDEX memories_by_space ON memories (organization, space, id);
+-- Covers the conditions of a Filter, so that counting reads no row.
+CREATE INDEX memories_by_status ON memories
+    (organization, status, repository, user, deleted_at, valid_from, valid_until, id);
+CREATE TABLE memories_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+
+CREATE TABLE versions (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, memory NOT NULL, number INTEGER NOT NULL, changed_by NOT NULL, changed_at INTEGER NOT NULL,
+    request NOT NULL, title, content NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX versions_by_sequence ON versions (organization, sequence);
+CREATE INDEX versions_by_memory ON versions (organization, memory, number, id);
+
+CREATE TABLE entities (
+    organization INTEGER, id, sequence INTEGER NOT NULL, name NOT NULL, type NOT NULL,
+    author NOT NULL, created_at INTEGER NOT NULL,
+    description, aliases NOT NULL, repository, user,
+    PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX entities_by_sequence ON entities (organization, sequence);
+CREATE INDEX entities_by_name ON entities (organization, name);
+-- Each name and alias as a JSON list of words, found by its first word.
+CREATE TABLE names (
+    organization INTEGER, first, entity, words,
+    PRIMARY KEY (organization, first, entity, words)
+) WITHOUT ROWID;
+CREATE INDEX names_by_entity ON names (organization, entity);
+
+CREATE TABLE edges (
+    organization INTEGER, kind TEXT, id, sequence INTEGER NOT NULL, source NOT NULL, target NOT NULL, type NOT NULL,
+    created_at INTEGER NOT NULL, weight REAL NOT NULL,
+    PRIMARY KEY (organization, kind, id)
+) WITHOUT ROWID;
+CREATE INDEX edges_by_sequence ON edges (organization, sequence);
+CREATE INDEX edges_by_source ON edges (organization, source);
+CREATE INDEX edges_by_target ON edges (organization, target);
+
+CREATE TABLE entries (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, actor NOT NULL,
+    role NOT NULL, act NOT NULL, subject_kind NOT NULL, subject NOT NULL, request NOT NULL,
+    outcome NOT NULL, before NOT NULL, after NOT NULL, previous NOT NULL, digest NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX entries_by_sequence ON entries (organization, sequence);
+CREATE INDEX entries_by_number ON entries (organization, number, id);
+"""
+
+SCRIPTS = (_FIRST,)
+"""Script n leads from version n to version n + 1; a script that was released never changes."""
+
+VERSION = len(SCRIPTS)
+
+
+def is_current(connection: apsw.Connection, path: Path) -> bool:
+    """Tell whether the tables are of the present form; StoreError for a file that is not ours.
+
+    Raises StoreTooNew for one that a later version wrote.
+    """
+    version = connection.pragma("user_version")
+    mark = connection.pragma("application_id")
+    if mark != APPLICATION_ID and _holds_anything(connection):
+        raise StoreError(f"{path}: this database belongs to another program; name another file")
+    if version > VERSION:
+        raise StoreTooNew(
+            f"{path}: the store has format {version}, this version of Minutebook reads up to "
+            f"{VERSION}; upgrade Minutebook, or name another file. Nothing was changed"
+        )
+    return bool(version == VERSION)
+
+
+def migrate(connection: apsw.Connection) -> None:
+    """Bring the tables to the present form, inside the caller's transaction."""
+    for script in SCRIPTS[connection.pragma("user_version") :]:
+        for _ in connection.execute(script):
+            pass
+    connection.pragma("application_id", APPLICATION_ID)
+    connection.pragma("user_version", VERSION)
+
+
+def _holds_anything(connection: apsw.Connection) -> bool:
+    return bool(connection.execute("SELECT EXISTS (SELECT 1 FROM sqlite_schema)").get)

@@ -1,0 +1,191 @@
+"""Records as rows: what each kind's table holds, and the SQL that selects from it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Edge, Entity, Entry, Kind, Memory, Record, Version
+
+Value: TypeAlias = str | bytes | int | float | None
+"""What a column holds."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(instant: datetime) -> int:
+    """Give an instant as whole microseconds since 1970, UTC."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def text_value(text: str) -> Value:
+    """Give a text as SQLite keeps it: one with lone surrogates, which are no UTF-8, as bytes."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
+    return text
+
+
+def value_text(value: Any) -> str:
+    """Give the text that `text_value` kept."""
+    return value.decode("utf-8", "surrogatepass") if type(value) is bytes else value
+
+
+def id_bytes(value: Any) -> bytes:
+    """Give the bytes of a text that `text_value` kept; they sort as the text does."""
+    return value if type(value) is bytes else str(value).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """A field of a record, and how it becomes a value and a value becomes it."""
+
+    name: str
+    to_value: Callable[[Any], Value]
+    from_value: Callable[[Any], Any] | None
+    """None where the value is the field as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where the records of some kinds are kept; `r` is its name inside each statement."""
+
+    name: str
+    record: type[Record]
+    kinds: frozenset[Kind]
+    columns: Mapping[str, _Column]
+    has_text: bool
+    _values_of: Callable[[Record], tuple[Any, ...]]
+
+    @property
+    def fields(self) -> str:
+        """The columns that `record_of` reads, in order."""
+        return ", ".join(f"r.{name}" for name in self.columns)
+
+    def values(self, record: Record) -> list[Value]:
+        """Give the values of a record's columns."""
+        pairs = zip(self.columns.values(), self._values_of(record), strict=True)
+        return [None if field is None else column.to_value(field) for column, field in pairs]
+
+    def record_of(self, organization: str, values: Sequence[Any]) -> Record:
+        """Make the record of a row's columns."""
+        read: dict[str, Any] = {"organization": organization}
+        for column, value in zip(self.columns.values(), values, strict=True):
+            from_value = column.from_value
+            read[column.name] = value if value is None or from_value is None else from_value(value)
+        return self.record(**read)
+
+
+def text_of(record: Record) -> str:
+    """Give the text of a record of a kind that has one."""
+    return cast("Memory", record).text
+
+
+Selection: TypeAlias = tuple[str, list[Value]]
+"""A condition over the table `r`, and the values that it names by question marks."""
+
+
+def selection(table: Table, kind: Kind, where: Filter) -> Selection:
+    """Write a Filter as a condition. A field that the record lacks: AttributeError."""
+    conditions = ["r.organization = (SELECT number FROM organizations WHERE name = ?)"]
+    values: list[Value] = [text_value(where.organization)]
+    if len(table.kinds) > 1:
+        conditions.append("r.kind = ?")
+        values.append(kind)
+    for name, allowed in (("repository", where.repositories), ("user", where.users)):
+        if allowed is not None and name in table.columns:
+            marks = ", ".join("?" * len(allowed))
+            conditions.append(f"(r.{name} IS NULL OR r.{name} IN ({marks}))")
+            values += map(text_value, sorted(allowed))
+    if where.ids is not None:
+        conditions.append(f"r.id IN ({', '.join('?' * len(where.ids))})")
+        values += map(text_value, sorted(where.ids))
+    for name, wanted in where.equal.items():
+        if name == "organization":
+            conditions.append("? = ?")
+            values += (text_value(where.organization), text_value(str(wanted)))
+            continue
+        if name not in table.columns:
+            raise AttributeError(f"a {kind} has no field {name!r}")
+        conditions.append(f"r.{name} IS ?")
+        values.append(None if wanted is None else table.columns[name].to_value(wanted))
+    if table.record is Memory:
+        if where.valid_at is not None:
+            conditions.append("r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)")
+            values += [microseconds(where.valid_at)] * 2
+        if not where.with_deleted:
+            conditions.append("r.deleted_at IS NULL")
+    return " AND ".join(conditions), values
+
+
+def order_by(table: Table, order: Sequence[str]) -> str:
+    """Write an order as SQL, ended by the id."""
+    direction = "DESC" if order and order[0].startswith("-") else "ASC"
+    parts = []
+    for field in order:
+        name = field.removeprefix("-")
+        if name not in table.columns:
+            raise AttributeError(f"a {table.record.__name__} has no field {name!r}")
+        parts.append(f"r.{name} {'DESC' if field.startswith('-') else 'ASC'}")
+    return ", ".join([*parts, f"r.id {direction}"])
+
+
+def _described(name: str, record: type[Record], *kinds: Kind) -> Table:
+    hints = get_type_hints(record)
+    names = [f.name for f in fields(record) if f.name != "organization"]
+    columns = {name: _Column(name, *_codec(hints[name])) for name in names}
+    has_text = isinstance(getattr(record, "text", None), property)
+    return Table(name, record, frozenset(kinds), columns, has_text, attrgetter(*names))
+
+
+def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any] | None]:
+    """Choose how values of an annotated type are kept; None is kept as NULL whatever the type."""
+    if get_origin(annotation) in (Union, UnionType):
+        (annotation,) = (part for part in get_args(annotation) if part is not NoneType)
+    origin = get_origin(annotation) or annotation
+    if origin is datetime:
+        return microseconds, lambda value: _EPOCH + timedelta(microseconds=value)
+    if issubclass(origin, StrEnum):
+        return text_value, {str(member): member for member in origin}.__getitem__
+    if issubclass(origin, str):
+        return text_value, value_text
+    if issubclass(origin, float):
+        return float, None
+    if issubclass(origin, int):
+        return int, None
+    if issubclass(origin, tuple):
+        return _json, lambda value: tuple(json.loads(value))
+    if issubclass(origin, Mapping):
+        return _json, json.loads
+    raise TypeError(f"no column can hold {annotation!r}")
+
+
+def _json(value: Any) -> str:
+    # In ASCII, so that lone surrogates survive as escapes; sorted, so that equal values look equal.
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+
+
+MEMORIES = _described("memories", Memory, Kind.MEMORY)
+ENTITIES = _described("entities", Entity, Kind.ENTITY)
+VERSIONS = _described("versions", Version, Kind.VERSION)
+EDGES = _described("edges", Edge, Kind.RELATION, Kind.LINK, Kind.MENTION)
+ENTRIES = _described("entries", Entry, Kind.ENTRY)
+
+ALL_TABLES = (MEMORIES, ENTITIES, VERSIONS, EDGES, ENTRIES)
+TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
+
+_TABLE_OF = {kind: table for table in ALL_TABLES for kind in table.kinds}
+
+
+def table_of(kind: Kind) -> Table:
+    """Give the table of a kind; KeyError for one that is not kept yet."""
+    return _TABLE_OF[kind]

@@ -1,0 +1,201 @@
+"""The full-text index: one FTS5 table for each organization and kind, fed with our own terms.
+
+Each organization's statistics, isolation and cost are thus its own. The tables keep no text.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import cast
+
+import apsw
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind
+from minutebook.search import text as analysis
+from minutebook.search.text import TextQuery
+from minutebook.store.protocol import Candidate
+from minutebook.store.sqlite import feed
+from minutebook.store.sqlite.tables import selection, table_of, text_of, value_text
+
+# Every sign belongs to its term: FTS5 splits at spaces, and at control characters, which no term
+# holds. Nor does it find capitals to fold.
+_SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnum())
+_TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('"', '""')
+
+_SPARE = 28
+_ALL = -1
+_BATCH = 4096
+
+
+def add(connection: apsw.Connection, number: int, kind: Kind, row: int, text: str) -> None:
+    """Index the text of a record that the index does not hold."""
+    name = _name_of(number, kind)
+    created = connection.execute(
+        "INSERT OR IGNORE INTO text_indices VALUES (?, ?) RETURNING 1", (number, kind)
+    ).get
+    if created:
+        connection.execute(
+            f"CREATE VIRTUAL TABLE {name} USING fts5"
+            f"(terms, content='', contentless_delete=1, tokenize=\"{_TOKENIZER}\")"
+        )
+    terms = " ".join(analysis.terms(text))
+    connection.execute(f"INSERT INTO {name}(rowid, terms) VALUES (?, ?)", (row, terms))  # noqa: S608
+
+
+def remove(connection: apsw.Connection, number: int, kind: Kind, row: int) -> None:
+    """Take a record out of the index."""
+    connection.execute(f"DELETE FROM {_name_of(number, kind)} WHERE rowid = ?", (row,))  # noqa: S608
+
+
+def match(
+    connection: apsw.Connection, kind: Kind, where: Filter, query: TextQuery, limit: int
+) -> list[Candidate]:
+    """Rank the selected records by FTS5's BM25, best first, ties by id."""
+    name = _index_of(connection, where.organization, kind)
+    if name is None or not query or limit < 1:
+        return []
+    # SQLite sorts a few best much faster than all; mostly they are enough.
+    few = 2 * limit + _SPARE
+    for most in (few, _ALL):
+        found: list[tuple[float, str]] = []
+        read = 0
+        ranked = _ranked(connection, name, query, most)
+        while batch := list(islice(ranked, few if read == 0 else _BATCH)):
+            read += len(batch)
+            ids = _selected(connection, kind, where, [row for row, _ in batch])
+            found += [(rank, ids[row]) for row, rank in batch if row in ids]
+            # Those that tie with the last one still have to be seen: the least ids win.
+            if len(found) >= limit and batch[-1][1] > found[limit - 1][0]:
+                return _candidates(found, limit)
+        if read < few:
+            break
+    return _candidates(found, limit)
+
+
+def matches_phrase(
+    connection: apsw.Connection, kind: Kind, where: Filter, words: Sequence[str]
+) -> list[str]:
+    """Give the sorted ids of the selected records whose text holds the words in a row."""
+    name = _index_of(connection, where.organization, kind)
+    if name is None or not words:
+        return []
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    # The index tells words with one stem apart no more: each candidate's own text decides.
+    rows = connection.execute(
+        f"SELECT {table.fields} FROM {name} AS t CROSS JOIN {table.name} AS r ON r.row = t.rowid"  # noqa: S608
+        f" WHERE t.{name} MATCH ? AND {condition}",
+        (_quoted(analysis.phrase(words)), *values),
+    )
+    records = (table.record_of(where.organization, row) for row in rows)
+    return sorted(
+        record.id
+        for record in records
+        if _holds_in_a_row(analysis.words(text_of(record)), list(words))
+    )
+
+
+def rebuild(connection: apsw.Connection) -> None:
+    """Make every text index anew from the records."""
+    indices = _indices(connection)
+    for number, kind in indices:
+        connection.execute(f"DROP TABLE IF EXISTS {_name_of(number, kind)}")
+    connection.execute("DELETE FROM text_indices")
+    for number, kind in indices:
+        for row, text in _texts(connection, number, kind):
+            add(connection, number, kind, row, text)
+
+
+def gaps(connection: apsw.Connection) -> Iterator[str]:
+    """Tell, index by index, whether it holds other records than there are."""
+    for number, kind in _indices(connection):
+        name, table = _name_of(number, kind), table_of(kind)
+        records, missing = connection.execute(
+            f"SELECT count(*), sum(r.row NOT IN (SELECT id FROM {name}_docsize))"  # noqa: S608
+            f" FROM {table.name} AS r WHERE organization = ?",
+            (number,),
+        ).get
+        held = connection.execute(f"SELECT count(*) FROM {name}_docsize").get  # noqa: S608
+        if missing or held != records:
+            yield f"the text index {name} holds {held} of {records} records"
+
+
+def _candidates(found: list[tuple[float, str]], limit: int) -> list[Candidate]:
+    return [Candidate(id, -rank) for rank, id in sorted(found)[:limit]]
+
+
+def _ranked(
+    connection: apsw.Connection, name: str, query: TextQuery, most: int
+) -> Iterator[tuple[int, float]]:
+    """Give each matching row with FTS5's rank, which is BM25 below zero; best first."""
+    sought = [_quoted([term]) for term in query.terms]
+    required = [_quoted(phrase) for phrase in query.phrases]
+    sql = f"SELECT rowid, bm25({name}) AS score FROM {name} WHERE {name} MATCH ?"  # noqa: S608
+    if not sought or not required:
+        values = [" OR ".join(sought) or " AND ".join(required)]
+    else:
+        # The plus keeps SQLite from looking each row up in the first condition's index instead.
+        sql += f" AND +rowid IN (SELECT rowid FROM {name} WHERE {name} MATCH ?)"  # noqa: S608
+        values = [" OR ".join([*sought, *required]), " AND ".join(required)]
+    sql += " ORDER BY score LIMIT ?"
+    rows: Iterator[tuple[int, float]] = connection.execute(sql, (*values, most))
+    return rows
+
+
+def _selected(
+    connection: apsw.Connection, kind: Kind, where: Filter, rows: list[int]
+) -> dict[int, str]:
+    """Give the ids of the selected records among these rows."""
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    found = connection.execute(
+        f"SELECT r.row, r.id FROM json_each(?) AS c CROSS JOIN {table.name} AS r ON r.row = c.value"  # noqa: S608
+        f" WHERE {condition}",
+        (json.dumps(rows), *values),
+    )
+    return {row: value_text(id) for row, id in found}
+
+
+def _indices(connection: apsw.Connection) -> list[tuple[int, Kind]]:
+    rows: Iterator[tuple[int, str]] = connection.execute(
+        "SELECT organization, kind FROM text_indices"
+    )
+    return [(number, Kind(kind)) for number, kind in rows]
+
+
+def _texts(connection: apsw.Connection, number: int, kind: Kind) -> Iterator[tuple[int, str]]:
+    table = table_of(kind)
+    rows = connection.execute(
+        f"SELECT r.row, {table.fields} FROM {table.name} AS r WHERE r.organization = ?",  # noqa: S608
+        (number,),
+    ).fetchall()
+    for row, *values in cast("list[tuple[int, ...]]", rows):
+        yield row, text_of(table.record_of("", values))
+
+
+def _index_of(connection: apsw.Connection, organization: str, kind: Kind) -> str | None:
+    number = feed.number_of(connection, organization)
+    held = connection.execute(
+        "SELECT 1 FROM text_indices WHERE organization = ? AND kind = ?", (number, kind)
+    ).get
+    return _name_of(number, kind) if number is not None and held else None
+
+
+def _name_of(number: int, kind: Kind) -> str:
+    return f"text_{kind}_{number}"
+
+
+def _quoted(run: Sequence[str]) -> str:
+    text = " ".join(run).replace('"', '""')
+    return f'"{text}"'
+
+
+def _holds_in_a_row(words: list[str], run: list[str]) -> bool:
+    first, length = run[0], len(run)
+    place = -1
+    for _ in range(words.count(first)):
+        place = words.index(first, place + 1)
+        if words[place : place + length] == run:
+            return True
+    return False

@@ -1,0 +1,47 @@
+"""What every test needs: no setting of the person's own, and Hypothesis without a clock."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from minutebook.config import load
+from minutebook.embedding import Embedding, builtin
+from tests.world import Opener, World, worlds
+
+settings.register_profile("minutebook", deadline=None)
+settings.load_profile("minutebook")
+
+KEPT = frozenset({"MINUTEBOOK_MODELS"})
+"""Where the prepared model lies may differ from machine to machine."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name in [name for name in os.environ if name.startswith("MINUTEBOOK_")]:
+        if name not in KEPT:
+            del os.environ[name]
+
+
+@pytest.fixture
+def opener(tmp_path: Path) -> Iterator[Opener]:
+    """What opens worlds in a folder of the test's own."""
+    with worlds(tmp_path) as open_one:
+        yield open_one
+
+
+@pytest.fixture
+def world(opener: Opener) -> World:
+    """A world whose model is ready, as an agent with no scope meets it."""
+    return opener()
+
+
+@pytest.fixture(scope="session")
+def built_in() -> Embedding:
+    """The model in the box, prepared once a machine."""
+    models = load({}).models
+    builtin.prepare(models)
+    embedding = Embedding(lambda: builtin.open_model(models), builtin.MODEL)
+    embedding.wait(60)
+    return embedding

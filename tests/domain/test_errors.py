@@ -1,0 +1,39 @@
+import inspect
+import re
+
+from minutebook.domain import errors
+from minutebook.domain.errors import Locked, MinutebookError, NotFound
+
+CLASSES = [
+    found
+    for _, found in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(found, MinutebookError)
+]
+
+
+def drawn_tree() -> dict[str, str | None]:
+    """Read the tree in the module's docstring: each error and the one it is drawn under."""
+    parents: dict[str, str | None] = {}
+    path: list[tuple[int, str]] = []
+    for line in (errors.__doc__ or "").splitlines():
+        match = re.match(r"([│├└─ ]*)([A-Z]\w+)(?:\s{2,}\S|$)", line)
+        if match is None:
+            continue
+        depth, name = len(match[1]), match[2]
+        while path and path[-1][0] >= depth:
+            path.pop()
+        parents[name] = path[-1][1] if path else None
+        path.append((depth, name))
+    return parents
+
+
+def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
+    assert drawn_tree() == {
+        each.__name__: None if each is MinutebookError else each.__bases__[0].__name__
+        for each in CLASSES
+    }
+
+
+def test_an_error_tells_its_facts() -> None:
+    assert str(NotFound("memory", "m1")) == "NotFound(kind='memory', id='m1')"
+    assert "act='delete'" in str(Locked("delete", "locked", "m1"))

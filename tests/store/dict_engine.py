@@ -1,0 +1,257 @@
+"""The plainest engine that could be right: dictionaries, and the pure rules said aloud."""
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from minutebook.domain.errors import InvalidInput, NotFound, StoreClosed
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, Version
+from minutebook.search import lexical
+from minutebook.search.text import TextQuery, terms
+from minutebook.search.text import words as words_of
+from minutebook.store.protocol import Candidate, Change, Vectors, VectorSpace
+
+Key = tuple[str, Kind, str]
+
+
+@dataclass
+class State:
+    records: dict[Key, Record] = field(default_factory=dict)
+    vectors: dict[Key, tuple[VectorSpace, Vectors]] = field(default_factory=dict)
+    changes: dict[Key, tuple[int, bool]] = field(default_factory=dict)
+
+    def __copy__(self) -> "State":
+        return State(dict(self.records), dict(self.vectors), dict(self.changes))
+
+
+class DictStore:
+    def __init__(self) -> None:
+        self._committed = State()
+        self._turn = threading.RLock()
+        self._local = threading.local()
+        self._closed = False
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        with self._writing():
+            yield
+
+    def put(self, record: Record) -> None:
+        key = _key(record)
+        with self._writing() as state:
+            earlier = state.records.get(key)
+            if isinstance(earlier, Memory) and earlier.text != _text(record):
+                state.vectors.pop(key, None)
+            state.records[key] = record
+            _note(state, key, False)
+
+    def get(self, kind: Kind, organization: str, id: str) -> Record | None:
+        return self._state().records.get((organization, kind, id))
+
+    def find(
+        self,
+        kind: Kind,
+        where: Filter,
+        *,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[Record]:
+        found = self._selected(kind, where)
+        found.sort(key=lambda r: r.id, reverse=bool(order) and order[0].startswith("-"))
+        for name in reversed(order):
+            found.sort(
+                key=lambda r: _none_first(getattr(r, name.removeprefix("-"))),
+                reverse=name.startswith("-"),
+            )
+        return found[offset:] if limit is None else found[offset : offset + limit]
+
+    def count(self, kind: Kind, where: Filter) -> int:
+        return len(self._selected(kind, where))
+
+    def delete(self, kind: Kind, organization: str, id: str) -> bool:
+        key = (organization, kind, id)
+        with self._writing() as state:
+            if key not in state.records:
+                return False
+            gone = [k for k, r in state.records.items() if _goes_with(r, key)]
+            for each in [*gone, key]:
+                del state.records[each]
+                state.vectors.pop(each, None)
+                _note(state, each, True)
+            return True
+
+    def organizations(self) -> list[str]:
+        return sorted({organization for organization, _, _ in self._state().records})
+
+    def match(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> list[Candidate]:
+        everything = Filter(organization=where.organization, with_deleted=True)
+        documents = {r.id: terms(_text(r)) for r in self._selected(kind, everything)}
+        allowed = {r.id for r in self._selected(kind, where)}
+        ranked = lexical.rank(query, documents).items()
+        return [Candidate(id, score) for id, score in ranked if id in allowed][:limit]
+
+    def matches_phrase(self, kind: Kind, where: Filter, words: Sequence[str]) -> list[str]:
+        return sorted(
+            r.id for r in self._selected(kind, where) if _stand_in(words_of(_text(r)), words)
+        )
+
+    def put_vectors(
+        self, kind: Kind, organization: str, id: str, space: VectorSpace, vectors: Vectors
+    ) -> None:
+        key = (organization, kind, id)
+        with self._writing() as state:
+            if vectors.ndim != 2 or not len(vectors) or vectors.shape[1] != space.dimensions:
+                raise InvalidInput("vectors", f"{vectors.shape}, not {space.dimensions}")
+            if not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=0.01):
+                raise InvalidInput("vectors", "not of length 1")
+            if key not in state.records:
+                raise NotFound(kind, id)
+            state.vectors[key] = (space, vectors.astype(np.float16).astype(np.float32))
+            _note(state, key, False)
+
+    def vectors(self, kind: Kind, organization: str, id: str) -> tuple[VectorSpace, Vectors] | None:
+        return self._state().vectors.get((organization, kind, id))
+
+    def without_vectors(
+        self, kind: Kind, organization: str, space: VectorSpace, limit: int
+    ) -> list[Record]:
+        state = self._state()
+        return [
+            record
+            for (where, what, id), record in sorted(state.records.items())
+            if (where, what) == (organization, kind)
+            and state.vectors.get((where, what, id), (None,))[0] != space
+        ][:limit]
+
+    def nearest(
+        self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
+    ) -> list[Candidate]:
+        if vector.shape != (space.dimensions,):
+            raise InvalidInput("vector", f"{vector.shape}, not {space.dimensions}")
+        if not abs(np.linalg.norm(vector) - 1) < 0.01:
+            raise InvalidInput("vector", "not of length 1")
+        found = []
+        for record in self._selected(kind, where):
+            held, rows = self._state().vectors.get(_key(record), (None, None))
+            if rows is not None and held == space:
+                best = max(_cosine(row, vector) for row in rows)
+                found.append(Candidate(record.id, best))
+        return sorted(found, key=lambda c: (-c.score, c.id))[:limit]
+
+    def edges(
+        self, organization: str, nodes: Collection[str], limit: int | None = None
+    ) -> list[Edge]:
+        found = [
+            r
+            for r in self._state().records.values()
+            if isinstance(r, Edge)
+            and r.organization == organization
+            and (r.source in nodes or r.target in nodes)
+        ]
+        if limit is None:
+            return sorted(found, key=lambda e: (e.id, e.kind))
+        return sorted(found, key=lambda e: (-e.weight, e.id, e.kind))[:limit]
+
+    def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
+        return sorted(
+            r.id
+            for r in self._selected(Kind.ENTITY, where)
+            if isinstance(r, Entity)
+            and any(_stand_in(list(words), words_of(name)) for name in (r.name, *r.aliases))
+        )
+
+    def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
+        found = [
+            Change(sequence, kind, id, deleted)
+            for (where, kind, id), (sequence, deleted) in self._state().changes.items()
+            if where == organization and sequence > since
+        ]
+        return sorted(found, key=lambda c: c.sequence)[:limit]
+
+    def sequence(self, organization: str) -> int:
+        return max((c.sequence for c in self.changes(organization, 0)), default=0)
+
+    def close(self) -> None:
+        self._closed = True
+
+    @contextmanager
+    def _writing(self) -> Iterator[State]:
+        with self._turn:
+            before = self._state()
+            outermost = getattr(self._local, "working", None) is None
+            self._local.working = copy(before)
+            done = False
+            try:
+                yield self._local.working
+                done = True
+            finally:
+                after = self._local.working if done else before
+                if outermost:
+                    self._local.working = None
+                    self._committed = after
+                else:
+                    self._local.working = after
+
+    def _state(self) -> State:
+        if self._closed:
+            raise StoreClosed("closed")
+        return getattr(self._local, "working", None) or self._committed
+
+    def _selected(self, kind: Kind, where: Filter) -> list[Record]:
+        return [
+            r for (_, k, _), r in self._state().records.items() if k == kind and where.passes(r)
+        ]
+
+
+def _key(record: Record) -> Key:
+    return record.organization, record.kind, record.id
+
+
+def _note(state: State, key: Key, deleted: bool) -> None:
+    latest = max((n for (where, *_), (n, _) in state.changes.items() if where == key[0]), default=0)
+    state.changes[key] = (latest + 1, deleted)
+
+
+def _goes_with(record: Record, key: Key) -> bool:
+    organization, kind, id = key
+    if record.organization != organization:
+        return False
+    if isinstance(record, Version):
+        return kind is Kind.MEMORY and record.memory == id
+    if not isinstance(record, Edge):
+        return False
+    match kind, record.kind:
+        case (Kind.MEMORY, Kind.LINK) | (Kind.ENTITY, Kind.RELATION):
+            return id in (record.source, record.target)
+        case Kind.MEMORY, Kind.MENTION:
+            return id == record.source
+        case Kind.ENTITY, Kind.MENTION:
+            return id == record.target
+    return False
+
+
+def _none_first(value: object) -> tuple[bool, object]:
+    return (False, 0) if value is None else (True, value)
+
+
+def _text(record: Record) -> str:
+    assert isinstance(record, Memory)
+    return record.text
+
+
+def _stand_in(words: list[str], run: Sequence[str]) -> bool:
+    length = len(run)
+    return length > 0 and any(
+        words[place : place + length] == list(run) for place in range(len(words) - length + 1)
+    )
+
+
+def _cosine(row: Vectors, vector: Vectors) -> float:
+    one, other = row.astype(np.float64), vector.astype(np.float64)
+    return float(np.dot(one, other) / np.linalg.norm(one) / np.linalg.norm(other))

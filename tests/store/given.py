@@ -1,0 +1,130 @@
+"""What Hypothesis draws: few ids, instants and words, so that ties occur."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
+from tests.store.samples import IDS, INSTANTS, ORGANIZATIONS, edge, entity, entry, memory, version
+
+organizations = st.sampled_from(ORGANIZATIONS)
+ids = st.sampled_from(IDS)
+instants = st.sampled_from(INSTANTS)
+owners = st.sampled_from([None, "r1", "r2"])
+users = st.sampled_from([None, "u1", "u2"])
+texts = st.lists(
+    st.sampled_from(["ana", "Ana", "bread", "running", "run", "in_progress", "C++", "东京", "the"]),
+    max_size=6,
+).map(" ".join)
+anything = st.text(max_size=20) | st.text(
+    st.characters() | st.sampled_from("\ud800\udfff\0 '\"|"), max_size=20
+)
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.sampled_from([0.5]) | anything,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(anything, inner, max_size=2),
+    max_leaves=4,
+)
+
+
+memories = st.builds(
+    memory,
+    id=ids,
+    content=texts | anything,
+    organization=organizations,
+    scope=st.sampled_from(ScopeLevel),
+    type=st.sampled_from([MemoryType.FACT, MemoryType.RISK]),
+    status=st.sampled_from([Status.ACTIVE, Status.SUPERSEDED]),
+    author=st.sampled_from(["ana", "bo"]),
+    event_time=instants,
+    ingestion_time=instants,
+    valid_from=instants,
+    valid_until=st.none() | instants,
+    repository=owners,
+    user=users,
+    title=st.none() | texts,
+    importance=st.sampled_from([0.5, 1.0, 2.0]),
+    metadata=st.dictionaries(anything, json_values, max_size=2),
+    version=st.integers(1, 3),
+    reason=st.none() | anything,
+    superseded_by=st.none() | ids,
+    deleted_at=st.none() | st.none() | instants,
+    locked_by=st.none() | st.sampled_from(Role),
+)
+versions = st.builds(
+    version,
+    memory=ids,
+    number=st.integers(1, 3),
+    organization=organizations,
+    content=texts | anything,
+    title=st.none() | texts,
+    changed_at=instants,
+)
+entities = st.builds(
+    entity,
+    id=ids,
+    name=texts | anything,
+    organization=organizations,
+    type=st.sampled_from(["person", "place"]),
+    created_at=instants,
+    description=st.none() | anything,
+    aliases=st.lists(texts, max_size=2).map(tuple),
+    repository=owners,
+    user=users,
+)
+edges = st.builds(
+    edge,
+    kind=st.sampled_from([Kind.RELATION, Kind.LINK, Kind.MENTION]),
+    source=ids,
+    target=ids,
+    id=ids,
+    organization=organizations,
+    type=st.sampled_from(["near", "far"]),
+    created_at=instants,
+    weight=st.sampled_from([0.25, 1.0, 3.0]),
+)
+entries = st.builds(
+    entry,
+    number=st.integers(1, 12),
+    organization=organizations,
+    at=instants,
+    actor=anything,
+    role=st.sampled_from(Role),
+    subject=ids,
+    subject_kind=st.sampled_from(Kind),
+)
+records = memories | versions | entities | edges | entries
+
+filters = st.builds(
+    Filter,
+    organization=organizations,
+    repositories=st.none() | st.frozensets(st.sampled_from(["r1", "r2"])),
+    users=st.none() | st.frozensets(st.sampled_from(["u1", "u2"])),
+    valid_at=st.none() | instants,
+    equal=st.just({}),
+    ids=st.none() | st.frozensets(ids, max_size=3),
+    with_deleted=st.booleans(),
+)
+memory_filters = st.builds(
+    lambda where, equal: replace(where, equal=equal),
+    filters,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from([MemoryType.FACT, MemoryType.RISK]),
+            "status": st.sampled_from([Status.ACTIVE, Status.SUPERSEDED]),
+            "user": users,
+            "title": st.none() | texts,
+            "importance": st.sampled_from([0.5, 1.0]),
+            "event_time": instants,
+            "superseded_by": st.none() | ids,
+        },
+    ),
+)
+
+DIRECTIONS = np.array(
+    [[1, 0, 0, 0], [0, 1, 0, 0], [0.6, 0.8, 0, 0], [0.8, 0, 0.6, 0], [0, 0, -1, 0]], np.float32
+)
+directions = st.integers(0, len(DIRECTIONS) - 1).map(lambda place: DIRECTIONS[place])
+vectors = st.lists(directions, min_size=1, max_size=3).map(np.array)

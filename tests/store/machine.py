@@ -1,0 +1,251 @@
+"""One engine and the oracle, led through the same life and compared all along."""
+
+import gc
+import shutil
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from tempfile import mkdtemp
+
+import numpy as np
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind, Memory, Record
+from minutebook.search.text import parse_query, words
+from minutebook.store.protocol import Store, VectorSpace
+from tests.store import given as drawn
+from tests.store.dict_engine import DictStore
+from tests.store.promises import check_ranking
+from tests.store.samples import ORGANIZATIONS, SPACES
+
+KINDS = (
+    Kind.MEMORY,
+    Kind.VERSION,
+    Kind.ENTITY,
+    Kind.RELATION,
+    Kind.LINK,
+    Kind.MENTION,
+    Kind.ENTRY,
+)
+queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
+
+
+class _Undo(Exception):
+    """Ends a transaction that is to leave nothing."""
+
+
+class StoreMachine(RuleBasedStateMachine):
+    """Subclass it and say how the engine is opened in a folder, and opened again."""
+
+    def open(self, folder: Path) -> Store:
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(mkdtemp())
+        self.store = self.open(self.folder)
+        self.oracle = DictStore()
+        self.levels: list[ExitStack] = []
+
+    def teardown(self) -> None:
+        while self.levels:
+            self.levels.pop().close()
+        assert self._sound() == []
+        self.store.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # What happens
+
+    @rule(record=drawn.records)
+    def put(self, record: Record) -> None:
+        self.store.put(record)
+        self.oracle.put(record)
+
+    @rule(memory=drawn.memories, rows=drawn.vectors, space=st.sampled_from(SPACES))
+    def put_with_vectors(self, memory: Memory, rows: np.ndarray, space: VectorSpace) -> None:
+        for store in (self.store, self.oracle):
+            with store.transaction():
+                store.put(memory)
+                store.put_vectors(Kind.MEMORY, memory.organization, memory.id, space, rows)
+
+    @rule(
+        organization=drawn.organizations,
+        id=drawn.ids,
+        rows=drawn.vectors,
+        space=st.sampled_from(SPACES),
+    )
+    def put_vectors(self, organization: str, id: str, rows: np.ndarray, space: VectorSpace) -> None:
+        if self.oracle.get(Kind.MEMORY, organization, id) is not None:
+            self.store.put_vectors(Kind.MEMORY, organization, id, space, rows)
+            self.oracle.put_vectors(Kind.MEMORY, organization, id, space, rows)
+
+    @rule(kind=st.sampled_from(KINDS), organization=drawn.organizations, id=drawn.ids)
+    def delete(self, kind: Kind, organization: str, id: str) -> None:
+        gone = self.store.delete(kind, organization, id)
+        assert gone == self.oracle.delete(kind, organization, id)
+
+    @precondition(lambda self: len(self.levels) < 3)
+    @rule()
+    def begin(self) -> None:
+        level = ExitStack()
+        level.enter_context(self.store.transaction())
+        level.enter_context(self.oracle.transaction())
+        self.levels.append(level)
+
+    @precondition(lambda self: self.levels)
+    @rule()
+    def commit(self) -> None:
+        self.levels.pop().close()
+
+    @precondition(lambda self: self.levels)
+    @rule()
+    def undo(self) -> None:
+        error = _Undo()
+        with suppress(_Undo):
+            self.levels.pop().__exit__(_Undo, error, None)
+
+    @precondition(lambda self: not self.levels)
+    @rule()
+    def close_and_reopen(self) -> None:
+        self.store.close()
+        self.store = self.open(self.folder)
+
+    @precondition(lambda self: not self.levels)
+    @rule()
+    def crash_and_reopen(self) -> None:
+        # The engine gets no chance to tidy up: another one opens what it left lying there.
+        copy = Path(mkdtemp())
+        for path in sorted(self.folder.rglob("*")):
+            # Of the index, files may come and go meanwhile: it has to put up with that.
+            with suppress(FileNotFoundError):
+                _copy(path, copy / path.relative_to(self.folder))
+        self.store.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        gc.collect()
+        self.folder = copy
+        self.store = self.open(self.folder)
+
+    # What is asked
+
+    @rule(where=drawn.memory_filters, order=st.sampled_from([(), ("-ingestion_time",)]))
+    def find_is_the_same(self, where: Filter, order: tuple[str, ...]) -> None:
+        found = self.store.find(Kind.MEMORY, where, order=order)
+        assert found == self.oracle.find(Kind.MEMORY, where, order=order)
+        assert self.store.count(Kind.MEMORY, where) == len(found)
+
+    @rule(where=drawn.memory_filters, asked=queries, limit=st.integers(1, 5))
+    def match_is_the_same(self, where: Filter, asked: str, limit: int) -> None:
+        query = parse_query(asked)
+        expected = {c.id: c.score for c in self.oracle.match(Kind.MEMORY, where, query, 99)}
+        check_ranking(self.store.match(Kind.MEMORY, where, query, limit), expected, limit)
+
+    @rule(
+        where=drawn.memory_filters,
+        space=st.sampled_from(SPACES),
+        vector=drawn.directions,
+        limit=st.integers(1, 5),
+    )
+    def nearest_is_the_same(
+        self, where: Filter, space: VectorSpace, vector: np.ndarray, limit: int
+    ) -> None:
+        nearest = self.oracle.nearest(Kind.MEMORY, where, space, vector, 99)
+        expected = {c.id: c.score for c in nearest}
+        found = self.store.nearest(Kind.MEMORY, where, space, vector, limit)
+        check_ranking(found, expected, limit)
+
+    @rule(where=drawn.memory_filters, name=drawn.texts)
+    def phrases_and_names_are_the_same(self, where: Filter, name: str) -> None:
+        run = words(name)
+        found = self.store.matches_phrase(Kind.MEMORY, where, run)
+        assert found == self.oracle.matches_phrase(Kind.MEMORY, where, run)
+        anyone = Filter(organization=where.organization, users=where.users)
+        named = self.store.entities_named(anyone, run)
+        assert named == self.oracle.entities_named(anyone, run)
+
+    @rule(
+        organization=drawn.organizations,
+        nodes=st.sets(drawn.ids),
+        limit=st.none() | st.integers(0, 3),
+    )
+    def edges_are_the_same(self, organization: str, nodes: set[str], limit: int | None) -> None:
+        found = self.store.edges(organization, nodes, limit)
+        assert found == self.oracle.edges(organization, nodes, limit)
+
+    @rule(organization=drawn.organizations, space=st.sampled_from(SPACES), limit=st.integers(0, 3))
+    def what_lacks_vectors_is_the_same(
+        self, organization: str, space: VectorSpace, limit: int
+    ) -> None:
+        found = self.store.without_vectors(Kind.MEMORY, organization, space, limit)
+        assert found == self.oracle.without_vectors(Kind.MEMORY, organization, space, limit)
+
+    @precondition(lambda self: self.levels)
+    @rule()
+    def others_see_what_was_committed(self) -> None:
+        differing: list[object] = []
+
+        def look() -> None:
+            if _records(self.store) != _records(self.oracle):
+                differing.append(_records(self.store))
+
+        _in_a_thread(look)
+        assert differing == []
+
+    # What always holds
+
+    @invariant()
+    def records_are_the_same(self) -> None:
+        assert _records(self.store) == _records(self.oracle)
+        assert self.store.organizations() == self.oracle.organizations()
+
+    @invariant()
+    def vectors_are_the_same(self) -> None:
+        for record in _records(self.oracle):
+            if isinstance(record, Memory):
+                where = (Kind.MEMORY, record.organization, record.id)
+                kept, expected = self.store.vectors(*where), self.oracle.vectors(*where)
+                assert (kept is None) == (expected is None)
+                if kept is not None and expected is not None:
+                    assert kept[0] == expected[0]
+                    np.testing.assert_array_equal(kept[1], expected[1])
+
+    @invariant()
+    def changes_are_the_same(self) -> None:
+        for organization in ORGANIZATIONS:
+            changes = self.store.changes(organization, 0)
+            expected = self.oracle.changes(organization, 0)
+            # In which order what goes with a deleted record goes is the engine's own business.
+            assert {(c.kind, c.id, c.deleted) for c in changes} == {
+                (c.kind, c.id, c.deleted) for c in expected
+            }
+            sequences = [c.sequence for c in changes]
+            assert sequences == sorted(set(sequences))
+            assert self.store.sequence(organization) == max(sequences, default=0)
+
+    def _sound(self) -> list[str]:
+        """Let the engine look for damage, where it can."""
+        return []
+
+
+def _records(store: Store) -> list[Record]:
+    return [
+        record
+        for organization in ORGANIZATIONS
+        for kind in KINDS
+        for record in store.find(kind, Filter(organization=organization, with_deleted=True))
+    ]
+
+
+def _copy(path: Path, copy: Path) -> None:
+    if path.is_dir():
+        copy.mkdir()
+    else:
+        shutil.copy(path, copy)
+
+
+def _in_a_thread(task: Callable[[], None]) -> None:
+    thread = threading.Thread(target=task)
+    thread.start()
+    thread.join()

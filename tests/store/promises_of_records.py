@@ -1,0 +1,327 @@
+"""What the protocol promises of transactions and records."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.domain.errors import InvalidInput, StoreClosed
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind, Memory, Record
+from minutebook.search.text import parse_query
+from minutebook.store.protocol import Store
+from tests.store import given as drawn
+from tests.store.promises import (
+    ACME,
+    EXAMPLES,
+    SPACE,
+    Promises,
+    ids,
+    in_threads,
+    last_text_field,
+)
+from tests.store.samples import START, edge, entity, entry, memory, unit, version
+
+
+class RecordPromises(Promises):
+    # Transactions
+
+    def test_what_is_put_is_there_at_once(self, store: Store) -> None:
+        store.put(memory("a"))
+        assert store.get(Kind.MEMORY, "acme", "a") == memory("a")
+
+    def test_an_exception_undoes_all_of_a_transaction(self, store: Store) -> None:
+        store.put(memory("kept"))
+        before = store.sequence("acme")
+        with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+            store.put(memory("a", "bread and butter"))
+            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+            store.put(entity("e", "butter"))
+            store.put(edge(Kind.MENTION, "a", "e"))
+            store.delete(Kind.MEMORY, "acme", "kept")
+            _ = 1 / 0
+        assert [r.id for r in store.find(Kind.MEMORY, ACME)] == ["kept"]
+        assert store.match(Kind.MEMORY, ACME, parse_query("butter"), 9) == []
+        assert store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
+        assert store.edges("acme", ["a"]) == []
+        assert store.entities_named(ACME, ["butter"]) == []
+        assert store.sequence("acme") == before
+        assert store.changes("acme", before) == []
+
+    def test_a_failed_inner_transaction_leaves_the_outer_one_whole(self, store: Store) -> None:
+        with store.transaction():
+            store.put(memory("outer"))
+            with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+                store.put(memory("inner"))
+                _ = 1 / 0
+            store.put(memory("later"))
+        assert [r.id for r in store.find(Kind.MEMORY, ACME)] == ["later", "outer"]
+
+    def test_an_inner_transaction_is_undone_with_the_outer_one(self, store: Store) -> None:
+        with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+            with store.transaction():
+                store.put(memory("inner"))
+            _ = 1 / 0
+        assert store.find(Kind.MEMORY, ACME) == []
+
+    def test_a_refused_put_inside_a_transaction_leaves_nothing_behind(self, store: Store) -> None:
+        with store.transaction():
+            store.put(memory("a"))
+            with pytest.raises(InvalidInput):
+                store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0)[None])
+        assert store.vectors(Kind.MEMORY, "acme", "a") is None
+        assert store.get(Kind.MEMORY, "acme", "a") is not None
+
+    def test_inside_a_transaction_the_thread_reads_what_it_wrote(self, store: Store) -> None:
+        store.put(memory("old", "bread"))
+        store.put_vectors(Kind.MEMORY, "acme", "old", SPACE, unit(1, 0, 0, 0)[None])
+        assert len(store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
+        with store.transaction():
+            store.put(memory("a", "fresh bread"))
+            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(0, 1, 0, 0)[None])
+            store.put(entity("e", "bread"))
+            store.put(edge(Kind.MENTION, "a", "e"))
+            assert store.count(Kind.MEMORY, ACME) == 2
+            assert ids(store.match(Kind.MEMORY, ACME, parse_query("fresh"), 9)) == ["a"]
+            near = store.nearest(Kind.MEMORY, ACME, SPACE, unit(0, 1, 0, 0), 9)
+            assert ids(near) == ["a", "old"]
+            assert store.matches_phrase(Kind.MEMORY, ACME, ["bread"]) == ["a", "old"]
+            assert store.entities_named(ACME, ["bread"]) == ["e"]
+            assert [e.id for e in store.edges("acme", ["e"])] == ["a.e"]
+            assert store.changes("acme", 0)[-1].id == "a.e"
+            store.delete(Kind.MEMORY, "acme", "old")
+            near = store.nearest(Kind.MEMORY, ACME, SPACE, unit(0, 1, 0, 0), 9)
+            assert ids(near) == ["a"]
+
+    def test_others_see_all_of_a_transaction_or_nothing(self, store: Store) -> None:
+        seen: list[tuple[int, int, int, int]] = []
+
+        def look() -> None:
+            found = store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)
+            near = store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)
+            seen.append(
+                (store.count(Kind.MEMORY, ACME), len(found), len(near), store.sequence("acme"))
+            )
+
+        with store.transaction():
+            for id in "ab":
+                store.put(memory(id))
+                store.put_vectors(Kind.MEMORY, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
+                store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)
+                in_threads([look])
+        in_threads([look])
+        assert seen == [(0, 0, 0, 0), (0, 0, 0, 0), (2, 2, 2, store.sequence("acme"))]
+
+    def test_writers_wait_for_one_another(self, store: Store) -> None:
+        store.put(memory("counter", "0"))
+
+        def count() -> None:
+            for _ in range(5):
+                with store.transaction():
+                    counter = store.get(Kind.MEMORY, "acme", "counter")
+                    assert isinstance(counter, Memory)
+                    store.put(replace(counter, content=str(int(counter.content) + 1)))
+
+        in_threads([count] * 4)
+        counter = store.get(Kind.MEMORY, "acme", "counter")
+        assert isinstance(counter, Memory)
+        assert counter.content == "20"
+
+    # Records
+
+    @EXAMPLES
+    @given(drawn.records)
+    def test_a_record_comes_back_as_it_was(self, record: Record) -> None:
+        with self.fresh() as store:
+            store.put(record)
+            kept = store.get(record.kind, record.organization, record.id)
+            assert kept == record
+            assert type(kept) is type(record)
+            everything = Filter(organization=record.organization, with_deleted=True)
+            assert store.find(record.kind, everything) == [record]
+
+    def test_an_instant_comes_back_whatever_its_zone(self, store: Store) -> None:
+        there = datetime(2026, 3, 1, 2, 3, 4, 567_891, timezone(timedelta(hours=7)))
+        ages_ago = datetime(1, 1, 1, tzinfo=UTC)
+        far_off = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
+        record = memory("a", valid_from=ages_ago, valid_until=far_off, event_time=there)
+        store.put(record)
+        assert store.get(Kind.MEMORY, "acme", "a") == record
+
+    def test_organization_kind_and_id_together_name_a_record(self, store: Store) -> None:
+        several: list[Record] = [
+            memory("a"),
+            memory("a", organization="zoo"),
+            entity("a"),
+            *(edge(kind, "x", "y", id="a") for kind in (Kind.RELATION, Kind.LINK, Kind.MENTION)),
+        ]
+        for record in several:
+            store.put(record)
+        assert [store.get(r.kind, r.organization, r.id) for r in several] == several
+
+    def test_putting_again_replaces(self, store: Store) -> None:
+        for record in (memory("a"), entity("a"), version("a"), edge(Kind.LINK, "a", "b"), entry(1)):
+            store.put(record)
+            later = replace(record, **{last_text_field(record): "later"})  # type: ignore[arg-type]
+            store.put(later)
+            assert store.find(record.kind, ACME) == [later]
+
+    def test_what_is_not_there_is_none(self, store: Store) -> None:
+        store.put(memory("a"))
+        assert store.get(Kind.MEMORY, "zoo", "a") is None
+        assert store.get(Kind.MEMORY, "acme", "b") is None
+        assert store.get(Kind.ENTITY, "acme", "a") is None
+
+    # Find and count
+
+    @EXAMPLES
+    @given(
+        st.lists(drawn.memories, max_size=8),
+        drawn.memory_filters,
+        st.lists(
+            st.sampled_from(
+                ["ingestion_time", "-ingestion_time", "valid_until", "-valid_until", "-importance"]
+            ),
+            max_size=2,
+        ),
+        st.none() | st.integers(0, 4),
+        st.integers(0, 3),
+    )
+    def test_find_selects_orders_and_cuts(
+        self,
+        several: list[Memory],
+        where: Filter,
+        order: list[str],
+        limit: int | None,
+        offset: int,
+    ) -> None:
+        with self.fresh() as store:
+            for record in several:
+                store.put(record)
+            last = {(r.organization, r.id): r for r in several}.values()
+            expected = [r for r in last if where.passes(r)]
+            expected.sort(key=lambda r: r.id, reverse=bool(order) and order[0][0] == "-")
+            for name in reversed(order):
+                field = name.removeprefix("-")
+                expected.sort(
+                    key=lambda r: (getattr(r, field) is not None, getattr(r, field) or START),
+                    reverse=name.startswith("-"),
+                )
+            assert store.count(Kind.MEMORY, where) == len(expected)
+            end = None if limit is None else offset + limit
+            found = store.find(Kind.MEMORY, where, order=order, limit=limit, offset=offset)
+            assert found == expected[offset:end]
+
+    @EXAMPLES
+    @given(st.lists(drawn.entities | drawn.edges | drawn.entries, max_size=8), drawn.filters)
+    def test_conditions_on_fields_that_a_kind_lacks_are_met(
+        self, several: list[Record], where: Filter
+    ) -> None:
+        with self.fresh() as store:
+            for record in several:
+                store.put(record)
+            last = {(r.organization, r.kind, r.id): r for r in several}.values()
+            for kind in (Kind.ENTITY, Kind.RELATION, Kind.LINK, Kind.MENTION, Kind.ENTRY):
+                expected = [r for r in last if r.kind == kind and where.passes(r)]
+                found = store.find(kind, where)
+                assert found == sorted(expected, key=lambda r: r.id)
+                assert store.count(kind, where) == len(expected)
+
+    def test_with_the_first_field_descending_ids_descend_too(self, store: Store) -> None:
+        for id in "bca":
+            store.put(memory(id))
+        descending = store.find(Kind.MEMORY, ACME, order=["-ingestion_time"])
+        assert [r.id for r in descending] == ["c", "b", "a"]
+        ascending = store.find(Kind.MEMORY, ACME, order=["ingestion_time", "-importance"])
+        assert [r.id for r in ascending] == ["a", "b", "c"]
+
+    def test_a_field_that_no_record_of_the_kind_has_is_a_mistake(self, store: Store) -> None:
+        store.put(entity("a"))
+        with pytest.raises(AttributeError, match="content"):
+            store.find(Kind.ENTITY, Filter(organization="acme", equal={"content": "x"}))
+        with pytest.raises(AttributeError, match="content"):
+            store.find(Kind.ENTITY, ACME, order=["content"])
+
+    # Delete
+
+    def test_delete_tells_whether_the_record_was_there(self, store: Store) -> None:
+        store.put(memory("a"))
+        assert store.delete(Kind.MEMORY, "acme", "a")
+        assert not store.delete(Kind.MEMORY, "acme", "a")
+        assert not store.delete(Kind.MEMORY, "nowhere", "a")
+
+    def test_a_deleted_memory_leaves_neither_text_nor_vectors_nor_versions(
+        self, store: Store
+    ) -> None:
+        for id in "ab":
+            store.put(memory(id))
+            store.put(version(id))
+            store.put_vectors(Kind.MEMORY, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
+        store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)
+        store.delete(Kind.MEMORY, "acme", "a")
+        assert ids(store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)) == ["b"]
+        assert ids(store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)) == ["b"]
+        assert store.vectors(Kind.MEMORY, "acme", "a") is None
+        assert [r.id for r in store.find(Kind.VERSION, ACME)] == ["b.1"]
+        store.put(memory("a"))
+        assert store.vectors(Kind.MEMORY, "acme", "a") is None
+
+    def test_the_edges_that_touch_a_deleted_node_go_with_it(self, store: Store) -> None:
+        # A memory and an entity may share an id; the kind of edge tells whose end it is.
+        def fill() -> None:
+            store.put(memory("x"))
+            store.put(entity("x"))
+            for kind, source, target in (
+                (Kind.RELATION, "x", "y"),
+                (Kind.RELATION, "y", "x"),
+                (Kind.LINK, "x", "y"),
+                (Kind.LINK, "y", "x"),
+                (Kind.MENTION, "x", "y"),
+                (Kind.MENTION, "y", "x"),
+                (Kind.LINK, "y", "z"),
+            ):
+                store.put(edge(kind, source, target))
+
+        fill()
+        store.delete(Kind.MEMORY, "acme", "x")
+        left = {(e.kind, e.id) for e in store.edges("acme", ["x", "y"])}
+        assert left == {
+            (Kind.RELATION, "x.y"),
+            (Kind.RELATION, "y.x"),
+            (Kind.MENTION, "y.x"),
+            (Kind.LINK, "y.z"),
+        }
+        fill()
+        store.delete(Kind.ENTITY, "acme", "x")
+        left = {(e.kind, e.id) for e in store.edges("acme", ["x", "y"])}
+        assert left == {
+            (Kind.LINK, "x.y"),
+            (Kind.LINK, "y.x"),
+            (Kind.MENTION, "x.y"),
+            (Kind.LINK, "y.z"),
+        }
+
+    def test_organizations_are_those_that_hold_a_record(self, store: Store) -> None:
+        assert store.organizations() == []
+        store.put(memory("a", organization="zoo"))
+        store.put(entry(1, organization="acme"))
+        assert store.organizations() == ["acme", "zoo"]
+        store.delete(Kind.MEMORY, "zoo", "a")
+        assert store.organizations() == ["acme"]
+
+    # The end
+
+    def test_after_close_every_call_says_so(self, tmp_path: Path) -> None:
+        store = self.make(tmp_path)
+        store.put(memory("a"))
+        store.close()
+        with pytest.raises(StoreClosed):
+            store.get(Kind.MEMORY, "acme", "a")
+        with pytest.raises(StoreClosed):
+            store.put(memory("b"))
+        with pytest.raises(StoreClosed), store.transaction():
+            pass
+        store.close()

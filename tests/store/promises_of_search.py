@@ -1,0 +1,346 @@
+"""What the protocol promises of texts, vectors, edges, names and changes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind, Memory, MemoryType, Status
+from minutebook.search import lexical
+from minutebook.search.text import TextQuery, parse_query, terms, words
+from minutebook.store.protocol import Store
+from tests.store import given as drawn
+from tests.store.promises import (
+    ACME,
+    EXAMPLES,
+    OTHER_SPACE,
+    SPACE,
+    Promises,
+    check_ranking,
+    ids,
+    in_a_row,
+)
+from tests.store.samples import INSTANTS, START, edge, entity, memory, unit, version
+
+
+class SearchPromises(Promises):
+    # Text
+
+    @EXAMPLES
+    @given(
+        st.lists(drawn.memories, max_size=8),
+        drawn.memory_filters,
+        st.sampled_from(
+            ["ana bread", '"ana bread"', '"ana bread" run', '"ana" "bread" 东京', "the", "progress"]
+        ),
+        st.integers(0, 5),
+    )
+    def test_match_ranks_as_bm25_says(
+        self, several: list[Memory], where: Filter, asked: str, limit: int
+    ) -> None:
+        query = parse_query(asked)
+        with self.fresh() as store:
+            for record in several:
+                store.put(record)
+            last = {(r.organization, r.id): r for r in several}.values()
+            documents = {r.id: terms(r.text) for r in last if r.organization == where.organization}
+            allowed = {r.id for r in last if where.passes(r)}
+            scores = lexical.rank(query, documents)
+            expected = {id: score for id, score in scores.items() if id in allowed}
+            check_ranking(store.match(Kind.MEMORY, where, query, limit), expected, limit)
+
+    def test_equal_scores_rank_by_id_even_where_they_are_cut(self, store: Store) -> None:
+        for number in reversed(range(300)):
+            store.put(memory(f"{number:03}", "same text"))
+        found = store.match(Kind.MEMORY, ACME, parse_query("text"), 3)
+        assert ids(found) == ["000", "001", "002"]
+
+    def test_the_statistics_are_those_of_the_organization(self, store: Store) -> None:
+        store.put(memory("a", "bread"))
+        store.put(memory("b", "wine"))
+        store.put(memory("c", "cheese"))
+        before = store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)
+        for number in range(9):
+            store.put(memory(str(number), "bread bread", organization="zoo"))
+        assert store.match(Kind.MEMORY, ACME, parse_query("bread"), 9) == before
+        hidden = memory("d", "bread again", deleted_at=START)
+        store.put(hidden)
+        after = store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)
+        assert ids(after) == ["a"]
+        assert after[0].score < before[0].score
+
+    def test_a_changed_text_is_found_by_its_new_words_only(self, store: Store) -> None:
+        store.put(memory("a", "bread"))
+        store.put(memory("a", "wine"))
+        assert store.match(Kind.MEMORY, ACME, parse_query("bread"), 9) == []
+        assert ids(store.match(Kind.MEMORY, ACME, parse_query("wine"), 9)) == ["a"]
+
+    def test_an_empty_query_matches_nothing(self, store: Store) -> None:
+        store.put(memory("a"))
+        assert store.match(Kind.MEMORY, ACME, TextQuery(), 9) == []
+        assert store.match(Kind.MEMORY, Filter(organization="none"), parse_query("a"), 9) == []
+
+    @EXAMPLES
+    @given(st.lists(drawn.anything, min_size=1, max_size=4))
+    def test_every_text_is_found_by_each_of_its_terms(self, contents: list[str]) -> None:
+        with self.fresh() as store:
+            for number, content in enumerate(contents):
+                store.put(memory(str(number), content))
+            for number, content in enumerate(contents):
+                for term in set(terms(content)):
+                    found = store.match(Kind.MEMORY, ACME, TextQuery((term,)), 9)
+                    assert str(number) in ids(found), term
+
+    @EXAMPLES
+    @given(st.lists(drawn.memories, max_size=6), drawn.memory_filters, drawn.texts)
+    def test_a_phrase_matches_whole_words_in_a_row(
+        self, several: list[Memory], where: Filter, name: str
+    ) -> None:
+        with self.fresh() as store:
+            for record in several:
+                store.put(record)
+            last = {(r.organization, r.id): r for r in several}.values()
+            run = words(name)
+            expected = sorted(
+                r.id for r in last if where.passes(r) and in_a_row(words(r.text), run)
+            )
+            assert store.matches_phrase(Kind.MEMORY, where, run) == expected
+
+    def test_a_phrase_is_words_not_stems(self, store: Store) -> None:
+        store.put(memory("a", "Running shoes"))
+        store.put(memory("b", "run shoes"))
+        assert store.matches_phrase(Kind.MEMORY, ACME, ["running", "shoes"]) == ["a"]
+
+    # Vectors
+
+    def test_vectors_come_back_as_float16_keeps_them(self, store: Store) -> None:
+        store.put(memory("a"))
+        given_rows = np.array([unit(1, 2, 3, 4), unit(4, 3, 2, 1)])
+        store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, given_rows)
+        kept = store.vectors(Kind.MEMORY, "acme", "a")
+        assert kept is not None
+        assert kept[0] == SPACE
+        np.testing.assert_array_equal(kept[1], given_rows.astype(np.float16))
+        assert kept[1].dtype == np.float32
+
+    def test_later_vectors_take_the_place_of_earlier_ones(self, store: Store) -> None:
+        store.put(memory("a"))
+        for space, row in ((SPACE, unit(1, 0, 0, 0)), (OTHER_SPACE, unit(0, 1, 0, 0))):
+            store.put_vectors(Kind.MEMORY, "acme", "a", space, row[None])
+            store.nearest(Kind.MEMORY, ACME, space, row, 9)
+        kept = store.vectors(Kind.MEMORY, "acme", "a")
+        assert kept is not None
+        assert kept[0] == OTHER_SPACE
+        assert store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
+
+    def test_a_changed_text_loses_its_vectors_and_no_other_change_does(self, store: Store) -> None:
+        store.put(memory("a"))
+        store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+        store.put(memory("a", importance=2.0, status=Status.LOCKED))
+        assert store.vectors(Kind.MEMORY, "acme", "a") is not None
+        assert len(store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
+        store.put(memory("a", "wine"))
+        assert store.vectors(Kind.MEMORY, "acme", "a") is None
+        assert store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
+
+    def test_vectors_need_a_record(self, store: Store) -> None:
+        with pytest.raises(NotFound):
+            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+
+    @pytest.mark.parametrize(
+        ("rows", "said"),
+        [
+            (np.zeros((1, 3), np.float32), r"4.*\(1, 3\)"),
+            (np.zeros((0, 4), np.float32), r"\(0, 4\)"),
+            (np.ones(4, np.float32), r"\(4,\)"),
+            (np.zeros((1, 4), np.float32), "length 1"),
+            (np.array([[np.nan, 0, 0, 1]], np.float32), "nan"),
+            (np.array([[1, 0, 0, 0], [np.inf, 0, 0, 0]], np.float32), "inf"),
+        ],
+    )
+    def test_what_is_no_vector_is_refused(self, store: Store, rows: np.ndarray, said: str) -> None:
+        store.put(memory("a"))
+        with pytest.raises(InvalidInput) as refused:
+            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, rows)
+        assert refused.value.argument == "vectors"
+        with pytest.raises(InvalidInput):
+            store.nearest(Kind.MEMORY, ACME, SPACE, rows, 9)
+        assert store.vectors(Kind.MEMORY, "acme", "a") is None
+
+    def test_records_without_vectors_of_a_space_come_oldest_id_first(self, store: Store) -> None:
+        for id in "dbca":
+            store.put(memory(id))
+        store.put_vectors(Kind.MEMORY, "acme", "b", SPACE, unit(1, 0, 0, 0)[None])
+        store.put_vectors(Kind.MEMORY, "acme", "c", OTHER_SPACE, unit(1, 0, 0, 0)[None])
+        found = store.without_vectors(Kind.MEMORY, "acme", SPACE, 2)
+        assert [r.id for r in found] == ["a", "c"]
+        found = store.without_vectors(Kind.MEMORY, "acme", OTHER_SPACE, 9)
+        assert [r.id for r in found] == ["a", "b", "d"]
+
+    @EXAMPLES
+    @given(
+        st.lists(st.tuples(drawn.memories, st.none() | drawn.vectors), max_size=8),
+        drawn.memory_filters,
+        drawn.directions,
+        st.integers(0, 4),
+    )
+    def test_nearest_ranks_by_the_best_part(
+        self,
+        several: list[tuple[Memory, np.ndarray | None]],
+        where: Filter,
+        asked: np.ndarray,
+        limit: int,
+    ) -> None:
+        with self.fresh() as store:
+            expected: dict[str, float] = {}
+            for record, rows in several:
+                store.delete(Kind.MEMORY, record.organization, record.id)
+                store.put(record)
+                if rows is not None:
+                    store.put_vectors(Kind.MEMORY, record.organization, record.id, SPACE, rows)
+                if record.organization == where.organization:
+                    expected.pop(record.id, None)
+                    if rows is not None and where.passes(record):
+                        kept = rows.astype(np.float16).astype(np.float64)
+                        lengths = np.linalg.norm(kept, axis=1)
+                        expected[record.id] = float((kept @ asked / lengths).max())
+            found = store.nearest(Kind.MEMORY, where, SPACE, asked, limit)
+            check_ranking(found, expected, limit)
+
+    def test_equal_cosines_rank_by_id(self, store: Store) -> None:
+        for id in "cab":
+            store.put(memory(id))
+            store.put_vectors(Kind.MEMORY, "acme", id, SPACE, unit(1, 2, 3, 4)[None])
+        found = store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 1, 1, 1), 2)
+        assert ids(found) == ["a", "b"]
+        assert found[0].score == found[1].score
+
+    # Conditions
+
+    @pytest.mark.parametrize(
+        ("where", "expected"),
+        [
+            (Filter(organization="acme"), "abcdef"),
+            (Filter(organization="acme", with_deleted=True), "abcdefg"),
+            (Filter(organization="acme", valid_at=INSTANTS[0]), "aef"),
+            (Filter(organization="acme", valid_at=INSTANTS[1]), "abef"),
+            (Filter(organization="acme", valid_at=INSTANTS[2]), "bcef"),
+            (Filter(organization="acme", valid_at=INSTANTS[3]), "bdef"),
+            (Filter(organization="acme", users=frozenset()), "abcdf"),
+            (Filter(organization="acme", users=frozenset({"u1", "u2"})), "abcdef"),
+            (Filter(organization="acme", users=frozenset({"u2"})), "abcdf"),
+            (Filter(organization="acme", repositories=frozenset({"r2"})), "abcde"),
+            (Filter(organization="acme", repositories=frozenset({"r1"})), "abcdef"),
+            (Filter(organization="acme", equal={"user": "u1"}), "e"),
+            (Filter(organization="acme", equal={"user": None, "type": "fact"}), "abcd"),
+            (Filter(organization="acme", equal={"type": MemoryType.RISK}), "f"),
+            (Filter(organization="acme", equal={"author": "nobody"}), ""),
+            (Filter(organization="acme", equal={"importance": 2.0}), "b"),
+            (Filter(organization="acme", equal={"metadata": {"l": 2, "k": [1]}}), "c"),
+            (Filter(organization="acme", equal={"organization": "acme", "id": "d"}), "d"),
+            (Filter(organization="acme", equal={"organization": "zoo"}), ""),
+            (Filter(organization="zoo"), ""),
+        ],
+    )
+    def test_every_way_to_ask_meets_the_same_conditions(
+        self, store: Store, where: Filter, expected: str
+    ) -> None:
+        zero, one, two, three = INSTANTS
+        for record in (
+            memory("a", valid_from=zero, valid_until=two),
+            memory("b", valid_from=one, importance=2.0),
+            memory("c", valid_from=two, valid_until=three, metadata={"k": [1], "l": 2}),
+            memory("d", valid_from=three),
+            memory("e", user="u1"),
+            memory("f", repository="r1", type=MemoryType.RISK),
+            memory("g", valid_from=three, deleted_at=zero),
+        ):
+            store.put(record)
+            store.put_vectors(Kind.MEMORY, "acme", record.id, SPACE, unit(1, 2, 3, 4)[None])
+        ids_of = list(expected)
+        assert [r.id for r in store.find(Kind.MEMORY, where)] == ids_of
+        assert store.count(Kind.MEMORY, where) == len(ids_of)
+        assert ids(store.match(Kind.MEMORY, where, parse_query("bread"), 9)) == ids_of
+        assert store.matches_phrase(Kind.MEMORY, where, ["bread"]) == ids_of
+        assert ids(store.nearest(Kind.MEMORY, where, SPACE, unit(1, 1, 1, 1), 9)) == ids_of
+
+    # Edges and names
+
+    def test_edges_touch_a_node_at_either_end(self, store: Store) -> None:
+        store.put(edge(Kind.RELATION, "a", "b"))
+        store.put(edge(Kind.LINK, "c", "a"))
+        store.put(edge(Kind.MENTION, "c", "d"))
+        store.put(edge(Kind.RELATION, "a", "b", organization="zoo"))
+        assert [e.id for e in store.edges("acme", ["a"])] == ["a.b", "c.a"]
+        assert [e.id for e in store.edges("acme", ["b", "c", "a"])] == ["a.b", "c.a", "c.d"]
+        assert store.edges("acme", []) == []
+        assert store.edges("none", ["a"]) == []
+
+    def test_with_a_limit_the_heaviest_edges_come_first(self, store: Store) -> None:
+        for number in range(1200):
+            store.put(edge(Kind.LINK, f"n{number:04}", "hub", weight=float(number % 7)))
+        nodes = ["hub", *(f"n{number:04}" for number in range(1200))]
+        heaviest = store.edges("acme", nodes, 3)
+        assert [e.id for e in heaviest] == ["n0006.hub", "n0013.hub", "n0020.hub"]
+        everything = store.edges("acme", nodes)
+        assert [e.id for e in everything] == [f"n{n:04}.hub" for n in range(1200)]
+
+    def test_an_entity_is_named_by_its_whole_name_or_alias(self, store: Store) -> None:
+        store.put(entity("a", "Ana Maria", aliases=("The Boss",)))
+        store.put(entity("b", "Banana"))
+        store.put(entity("c", "C++"))
+        store.put(entity("d", "!!"))
+        store.put(entity("e", "Ana", user="u1"))
+        named = lambda text, where=ACME: store.entities_named(where, words(text))  # noqa: E731
+        assert named("with Ana María, who writes C++") == ["a", "c", "e"]
+        assert named("with ANA only") == ["e"]
+        assert named("ask the boss!") == ["a"]
+        assert named("bananas !!") == []
+        assert named("ana", Filter(organization="acme", users=frozenset())) == []
+        assert named("ana", Filter(organization="zoo")) == []
+
+    def test_a_renamed_or_deleted_entity_is_not_found_by_its_old_name(self, store: Store) -> None:
+        store.put(entity("a", "Ana", aliases=("Annie",)))
+        store.put(entity("a", "Bo"))
+        assert store.entities_named(ACME, ["ana", "annie"]) == []
+        assert store.entities_named(ACME, ["bo"]) == ["a"]
+        store.delete(Kind.ENTITY, "acme", "a")
+        assert store.entities_named(ACME, ["bo"]) == []
+
+    # Changes
+
+    def test_each_record_stands_once_among_the_changes_at_its_latest(self, store: Store) -> None:
+        store.put(memory("a"))
+        store.put(entity("e"))
+        store.put(memory("b"))
+        store.put(memory("a", importance=2.0))
+        store.put(memory("x", organization="zoo"))
+        changes = store.changes("acme", 0)
+        assert [(c.kind, c.id, c.deleted) for c in changes] == [
+            (Kind.ENTITY, "e", False),
+            (Kind.MEMORY, "b", False),
+            (Kind.MEMORY, "a", False),
+        ]
+        assert store.sequence("acme") == changes[-1].sequence
+        assert store.changes("acme", changes[0].sequence) == changes[1:]
+        assert store.changes("acme", 0, 2) == changes[:2]
+        assert store.sequence("nowhere") == 0
+
+    def test_vectors_and_deletions_are_changes_too(self, store: Store) -> None:
+        store.put(memory("a"))
+        store.put(version("a"))
+        store.put(edge(Kind.LINK, "a", "b"))
+        since = store.sequence("acme")
+        store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+        (change,) = store.changes("acme", since)
+        assert (change.kind, change.id, change.deleted) == (Kind.MEMORY, "a", False)
+        since = store.sequence("acme")
+        store.delete(Kind.MEMORY, "acme", "a")
+        gone = {(c.kind, c.id, c.deleted) for c in store.changes("acme", since)}
+        assert gone == {
+            (Kind.MEMORY, "a", True),
+            (Kind.VERSION, "a.1", True),
+            (Kind.LINK, "a.b", True),
+        }

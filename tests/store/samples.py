@@ -1,0 +1,97 @@
+"""Records to test with, plain but for what a test says of them."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+from minutebook.domain.records import (
+    Edge,
+    Entity,
+    Entry,
+    Kind,
+    Memory,
+    MemoryType,
+    Role,
+    ScopeLevel,
+    Status,
+    Version,
+)
+from minutebook.store.protocol import Vectors, VectorSpace
+
+ORGANIZATIONS = ("acme", "zoo")
+IDS = ("a", "b", "c", "d", "e")
+START = datetime(2026, 1, 1, tzinfo=UTC)
+INSTANTS = tuple(START + timedelta(days=n) for n in range(4))
+SPACES = (VectorSpace("small", "1", 4), VectorSpace("small", "2", 4))
+
+
+def memory(id: str = "a", content: str = "bread", **fields: Any) -> Memory:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "scope": ScopeLevel.ORGANIZATION,
+        "type": MemoryType.FACT,
+        "status": Status.ACTIVE,
+        "author": "ana",
+        "event_time": START,
+        "ingestion_time": START,
+        "updated_at": START,
+        "valid_from": START,
+    }
+    return Memory(id=id, content=content, **{**plain, **fields})
+
+
+def version(memory: str = "a", number: int = 1, **fields: Any) -> Version:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "content": "bread",
+        "title": None,
+        "changed_by": "ana",
+        "changed_at": START,
+        "request": "",
+    }
+    return Version(id=f"{memory}.{number}", memory=memory, number=number, **{**plain, **fields})
+
+
+def entity(id: str = "a", name: str = "Ana", **fields: Any) -> Entity:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "type": "person",
+        "author": "ana",
+        "created_at": START,
+    }
+    return Entity(id=id, name=name, **{**plain, **fields})
+
+
+def edge(kind: Kind, source: str, target: str, **fields: Any) -> Edge:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "id": f"{source}.{target}",
+        "type": "near",
+        "created_at": START,
+    }
+    return Edge(kind=kind, source=source, target=target, **{**plain, **fields})
+
+
+def entry(number: int = 1, **fields: Any) -> Entry:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "at": START,
+        "actor": "ana",
+        "role": Role.AGENT,
+        "act": "write",
+        "subject_kind": Kind.MEMORY,
+        "subject": "a",
+        "request": "",
+        "outcome": "done",
+        "before": "",
+        "after": "",
+        "previous": "",
+        "digest": "",
+    }
+    return Entry(id=str(number), number=number, **{**plain, **fields})
+
+
+def unit(*coordinates: float) -> Vectors:
+    vector = np.array(coordinates, np.float32)
+    return vector / np.float32(np.linalg.norm(vector))

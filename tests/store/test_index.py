@@ -1,0 +1,159 @@
+"""The index of vectors: near enough to the exact answer, few files, shared by processes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind
+from minutebook.store.protocol import VectorSpace
+from minutebook.store.sidecar import sizes
+from minutebook.store.sidecar.view import View
+from minutebook.store.sqlite import SqliteStore
+from tests.store.samples import INSTANTS, memory
+from tests.store.small_index import make
+
+ACME = Filter(organization="acme")
+SPACE = VectorSpace("middling", "1", 128)
+RECORDS = 3000
+
+
+@pytest.fixture(autouse=True)
+def _sizes() -> Iterator[None]:
+    names = ("LARGEST", "LEAST_SAVED", "PAGE", "LARGEST_IN_MEMORY")
+    usual = {name: getattr(sizes, name) for name in names}
+    make({"LARGEST": 1000, "LEAST_SAVED": 200, "PAGE": 700, "LARGEST_IN_MEMORY": 400})
+    yield
+    make(usual)
+
+
+@pytest.fixture(scope="module")
+def vectors() -> np.ndarray:
+    """Unit vectors in clusters, as texts on few subjects have."""
+    drawn = np.random.default_rng(5)
+    subjects = drawn.standard_normal((60, 128))
+    vectors = subjects[drawn.integers(0, 60, RECORDS)] + 0.9 * drawn.standard_normal((RECORDS, 128))
+    vectors += 0.5
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    return vectors.astype(np.float32)
+
+
+def fill(store: SqliteStore, vectors: np.ndarray, start: int, end: int) -> None:
+    with store.transaction():
+        for number in range(start, end):
+            user = None if number % 10 else "rare"
+            store.put(memory(f"{number:05}", "text", user=user))
+            row = vectors[number][None]
+            store.put_vectors(Kind.MEMORY, "acme", f"{number:05}", SPACE, row)
+
+
+def exactly(vectors: np.ndarray, numbers: np.ndarray, query: np.ndarray) -> list[str]:
+    rows = vectors[numbers].astype(np.float16).astype(np.float64)
+    cosines = rows @ query / np.linalg.norm(rows, axis=1)
+    return [f"{numbers[place]:05}" for place in np.argsort(-cosines, kind="stable")[:10]]
+
+
+def test_what_is_found_by_codes_is_what_is_nearest(tmp_path: Path, vectors: np.ndarray) -> None:
+    store = SqliteStore(tmp_path / "store.db", durability="normal")
+    for start in range(0, RECORDS, 250):
+        fill(store, vectors, start, start + 250)
+        store.nearest(Kind.MEMORY, ACME, SPACE, vectors[0], 1)
+    assert sizes.EXACT < RECORDS
+    everything = np.arange(RECORDS)
+    found = expected = 0
+    for number in range(0, RECORDS, 60):
+        query = vectors[number] + 0.02 * vectors[number - 1]
+        query /= np.linalg.norm(query)
+        wanted = exactly(vectors, everything, query)
+        near = store.nearest(Kind.MEMORY, ACME, SPACE, query, 10)
+        found += len({c.id for c in near} & set(wanted))
+        expected += 10
+        rare = Filter(organization="acme", equal={"user": "rare"}, valid_at=INSTANTS[1])
+        near = store.nearest(Kind.MEMORY, rare, SPACE, query, 10)
+        assert [c.id for c in near] == exactly(vectors, everything[::10], query)
+    assert found / expected >= 0.99
+    store.close()
+
+
+def test_there_are_few_files_however_many_writes(tmp_path: Path, vectors: np.ndarray) -> None:
+    store = SqliteStore(tmp_path / "store.db", durability="normal")
+    for start in range(0, RECORDS, 100):
+        fill(store, vectors, start, start + 100)
+        store.nearest(Kind.MEMORY, ACME, SPACE, vectors[0], 1)
+        store._keep_house()
+    files = list((tmp_path / "store.db-index").glob("*/*.segment"))
+    assert 3 <= len(files) <= 8
+    assert store.check() == []
+    store.close()
+
+
+def test_two_stores_share_one_index_and_take_over_what_the_other_saved(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    path = tmp_path / "store.db"
+    stores = [SqliteStore(path, durability="normal") for _ in range(2)]
+    for round_, start in enumerate(range(0, RECORDS, 150)):
+        fill(stores[round_ % 2], vectors, start, start + 150)
+        stores[round_ % 2].delete(Kind.MEMORY, "acme", f"{start:05}")
+        for store in stores:
+            near = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[start + 1], 1)
+            assert [c.id for c in near] == [f"{start + 1:05}"]
+            store._keep_house()
+    answers = [store.nearest(Kind.MEMORY, ACME, SPACE, vectors[7], 20) for store in stores]
+    assert answers[0] == answers[1]
+    assert [store.check() for store in stores] == [[], []]
+    files = sorted((tmp_path / "store.db-index").glob("*/*.segment"))
+    third = SqliteStore(path, durability="normal")
+    assert third.nearest(Kind.MEMORY, ACME, SPACE, vectors[7], 20) == answers[0]
+    # It could use the files: neither of the two had removed what the other had saved.
+    assert sorted((tmp_path / "store.db-index").glob("*/*.segment")) == files
+    assert _view(third).pending < 700
+    for store in (*stores, third):
+        store.close()
+
+
+def test_a_search_after_opening_reads_the_files_and_only_what_came_later(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    path = tmp_path / "store.db"
+    store = SqliteStore(path, durability="normal")
+    fill(store, vectors, 0, 2000)
+    before = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[3], 20)
+    store.close()
+    store = SqliteStore(path, durability="normal")
+    fill(store, vectors, 2000, 2010)
+    assert store.nearest(Kind.MEMORY, ACME, SPACE, vectors[2005], 1)[0].id == "02005"
+    view = _view(store)
+    assert view.pending == 10
+    assert view.unsaved == 10
+    assert {layer.file is None for layer in view.layers} == {True, False}
+    after = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[3], 20)
+    assert [c for c in after if c.id < "02000"] == [c for c in before if c in after]
+    store.close()
+
+
+def test_what_is_compared_as_it_is_takes_no_place_from_what_is_chosen_by_code(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    usual = {name: getattr(sizes, name) for name in ("EXACT", "RESCORED")}
+    make({"EXACT": 100, "RESCORED": 100})
+    try:
+        store = SqliteStore(tmp_path / "store.db", durability="normal")
+        fill(store, vectors, 0, 1000)
+        store.rebuild_index()
+        fill(store, vectors, 1000, 1150)
+        for number in (3, 500, 1100):
+            near = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[number], 10)
+            wanted = exactly(vectors, np.arange(1150), vectors[number])
+            assert len({c.id for c in near} & set(wanted)) >= 8
+        assert [layer.block.planes is None for layer in _view(store).layers] == [False, True]
+        store.close()
+    finally:
+        make(usual)
+
+
+def _view(store: SqliteStore) -> View:
+    (index,) = store._indices._open.values()
+    return index.current()

@@ -1,0 +1,42 @@
+"""Any life of a store, crashes and undone transactions included, leaves it as the oracle says."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from minutebook.store.sqlite import SqliteStore
+from tests.store.machine import StoreMachine
+from tests.store.small_index import small_index
+
+
+class SqliteMachine(StoreMachine):
+    def open(self, folder: Path) -> SqliteStore:
+        return SqliteStore(folder / "store.db", durability="normal")
+
+    def _sound(self) -> list[str]:
+        assert isinstance(self.store, SqliteStore)
+        return self.store.check()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sizes() -> Iterator[None]:
+    with small_index():
+        yield
+
+
+_SETTINGS = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+
+TestSqliteLife = SqliteMachine.TestCase
+TestSqliteLife.settings = settings(_SETTINGS, max_examples=25, stateful_step_count=30)
+
+
+class LongSqliteMachine(SqliteMachine):
+    pass
+
+
+TestLongSqliteLife = pytest.mark.slow(LongSqliteMachine.TestCase)
+TestLongSqliteLife.settings = settings(_SETTINGS, max_examples=400, stateful_step_count=60)

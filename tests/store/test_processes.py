@@ -1,0 +1,170 @@
+"""Several processes, killed processes, full disks: what was acknowledged is there, and only whole."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from minutebook.domain import trail
+from minutebook.domain.records import Entry, Kind
+from minutebook.search.text import parse_query
+from minutebook.store.sqlite import SqliteStore
+from tests.store.samples import SPACES
+from tests.store.small_index import small_index
+from tests.store.worker import ACME, direction
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _sizes() -> Iterator[None]:
+    with small_index():
+        yield
+
+
+def test_what_one_process_writes_another_finds_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with _worker("serve", path) as other:
+        _next(other)
+        store = SqliteStore(path)
+        for number in range(30):
+            id = f"{number:04}"
+            _tell(other, id)
+            near = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(number), 1)
+            assert [c.id for c in near] == [id]
+            found = store.match(Kind.MEMORY, ACME, parse_query(f"number{number}"), 9)
+            assert found[0].id == id
+            if number % 3 == 0:
+                _tell(other, f"-{id}")
+                near = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(number), 99)
+                assert id not in [c.id for c in near]
+                assert store.get(Kind.MEMORY, "acme", id) is None
+        assert store.check() == []
+        store.close()
+
+
+@pytest.mark.parametrize("each", [6, pytest.param(60, marks=pytest.mark.slow)])
+def test_eight_processes_start_cold_and_write_at_once_and_nothing_is_lost(
+    tmp_path: Path, each: int
+) -> None:
+    path = tmp_path / "store.db"
+    workers = [_start("write", path, f"{name}:{each}") for name in "abcdefgh"]
+    for worker in workers:
+        out, err = worker.communicate(timeout=110)
+        assert (worker.returncode, err) == (0, "")
+        assert len(out.splitlines()) == each
+    expected = {f"{name}{number:04}" for name in "abcdefgh" for number in range(each)}
+    _check_whole(path, expected, expected)
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 15))]
+)
+def test_a_kill_at_any_instant_loses_nothing_acknowledged(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "store.db"
+    chance = random.Random(seed)
+    acknowledged: set[str] = set()
+    for life in range(2):
+        workers = [_start("write", path, f"{name}{life}:100000") for name in "xy"]
+        heard = [_read(worker, chance.randrange(1, 40)) for worker in workers]
+        for worker in workers:
+            worker.kill()
+        for worker, lines in zip(workers, heard, strict=True):
+            rest, err = worker.communicate()
+            assert (worker.returncode, err) == (-signal.SIGKILL, "")
+            acknowledged |= {*lines, *rest.splitlines()}
+    _check_whole(path, acknowledged, None)
+
+
+def test_on_a_full_disk_the_write_fails_plainly_and_the_store_is_sound(tmp_path: Path) -> None:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", tmp_path],
+        check=False,
+        capture_output=True,
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        _check_outgrown(tmp_path / "store.db", "disk", "the disk is full")
+    finally:
+        subprocess.run(["umount", "--lazy", tmp_path], check=True)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="file sizes are limited on POSIX only")
+def test_where_a_file_may_not_grow_the_write_fails_plainly_and_the_store_is_sound(
+    tmp_path: Path,
+) -> None:
+    _check_outgrown(tmp_path / "store.db", "1000000", "the file may not grow")
+
+
+def _check_outgrown(path: Path, limit: str, reason: str) -> None:
+    worker = _start("outgrow", path, limit)
+    out, err = worker.communicate(timeout=60)
+    *acknowledged, last = out.splitlines()
+    assert worker.returncode == 0, err
+    assert reason in last
+    assert str(path) in last
+    assert len(acknowledged) > 3
+    _check_whole(path, set(acknowledged), set(acknowledged))
+
+
+def _check_whole(path: Path, acknowledged: set[str], everything: set[str] | None) -> None:
+    """See that all that was acknowledged is there, and nothing by half."""
+    store = SqliteStore(path)
+    ids = {record.id for record in store.find(Kind.MEMORY, ACME)}
+    assert acknowledged <= ids
+    assert everything is None or ids == everything
+    assert {f"{id}.1" for id in ids} == {r.id for r in store.find(Kind.VERSION, ACME)}
+    entries = cast("list[Entry]", store.find(Kind.ENTRY, ACME, order=["number"]))
+    assert trail.first_break(entries) is None
+    assert {entry.subject for entry in entries} == ids
+    assert store.without_vectors(Kind.MEMORY, "acme", SPACES[0], 9) == []
+    near = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(1), len(ids) + 1)
+    assert {c.id for c in near} == ids
+    found = store.match(Kind.MEMORY, ACME, parse_query("many"), len(ids) + 1)
+    assert {c.id for c in found} == ids
+    assert store.check() == []
+    store.close()
+
+
+def _start(act: str, path: Path, argument: str = "") -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.store.worker", act, str(path), argument],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@contextmanager
+def _worker(act: str, path: Path) -> Iterator[subprocess.Popen[str]]:
+    worker = _start(act, path)
+    try:
+        yield worker
+    finally:
+        worker.communicate(timeout=30)
+
+
+def _tell(worker: subprocess.Popen[str], line: str) -> None:
+    assert worker.stdin is not None
+    worker.stdin.write(line + "\n")
+    worker.stdin.flush()
+    assert _next(worker) == line
+
+
+def _next(worker: subprocess.Popen[str]) -> str:
+    assert worker.stdout is not None
+    return worker.stdout.readline().strip()
+
+
+def _read(worker: subprocess.Popen[str], lines: int) -> list[str]:
+    return [_next(worker) for _ in range(lines)]

@@ -1,0 +1,105 @@
+"""What other processes do to a store: `python -m tests.store.worker ACT PATH ARGUMENT`.
+
+Each line that it prints is something that was acknowledged.
+"""
+
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from minutebook.domain import trail
+from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Entry, Kind, Role
+from minutebook.store.protocol import Vectors
+from minutebook.store.sqlite import SqliteStore
+from tests.store.samples import SPACES, START, memory, version
+from tests.store.small_index import SMALL, make
+
+ACME = Filter(organization="acme")
+
+
+def direction(number: int) -> Vectors:
+    """Give one of a million unit vectors, by number."""
+    drawn = np.random.default_rng(number).standard_normal(4)
+    return (drawn / np.linalg.norm(drawn)).astype(np.float32)
+
+
+def remember(store: SqliteStore, id: str, number: int, padding: str = "") -> None:
+    """Keep a memory with its version, vectors and entry, as services do."""
+    with store.transaction():
+        store.put(memory(id, f"number{number} of many {padding}"))
+        store.put(version(id))
+        store.put_vectors(Kind.MEMORY, "acme", id, SPACES[0], direction(number)[None])
+        last = store.find(Kind.ENTRY, ACME, order=["-number"], limit=1)
+        act = trail.Act(
+            actor="ana",
+            role=Role.AGENT,
+            act="write",
+            subject_kind=Kind.MEMORY,
+            subject=id,
+            request="",
+        )
+        tail = last[0] if last else None
+        assert tail is None or isinstance(tail, Entry)
+        store.put(trail.sealed("acme", tail, act, START))
+
+
+def write(path: Path, argument: str) -> None:
+    """Remember NAME:COUNT numbered memories, and search now and then so that indices are saved."""
+    name, count = argument.split(":")
+    store = SqliteStore(path)
+    for number in range(int(count)):
+        remember(store, f"{name}{number:04}", number)
+        _say(f"{name}{number:04}")
+        if number % 5 == 0:
+            store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(number), 5)
+    store.close()
+
+
+def serve(path: Path, _: str) -> None:
+    """Remember each id that comes in by standard input; a `-` before it deletes."""
+    store = SqliteStore(path)
+    _say("ready")
+    for line in sys.stdin:
+        id = line.strip()
+        if id.startswith("-"):
+            store.delete(Kind.MEMORY, "acme", id[1:])
+        else:
+            remember(store, id, int(id))
+        _say(id)
+    store.close()
+
+
+def outgrow(path: Path, argument: str) -> None:
+    """Remember ever more until the disk, or the size that files may have, is used up."""
+    if argument != "disk":
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(argument), int(argument)))
+    store = SqliteStore(path)
+    for number in range(100_000):
+        try:
+            remember(store, f"{number:06}", number, padding="long " * 2000)
+        except StoreError as error:
+            _say(f"StoreError {error.reason}")
+            break
+        _say(f"{number:06}")
+    assert store.get(Kind.MEMORY, "acme", "000000") is not None
+    store.close()
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
+
+
+ACTS: dict[str, Callable[[Path, str], None]] = {
+    "write": write,
+    "serve": serve,
+    "outgrow": outgrow,
+}
+
+if __name__ == "__main__":
+    make(SMALL)
+    ACTS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])

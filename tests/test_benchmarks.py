@@ -1,0 +1,333 @@
+"""The benchmarks measure what they say: sums by hand, and the short form of each run for real."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import measure, peers, pipe, quality, start, tool
+from benchmarks.measure import ROOT, Table, Timing
+from benchmarks.quality import Question, Scores
+from minutebook.embedding import Embedding, builtin
+
+TURNS = {f"D1:{n}": f"turn {n}" for n in range(1, 20)}
+
+LOCOMO = [
+    {
+        "sample_id": "small",
+        "conversation": {
+            "speaker_a": "Ada",
+            "session_1_date_time": "1:56 pm on 8 May, 2023",
+            "session_1": [
+                {"speaker": "Ada", "dia_id": "D1:1", "text": "My sister plays the cello."},
+                {
+                    "speaker": "Ben",
+                    "dia_id": "D1:2",
+                    "text": "Look at this one!",
+                    "blip_caption": "a lighthouse",
+                },
+            ],
+            "session_2": [
+                {"speaker": "Ada", "dia_id": "D2:1", "text": "I sold the car last week."},
+                {"speaker": "Ben", "dia_id": "D2:2", "text": "The train is cheaper anyway."},
+            ],
+        },
+        "qa": [
+            {"question": "Who plays the cello?", "evidence": ["D1:1"], "category": 4},
+            {
+                "question": "Which lighthouse did Ben show?",
+                "evidence": ["D1:2; D9:9"],
+                "category": 5,
+            },
+            {"question": "What was never said?", "evidence": ["D:7"], "category": 4},
+            {"question": "Nothing?", "evidence": [], "category": 3},
+        ],
+    }
+]
+
+
+@pytest.fixture
+def locomo(tmp_path: Path) -> Path:
+    path = tmp_path / "locomo.json"
+    path.write_text(json.dumps(LOCOMO), encoding="utf-8")
+    return path
+
+
+def test_evidence_is_split_and_what_names_no_turn_is_counted() -> None:
+    named = ["D1:6; D1:17", "D1:3 D1:4,D1:6", "D:11:26", "", "D1:20"]
+    assert quality.evidence_of(named, TURNS) == (frozenset({"D1:3", "D1:4", "D1:6", "D1:17"}), 2)
+
+
+def test_a_ranking_is_scored_as_by_hand() -> None:
+    found = quality.score(["x", "a", "y", "b"], frozenset({"a", "b", "c"}))
+    gains = 1 / np.log2(3) + 1 / np.log2(5)
+    ideal = 1 + 1 / np.log2(3) + 1 / np.log2(4)
+    assert (found.any, found.share, found.mrr) == (1.0, 2 / 3, 0.5)
+    assert found.ndcg == pytest.approx(gains / ideal)
+
+
+def test_what_stands_beyond_the_tenth_place_counts_for_nothing() -> None:
+    ranked = [str(n) for n in range(10)] + ["a"]
+    assert quality.score(ranked, frozenset({"a"})) == Scores(0.0, 0.0, 0.0, 0.0)
+
+
+def test_the_best_ranking_of_more_evidence_than_places_scores_one() -> None:
+    evidence = frozenset(str(n) for n in range(15))
+    best = quality.score(sorted(evidence), evidence)
+    assert (best.any, best.mrr) == (1.0, 1.0)
+    assert best.ndcg == pytest.approx(1.0)
+    assert best.share == pytest.approx(10 / 15)
+
+
+def test_conversations_are_read_with_captions_and_without_unanswerable_questions(
+    locomo: Path,
+) -> None:
+    (found,) = quality.read(locomo)
+    assert found.turns["D1:2"] == "Ben: Look at this one! [shares: a lighthouse]"
+    assert list(found.turns) == ["D1:1", "D1:2", "D2:1", "D2:2"]
+    assert found.questions == [
+        Question("Who plays the cello?", 4, frozenset({"D1:1"})),
+        Question("Which lighthouse did Ben show?", 5, frozenset({"D1:2"})),
+    ]
+    assert (found.skipped, found.malformed) == (2, 2)
+
+
+def test_a_sample_is_spread_over_the_questions() -> None:
+    asked = [Question(str(n), 4, frozenset({"D1:1"})) for n in range(20)]
+    whole = quality.Conversation("c", TURNS, asked, 0, 0)
+    kept = quality.sampled(whole, 4)
+    assert [question.text for question in kept.questions] == ["0", "5", "10", "15"]
+    assert quality.sampled(whole, 50).questions == asked
+
+
+def test_questions_are_answered_through_the_tools(locomo: Path, built_in: Embedding) -> None:
+    answers = quality.run(quality.read(locomo))
+    assert [each.scores["recall"].mrr for each in answers] == [1.0, 1.0]
+    assert all(set(each.scores) == set(quality.TOOLS.values()) for each in answers)
+    turns, gains = quality.tables(answers)
+    groups = [row[0] for row in turns.rows]
+    assert groups == [
+        name for name in ("all", "1–4", "4 single-hop", "5 adversarial") for _ in "123"
+    ]
+    assert turns.rows[2][:4] == ("all", 2, "recall", (100.0, 100.0, 100.0))
+    assert all(row[2] in {"words", "vectors"} for row in gains.rows)
+
+
+def test_an_interval_holds_its_mean_and_narrows_with_more_values() -> None:
+    drawn = np.random.default_rng(1).integers(0, 2, 400).tolist()
+    mean, low, high = measure.interval(drawn)
+    assert mean == pytest.approx(np.mean(drawn))
+    assert low < mean < high
+    # The normal approximation: 1.96 standard errors to either side.
+    assert high - low == pytest.approx(2 * 1.96 * np.std(drawn) / 20, rel=0.1)
+    few = measure.interval(drawn[:25])
+    assert few[2] - few[1] > high - low
+    assert measure.interval([3.0, 3.0]) == (3.0, 3.0, 3.0)
+
+
+def test_warm_calls_are_made_and_not_counted() -> None:
+    called: list[int] = []
+    ticks = count(10.0, 0.25)
+    timing = measure.timed(called.append, 5, lambda: next(ticks), warm=2)
+    assert called == list(range(7))
+    assert len(timing.wall) == 5
+    assert timing.cpu == 250.0
+
+
+def test_works_take_turns_and_each_has_its_own_clock() -> None:
+    called: list[str] = []
+    slow, quick = count(0.0, 1.0), count(0.0, 0.5)
+    timings = measure.timed_in_turn(
+        {
+            "slow": (lambda n: called.append(f"slow {n}"), lambda: next(slow)),
+            "quick": (lambda n: called.append(f"quick {n}"), lambda: next(quick)),
+        },
+        2,
+        warm=1,
+    )
+    assert called == [f"{name} {n}" for n in range(3) for name in ("slow", "quick")]
+    assert (timings["slow"].cpu, timings["quick"].cpu) == (1000.0, 500.0)
+
+
+def test_two_timings_are_compared_call_by_call() -> None:
+    assert measure.apart(Timing((5.0, 9.0, 30.0), 0), Timing((4.0, 6.0, 28.0), 0)) == 2.0
+
+
+def test_a_timing_tells_its_median_and_its_tail() -> None:
+    timing = Timing(tuple(map(float, range(1, 102))), 0.5)
+    assert (timing.p50, timing.p99) == (51.0, 100.0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no clock of another process")
+def test_the_cpu_time_of_a_process_counts_work_and_not_waiting() -> None:
+    code = "import sys\nfor line in sys.stdin:\n  sum(range(int(line))); print(flush=True)"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+
+        def work(size: int) -> float:
+            assert child.stdin is not None
+            assert child.stdout is not None
+            before = measure.cpu_seconds(child.pid)
+            child.stdin.write(f"{size}\n")
+            child.stdin.flush()
+            child.stdout.readline()
+            return measure.cpu_seconds(child.pid) - before
+
+        work(1)
+        rest = measure.cpu_seconds(child.pid)
+        time.sleep(0.2)
+        assert measure.cpu_seconds(child.pid) - rest < 0.1
+        assert work(2_000_000) > work(1)
+        child.communicate()
+
+
+def test_what_is_printed_is_what_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measure, "RESULTS", tmp_path / "results")
+    rows: list[tuple[measure.Cell, ...]] = [
+        ("one", 1.234, None),
+        ("two", 5678.9, (50.0, 40.04, 60.0)),
+    ]
+    table = Table("how long", ("what", "ms", "share"), rows, "not equal")
+    measure.publish("thing", {"cores": 2}, [table], quick=True)
+    assert capsys.readouterr().out.splitlines() == [
+        "cores:         2",
+        "",
+        "how long",
+        "what    ms              share",
+        "one   1.23                  –",
+        "two   5679  50.0 [40.0, 60.0]",
+        "(not equal)",
+    ]
+    written = json.loads((tmp_path / "results" / "thing-quick.json").read_text(encoding="utf-8"))
+    assert written["tables"][0]["rows"][1] == {
+        "what": "two",
+        "ms": 5678.9,
+        "share": [50.0, 40.04, 60.0],
+    }
+
+
+def test_what_is_stored_and_asked_is_never_the_same_twice() -> None:
+    work = tool.drawn(200)
+    assert len(set(work.texts)) == len(set(work.questions)) == 203
+    assert {len(text.split()) for text in work.texts} == {tool.WORDS}
+
+
+def test_a_server_that_ends_is_told_with_its_last_words() -> None:
+    code = "import sys; sys.stdin.readline(); sys.exit('out of ink')"
+    with (
+        pipe.Pipe([sys.executable, "-c", code]) as ended,
+        pytest.raises(RuntimeError, match="out of ink"),
+    ):
+        ended.initialize()
+
+
+def test_a_tool_that_fails_ends_the_measurement(tmp_path: Path) -> None:
+    with pipe.Pipe(tool.serve_command(tmp_path)) as served:
+        served.initialize()
+        with pytest.raises(RuntimeError, match="nonsense"):
+            served.call("recall", {"query": "x", "nonsense": 1})
+
+
+def test_the_least_server_answers() -> None:
+    starter = start.Starter(
+        "bare", [sys.executable, ROOT / "benchmarks" / "bare.py"], "nothing", {}
+    )
+    measured = start.start(starter)
+    assert 0 < measured.initialized < measured.answered
+
+
+def test_peers_are_pinned_and_their_locks_name_no_host() -> None:
+    assert peers.versions().startswith("chromadb 1.")
+    lock = json.loads(peers.NODE_LOCK.read_text(encoding="utf-8"))
+    packages = {name: each for name, each in lock["packages"].items() if name}
+    assert all("resolved" not in each and each["integrity"] for each in packages.values())
+    pinned = peers.CHROMA_LOCK.read_text(encoding="utf-8")
+    assert "://" not in pinned
+    assert pinned.count("==") <= pinned.count("--hash=sha256:")
+
+
+def test_a_peer_that_may_not_be_installed_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "DATA", tmp_path)
+    with pytest.raises(measure.NotThere, match="chromadb is not installed yet"):
+        peers.chroma(install=False)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(measure.NotThere, match="node and npm are not on the path"):
+        peers.memory_server(install=True)
+
+
+def test_an_unknown_benchmark_is_refused_by_name() -> None:
+    told = run("nonsense")
+    assert told.returncode == 2
+    assert "no benchmark named nonsense" in told.stderr
+
+
+def test_quality_without_its_data_says_so(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "benchmarks.quality", "--data", str(tmp_path / "none.json")]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("left out: there is no")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_the_short_form_of_all_runs_and_its_figures_make_sense(tmp_path: Path) -> None:
+    told = run("--quick", "quality", "start", "tool", TMPDIR=str(tmp_path))
+    assert told.returncode == 0, told.stderr
+    assert "is not installed yet" in told.stdout
+    (starts,) = results("start")
+    assert {"minutebook, empty store", "bare SDK server"} <= {row["what"] for row in starts}
+    for row in starts:
+        assert 0 < row["to initialize"] < row["to first answer"]
+    store, find, beside = results("tool")
+    for row in (*store, *find):
+        assert row["embedding"] > 0
+        assert 0 < row["p50"] <= row["p99"]
+    assert beside[0]["what"] == "minutebook over stdio"
+    if quality.DATA.exists():
+        turns, _ = results("quality")
+        every = {row["by"]: row["any@10"][0] for row in turns if row["questions"] == "all"}
+        assert 100 > every["recall"] > max(every["words"], every["vectors"]) > 30
+
+
+def run(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def results(name: str) -> list[list[dict[str, Any]]]:
+    path = measure.RESULTS / f"{name}-quick.json"
+    return [table["rows"] for table in json.loads(path.read_text(encoding="utf-8"))["tables"]]
+
+
+def test_a_store_is_filled_under_the_models_name_and_found_by_the_real_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built_in: Embedding
+) -> None:
+    monkeypatch.setattr(tool, "DATA", tmp_path)
+    monkeypatch.setattr(peers, "DATA", tmp_path)
+    data = tool.filled(40)
+    assert np.load(data / "vectors.npy").shape == (40, builtin.WIDTH)
+    assert len(json.loads((data / "texts.json").read_text(encoding="utf-8"))) == 40
+    rows = tool.Tables([], [], [])
+    tool.measure(40, tool.drawn(2), rows, install=False)
+    (store,), (find,) = rows.store, rows.find
+    assert store[0] == find[0] == 40
+    assert tool.filled(40) == data

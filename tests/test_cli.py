@@ -1,0 +1,177 @@
+"""The command line as a person types it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from minutebook.cli import main
+
+Run = Callable[..., Result]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Give a way to run a command on a store of its own, without a model."""
+    monkeypatch.setenv("MINUTEBOOK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "none")
+    monkeypatch.setenv("MINUTEBOOK_LOG_LEVEL", "error")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments: str, **options: Any) -> Result:
+        return CliRunner().invoke(main, arguments, **options)
+
+    return invoke
+
+
+def remembered(run: Run, text: str) -> str:
+    result = run("remember", text)
+    assert result.exit_code == 0, result.output
+    return result.output.strip()
+
+
+def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:
+    id = remembered(run, "The kettle is in the attic.")
+    assert "The kettle is in the attic." in run("search", "kettle").output
+    assert id in run("list").output
+    shown = run("show", id).output
+    assert "The kettle is in the attic." in shown
+    assert "write by" in shown
+
+
+def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:
+    id = json.loads(run("remember", "tea at five", "--json").output)["id"]
+    hits = json.loads(run("search", "tea", "--json").output)
+    assert [hit["id"] for hit in hits] == [id]
+    assert hits[0]["signals"][0]["signal"] == "lexical"
+    assert json.loads(run("list", "--json").output)["total"] == 1
+    shown = json.loads(run("show", id, "--json").output)
+    assert [version["number"] for version in shown["versions"]] == [1]
+    assert json.loads(run("status", "--json").output)["memories"] == 1
+    assert json.loads(run("settings", "--json").output)["embedder"] == "none"
+
+
+def test_a_search_explains_each_signal(run: Run) -> None:
+    remembered(run, "tea at five")
+    explained = run("search", "tea", "--explain").output
+    assert "lexical" in explained
+    assert "rank 1" in explained
+    assert "100% of the score" in explained
+
+
+def test_text_is_read_from_stdin(run: Run) -> None:
+    assert run("remember", "-", input="from a pipe\n").exit_code == 0
+    assert "from a pipe" in run("list").output
+
+
+def test_forget_asks_first_and_then_removes(run: Run) -> None:
+    id = remembered(run, "old news")
+    assert run("forget", id, input="n\n").exit_code == 1
+    assert id in run("list").output
+    assert run("forget", id, input="y\n").exit_code == 0
+    assert id not in run("list").output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "00000000000000000000"], "there is no memory 00000000000000000000"),
+        (["remember", "  "], "TEXT must not be empty"),
+        (["remember", "x", "--type", "rumour"], "--type must be one of"),
+        (["search", " "], "QUERY must not be empty"),
+        (["serve", "nothing"], "CONTRACT must be one of knowledge"),
+        (["export-schema", "nothing"], "CONTRACT must be one of knowledge"),
+        (["list", "--role", "king"], "role must be one of viewer, agent"),
+        (["install", "emacs"], "must be one of claude-code"),
+        (["model", "fetch", "--from", "/nowhere/e5.bin"], "/nowhere/e5.bin"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence_that_says_why(
+    run: Run, arguments: list[str], said: str
+) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 1
+    assert said in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert "Traceback" not in result.output
+
+
+def test_a_viewer_may_read_and_not_write(run: Run) -> None:
+    remembered(run, "for all to read")
+    assert "for all to read" in run("list", "--role", "viewer").output
+    refused = run("remember", "mine", "--role", "viewer")
+    assert refused.exit_code == 1
+    assert "the role viewer may only read" in refused.stderr
+
+
+def test_status_and_doctor_say_that_search_by_meaning_is_off(run: Run) -> None:
+    assert "error" in run("status").output
+    examined = run("doctor")
+    assert examined.exit_code == 1
+    assert "Search by meaning is off" in examined.output
+
+
+def test_doctor_repairs_a_damaged_index_and_finds_a_changed_trail(run: Run, tmp_path: Path) -> None:
+    import apsw
+
+    remembered(run, "one")
+    remembered(run, "two")
+    with apsw.Connection(str(tmp_path / "home" / "minutebook.db")) as database:
+        database.execute("DELETE FROM text_memory_1")
+    assert "text index" in run("doctor").output
+    assert "text index" not in run("doctor", "--repair").output
+    assert "one" in run("search", "one").output
+    with apsw.Connection(str(tmp_path / "home" / "minutebook.db")) as database:
+        database.execute("UPDATE entries SET actor = 'somebody else' WHERE number = 1")
+    assert "The audit trail of default breaks at entry 1" in run("doctor").output
+
+
+def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Path) -> None:
+    planned = run("install", "cursor", "--dry-run")
+    assert "+" in planned.output
+    assert "Nothing was written." in planned.output
+    path = tmp_path / ".cursor" / "mcp.json"
+    assert not path.exists()
+    assert run("install", "cursor").exit_code == 0
+    entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][-2:] == ["--home", str(tmp_path / "home")]
+    assert "is as it should be" in run("install", "cursor").output
+    assert run("install", "cursor", "--remove").exit_code == 0
+    assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
+
+
+def test_the_schema_is_exported_as_one_document(run: Run) -> None:
+    document = json.loads(run("export-schema", "knowledge").output)
+    assert document["info"]["name"] == "memory-mcp"
+    assert len(document["tools"]) == 21
+    assert document["errors"]["memory_not_found"] == "Memory not found: {id}"
+
+
+def test_a_setting_comes_from_flag_before_environment_before_file(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.toml").write_text('user = "filed"\nagent = "filed"\n')
+    monkeypatch.setenv("MINUTEBOOK_USER", "in-environment")
+    current = json.loads(run("settings", "--json", "--role", "human").output)
+    assert (current["role"], current["user"], current["agent"]) == (
+        "human",
+        "in-environment",
+        "filed",
+    )
+    (home / "config.toml").write_text("no_such = 1\n")
+    assert "is no setting" in run("settings").stderr
+    (home / "config.toml").write_text("= broken")
+    assert "must be valid TOML" in run("settings").stderr
+
+
+def test_help_names_every_command_and_what_it_is_for(run: Run) -> None:
+    text = run("--help").output
+    for name, command in main.commands.items():
+        assert name in text
+        assert command.get_short_help_str(), name

@@ -1,0 +1,232 @@
+"""A small world for tests: a real store, a clock that is turned by hand, a model made of words."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from minutebook.app import App, open_app
+from minutebook.config import Settings
+from minutebook.contracts.contract import Contract
+from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.errors import ModelUnavailable
+from minutebook.domain.filters import Filter
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Edge, Entry, Kind, Memory, Role, Status
+from minutebook.embedding import Embedder, Embedding, Model, Rows, Vector
+from minutebook.search.text import words
+
+NOON = datetime(2026, 1, 6, 12, tzinfo=UTC)
+DIMENSIONS = 64
+
+
+class Clock:
+    """Gives an instant that stays until it is turned."""
+
+    def __init__(self, now: datetime = NOON) -> None:
+        self.now = now
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def turn(self, seconds: float = 1) -> datetime:
+        self.now += timedelta(seconds=seconds)
+        return self.now
+
+
+class WordEmbedder:
+    """Near is what shares words: each word has a direction of its own, a text is their sum."""
+
+    model = Model("words", "1", DIMENSIONS)
+
+    def __init__(self, part: int = 40) -> None:
+        self.part = part
+        self.embedded: list[str] = []
+        """Every passage that was asked for."""
+
+    def embed_query(self, text: str) -> Vector:
+        return _unit(words(text))
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        self.embedded += texts
+        return [np.stack([_unit(part) for part in self._parts(words(text))]) for text in texts]
+
+    def _parts(self, told: list[str]) -> list[list[str]]:
+        return [told[at : at + self.part] for at in range(0, len(told), self.part)] or [[]]
+
+
+def _unit(told: Sequence[str]) -> Vector:
+    total = np.full(DIMENSIONS, 1e-3, dtype=np.float32)
+    for word in told:
+        seed = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass")).digest()[:8])
+        total += np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+    vector: Vector = (total / np.linalg.norm(total)).astype(np.float32)
+    return vector
+
+
+def ready(embedder: Embedder | None = None) -> Embedding:
+    """Give an embedding whose model opens at once."""
+    chosen = embedder or WordEmbedder()
+    return Embedding(lambda: chosen, chosen.model)
+
+
+def failed(reason: str = "model.onnx is damaged") -> Embedding:
+    """Give an embedding whose model cannot be had."""
+
+    def opener() -> Embedder:
+        raise ModelUnavailable(reason, "run `minutebook model prepare`")
+
+    return Embedding(opener, WordEmbedder.model)
+
+
+def loading(release: threading.Event) -> Embedding:
+    """Give an embedding that loads until it is released."""
+    embedder = WordEmbedder()
+
+    def opener() -> Embedder:
+        release.wait()
+        return embedder
+
+    return Embedding(opener, WordEmbedder.model)
+
+
+@dataclass(frozen=True)
+class World:
+    """A contract on an app, as one caller meets it."""
+
+    app: App
+    clock: Clock
+    contract: Contract
+    caller: Caller
+
+    def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
+        """Call a tool that must answer; what it answers, as it goes over the wire."""
+        answer = self.contract.call(self.app, self.caller, tool, arguments)
+        assert answer.error is None, answer.error
+        told: dict[str, Any] = json.loads(json.dumps(answer.content, allow_nan=False))
+        return told
+
+    def refused(self, tool: str, /, **arguments: Any) -> str:
+        """Call a tool that must not answer; the error's text."""
+        answer = self.contract.call(self.app, self.caller, tool, arguments)
+        assert answer.content is None, answer.content
+        assert answer.error
+        return answer.error
+
+    def by(self, **changes: Any) -> "World":
+        """The same world as another caller meets it; to the system's own every door is open."""
+        caller = replace(self.caller, **changes)
+        if "organization" in changes:
+            caller = replace(caller, writes_system=caller.organization == SYSTEM_ORGANIZATION)
+        return replace(self, caller=caller)
+
+    def remember(self, content: str, /, **arguments: Any) -> str:
+        """Store a memory a second after the last; its id."""
+        self.clock.turn()
+        id: str = self.call("store_memory", content=content, **arguments)["id"]
+        return id
+
+    def entity(self, name: str, /, **arguments: Any) -> str:
+        """Create an entity; its id."""
+        id: str = self.call("create_entity", name=name, **arguments)["id"]
+        return id
+
+    def relate(self, source: str, target: str, type: str = "knows", /, **arguments: Any) -> str:
+        """Create a relation; its id."""
+        ends = {"from_entity": source, "to_entity": target, "relation_type": type}
+        id: str = self.call("create_relation", **ends, **arguments)["id"]
+        return id
+
+    def ids(self, tool: str, /, **arguments: Any) -> list[str]:
+        """Call a tool that answers with memories; their ids in order."""
+        answer = self.call(tool, **arguments)
+        return [
+            bare(each["id"]) for each in answer["memories" if "memories" in answer else "results"]
+        ]
+
+    def memory(self, id: str, organization: str = "default") -> Memory:
+        """The memory as it is kept."""
+        found = self.app.store.get(Kind.MEMORY, organization, id)
+        assert isinstance(found, Memory)
+        return found
+
+    def lock(self, id: str, role: Role = Role.MANAGER, organization: str = "default") -> None:
+        """Lock a memory as another contract would."""
+        told = self.memory(id, organization)
+        self.app.store.put(replace(told, locked_by=role, status=Status.LOCKED))
+
+    def entries(self, subject: str, organization: str = "default") -> list[Entry]:
+        """The audit entries about one record, oldest first."""
+        found = self.app.store.find(Kind.ENTRY, everything(organization), order=["number"])
+        return [each for each in found if isinstance(each, Entry) and each.subject == subject]
+
+    def edges(self, node: str, kind: Kind, organization: str = "default") -> list[Edge]:
+        """The edges of one kind that touch a node."""
+        return [each for each in self.app.store.edges(organization, [node]) if each.kind is kind]
+
+    def contents(self) -> dict[str, tuple[int, ...]]:
+        """How much there is of everything, by organization: to see that nothing changed."""
+        store = self.app.store
+        return {
+            name: (store.sequence(name), *(store.count(kind, everything(name)) for kind in COUNTED))
+            for name in store.organizations()
+        }
+
+
+COUNTED = (Kind.MEMORY, Kind.VERSION, Kind.ENTITY, Kind.RELATION, Kind.LINK, Kind.MENTION)
+
+
+def everything(organization: str) -> Filter:
+    return Filter(organization=organization, with_deleted=True)
+
+
+def bare(id: Any) -> str:
+    """The short form of an id in either form."""
+    told: str = id if isinstance(id, str) else id["id"]["String"]
+    return told
+
+
+Opener = Callable[..., World]
+
+
+@contextmanager
+def worlds(home: Path) -> Iterator[Opener]:
+    """Give what opens worlds below a folder, of one clock; they are closed at the end."""
+    opened: list[App] = []
+    clock = Clock()
+
+    def open_one(
+        embedding: Embedding | None = None,
+        *,
+        name: str = "one",
+        wait: float = 0.0,
+        caller: Caller | None = None,
+        **changes: Any,
+    ) -> World:
+        options: dict[str, Any] = {"durability": "normal", "embedding_wait": wait} | changes
+        settings = Settings(home=home / name, **options)
+        chance = Random(f"{name} {len(opened)}")
+        app = open_app(
+            settings,
+            embedding=ready() if embedding is None else embedding,
+            clock=clock,
+            randbits=chance.getrandbits,
+        )
+        opened.append(app)
+        if embedding is None:
+            app.embedding.wait(10)
+        return World(app, clock, knowledge(), settings.caller() if caller is None else caller)
+
+    try:
+        yield open_one
+    finally:
+        for app in opened:
+            app.close()

@@ -1,0 +1,253 @@
+"""Checks the rules of the house that no linter knows; `make check` runs it.
+
+Prints each finding as `file:line: what; remedy` and exits with 1 if there is any.
+"""
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path, PurePosixPath
+
+PACKAGE = "minutebook"
+SOURCE = PurePosixPath("src", PACKAGE)
+FILE_LINES = 600
+FUNCTION_LINES = 60
+
+# The only places, each with its reason. Elsewhere an error is named or let through.
+BROAD_EXCEPTS = {
+    "server/protocol.py": "the dispatch loop: a fault of ours must not end the connection",
+    "embedding/service.py": "the background worker: its error is kept and shown as a state",
+}
+ENVIRONMENT_READS = {"config.py"}
+# ONNX Runtime looks at its variables when it is imported, so they are set right before.
+ENVIRONMENT_WRITES = {"embedding/runtime.py"}
+_ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
+SQL_FOLDER = "store"
+PRINTS = {"cli.py", "server/demo.py"}
+EMPTY_NAMES = {
+    "utils",
+    "util",
+    "helpers",
+    "helper",
+    "common",
+    "manager",
+    "managers",
+    "base",
+    "impl",
+}
+EMPTY_WORDS = re.compile(r"\b(robust|enhanced|smart)\b", re.IGNORECASE)
+# A promise is quoted as it was given, whatever its words.
+QUOTED = ("contract.json", "docs/contracts/")
+
+SQL_STATEMENT = re.compile(
+    r"\s*(SELECT\s.*\bFROM\s|SELECT\s+\d|INSERT\s+(OR\s+\w+\s+)?INTO\s|REPLACE\s+INTO\s"
+    r"|UPDATE\s+\S+\s+SET\s|DELETE\s+FROM\s|PRAGMA\s+\w|BEGIN\s+(IMMEDIATE|EXCLUSIVE|DEFERRED)"
+    r"|(CREATE|DROP|ALTER)\s+(UNIQUE\s+|VIRTUAL\s+|TEMP\s+)?(TABLE|INDEX|VIEW|TRIGGER)\s"
+    r"|(ROLLBACK\s+TO|RELEASE|SAVEPOINT)\s+\w|WITH\s+(RECURSIVE\s+)?\w+(\(.*\))?\s+AS\s*\()",
+    re.DOTALL | re.IGNORECASE,
+)
+SQL_CLAUSE = re.compile(
+    r"\s*(WHERE\s+\S+\s*(=|<|>|IN\b|IS\b|MATCH\b)|(ORDER|GROUP)\s+BY\s|(LEFT|INNER|CROSS)\s+JOIN\s)"
+)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Finding:
+    """A place where a rule is broken: what was found there, and what to do."""
+
+    path: str
+    line: int
+    what: str
+    remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.what}; {self.remedy}"
+
+
+def check_python(path: PurePosixPath, text: str) -> Iterator[Finding]:
+    """Check one Python file; `path` is from the root of the project, with forward slashes."""
+    lines = text.count("\n") + (not text.endswith("\n"))
+    if lines > FILE_LINES:
+        what = f"file of {lines} lines, {FILE_LINES} at most"
+        yield Finding(str(path), FILE_LINES + 1, what, "give a part of it a module of its own")
+    if not path.is_relative_to(SOURCE):
+        return
+    inside = path.relative_to(SOURCE)
+    for part in (*inside.parts[:-1], inside.stem):
+        if part in EMPTY_NAMES:
+            yield Finding(str(path), 1, f"{part} says nothing", "name the module for its subject")
+    tree = ast.parse(text, str(path))
+    idle = set(_idle_texts(tree))
+    for node in ast.walk(tree):
+        for line, what, remedy in _faults(node, inside, idle):
+            yield Finding(str(path), line, what, remedy)
+
+
+_Fault = tuple[int, str, str]
+
+
+def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterator[_Fault]:
+    name = str(inside)
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef():
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            if lines > FUNCTION_LINES:
+                what = f"{node.name} has {lines} lines, {FUNCTION_LINES} at most"
+                yield node.lineno, what, "give its steps names of their own"
+        case ast.ExceptHandler() if _is_broad(node.type) and not _raises_again(node):
+            if name not in BROAD_EXCEPTS:
+                remedy = "name the errors that are expected; let the others through"
+                yield node.lineno, "broad except", remedy
+        case ast.Call(func=ast.Name("suppress") | ast.Attribute(attr="suppress")):
+            if any(_is_broad(argument) for argument in node.args):
+                yield node.lineno, "broad suppress", "name the errors that are expected"
+        case ast.Call(func=ast.Name("print")) if name not in PRINTS:
+            remedy = "log it, or give it back to the caller: stdout is the protocol's"
+            yield node.lineno, "print", remedy
+        case ast.Constant() | ast.JoinedStr() if inside.parts[0] != SQL_FOLDER:
+            if node not in idle and _is_sql(_text(node)):
+                yield node.lineno, "SQL", "ask for it through the Store protocol"
+    if name not in ENVIRONMENT_READS:
+        yield from _environment(node, name)
+
+
+def _environment(node: ast.AST, name: str) -> Iterator[_Fault]:
+    """Find reads of the environment, and writes outside their one place."""
+    remedy = "make it a setting in config.py"
+    match node:
+        case ast.ImportFrom(module="os", names=names):
+            if any(alias.name in _ENVIRONMENT for alias in names):
+                yield node.lineno, "the environment is imported", remedy
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.Attribute(ast.Name("os"), attribute) if attribute in _ENVIRONMENT:
+                assigned = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+                defaulted = isinstance(node, ast.Attribute) and node.attr == "setdefault"
+                if not assigned and not defaulted:
+                    yield child.lineno, "the environment is read", remedy
+                elif name not in ENVIRONMENT_WRITES:
+                    what = "the environment is written"
+                    yield child.lineno, what, "give the value to whoever needs it"
+
+
+def _is_broad(node: ast.expr | None) -> bool:
+    match node:
+        case None | ast.Name("Exception" | "BaseException"):
+            return True
+        case ast.Tuple(elements):
+            return any(_is_broad(element) for element in elements)
+    return False
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    match handler.body[-1]:
+        case ast.Raise(exc=None):
+            return True
+    return False
+
+
+def _idle_texts(tree: ast.Module) -> Iterator[ast.AST]:
+    """Give the strings that only describe, and those that are part of a larger one."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            yield node.value
+        elif isinstance(node, ast.JoinedStr):
+            yield from node.values
+
+
+def _text(node: ast.Constant | ast.JoinedStr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    return "".join(_text(v) if isinstance(v, ast.Constant) else "x" for v in node.values)
+
+
+def _is_sql(text: str) -> bool:
+    # In capitals or small letters, as SQL is written; a sentence begins otherwise.
+    first = text.split(maxsplit=1)[0] if text.strip() else ""
+    if SQL_CLAUSE.match(text):
+        return True
+    return first in {first.upper(), first.lower()} and SQL_STATEMENT.match(text) is not None
+
+
+def check_words(path: PurePosixPath, text: str) -> Iterator[Finding]:
+    """Check a text of the package or its documents for words that say nothing."""
+    if path.name in QUOTED or str(path).startswith(QUOTED):
+        return
+    for number, line in enumerate(text.split("\n"), start=1):
+        for found in EMPTY_WORDS.finditer(line):
+            yield Finding(str(path), number, f"the word “{found[0]}”", "say what it does instead")
+
+
+def check_cycles(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find modules that import one another, however late or only for types."""
+    names = {_module(path): path for path in modules}
+    imports = {name: dict(_imports(name, names, modules[path])) for name, path in names.items()}
+    while True:
+        try:
+            TopologicalSorter(imports).prepare()
+        except CycleError as error:
+            # Each module is imported by the next.
+            cycle: Sequence[str] = error.args[1]
+            imported, importer = cycle[0], cycle[1]
+            line = imports[importer].pop(imported)
+            what = f"import cycle {' → '.join(reversed(cycle))}"
+            yield Finding(str(names[importer]), line, what, "move what both need below them")
+        else:
+            return
+
+
+def _module(path: PurePosixPath) -> str:
+    parts = path.relative_to(SOURCE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _imports(
+    module: str, names: Mapping[str, PurePosixPath], text: str
+) -> Iterator[tuple[str, int]]:
+    package = module if names[module].name == "__init__.py" else module.rpartition(".")[0]
+    for node in ast.walk(ast.parse(text)):
+        wanted: list[str] = []
+        if isinstance(node, ast.Import):
+            wanted = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            above = package.rsplit(".", node.level - 1)[0] if node.level else ""
+            source = ".".join(part for part in (above, node.module) if part)
+            members = [f"{source}.{alias.name}" for alias in node.names]
+            wanted = [member if member in names else source for member in members]
+        for name in wanted:
+            if name in names and name != module:
+                yield name, getattr(node, "lineno", 1)
+
+
+def check(root: Path) -> list[Finding]:
+    """Check the whole project below its root folder."""
+    python = {
+        PurePosixPath(path.relative_to(root).as_posix()): path.read_text(encoding="utf-8")
+        for folder in ("src", "tests", "tools", "benchmarks")
+        for path in sorted((root / folder).rglob("*.py"))
+    }
+    texts = [*root.glob("*.md"), *(root / "docs").rglob("*.md"), *(root / SOURCE).rglob("*.json")]
+    words = {
+        PurePosixPath(path.relative_to(root).as_posix()): path.read_text(encoding="utf-8")
+        for path in sorted(texts)
+    }
+    source = {path: text for path, text in python.items() if path.is_relative_to(SOURCE)}
+    findings = [finding for path, text in python.items() for finding in check_python(path, text)]
+    findings += [f for path, text in (source | words).items() for f in check_words(path, text)]
+    return sorted([*findings, *check_cycles(source)])
+
+
+def main() -> int:
+    """Print what is not in order; give the exit status."""
+    findings = check(Path(__file__).resolve().parent.parent)
+    for finding in findings:
+        print(finding)
+    print(f"{len(findings)} findings" if findings else "The house is in order.")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
