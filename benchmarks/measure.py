@@ -90,10 +90,11 @@ def timed_in_turn(
     return {name: Timing(tuple(wall[name]), used[name] * 1e3 / rounds) for name in works}
 
 
-def apart(longer: Timing, shorter: Timing) -> float:
-    """Give the median difference of two timings that were taken in turn."""
-    pairs = zip(longer.wall, shorter.wall, strict=True)
-    return statistics.median(one - other for one, other in pairs)
+def apart(whole: Timing, *parts: Timing) -> float:
+    """Give the median of what is left of each call without its parts, all taken in turn."""
+    others = [sum(took) for took in zip(*(part.wall for part in parts), strict=True)]
+    left: list[float] = [one - other for one, other in zip(whole.wall, others, strict=True)]
+    return statistics.median(left)
 
 
 def cpu_seconds(pid: int) -> float:

@@ -61,18 +61,19 @@ FRESH = """
 import sys, time, json, os
 from pathlib import Path
 from benchmarks import store as bench
-started, cpu = time.perf_counter(), time.process_time()
+query, *queries = bench.vector_queries(31, 9)
 before = bench.resident_mb()
+started, cpu = time.perf_counter(), time.process_time()
 store = bench.SqliteStore(Path(sys.argv[1]))
 opened = time.perf_counter() - started
-query, = bench.vector_queries(1, 9)
 store.nearest(bench.Kind.MEMORY, bench.at(bench.MAIN), bench.SPACE, query, 50)
 searched, used = time.perf_counter() - started, time.process_time() - cpu
-for query in bench.vector_queries(30, 8):
+for query in queries:
     store.nearest(bench.Kind.MEMORY, bench.at(bench.MAIN), bench.SPACE, query, 50)
 print(json.dumps({"open_ms": opened * 1e3, "open_and_search_ms": searched * 1e3,
     "cpu_ms": used * 1e3, "rss_mb": bench.resident_mb(), "rss_before_mb": before,
     "private_mb": bench.private_mb()}))
+store.close()
 """
 
 WRITER = """

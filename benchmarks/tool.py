@@ -85,6 +85,22 @@ class Given:
         return drawn
 
 
+class Ready:
+    """Stands in for the model where its time must not count: knows the vectors already."""
+
+    model = builtin.MODEL
+
+    def __init__(self, real: BuiltInEmbedder, work: "Work") -> None:
+        self._passages = {text: real.embed_passages([text])[0] for text in work.texts}
+        self._queries = {question: real.embed_query(question) for question in work.questions}
+
+    def embed_query(self, text: str) -> Vector:
+        return self._queries[text]
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        return [self._passages[text] for text in texts]
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What is stored and asked while the clock runs, warm-up included."""
@@ -112,29 +128,55 @@ def drawn(count: int) -> Work:
 
 
 def filled(size: int) -> Path:
-    """Give a folder with a filled home, and the texts and vectors in it; made once."""
+    """Give a folder with a filled home, its index up to date, and the texts and vectors in it."""
     folder = DATA / f"tool-{size}-{builtin.MODEL.digest[:8]}"
-    if (folder / "whole").exists():
-        return folder
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
     data = Records(10)
-    given = Given(data)
+    if not (folder / "whole").exists():
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        _fill(folder, data, size)
+        (folder / "whole").touch()
+    with _given(folder, Given(data)) as call:
+        call("search", {"query": "what may have to be derived anew"})
+    return folder
+
+
+def _fill(folder: Path, data: Records, size: int) -> None:
+    given, texts = Given(data), [" ".join(data.words(WORDS)) for _ in range(size)]
+    with _given(folder, given) as call:
+        for start in range(0, size, 1000):
+            call.together("store_memory", [{"content": t} for t in texts[start : start + 1000]])
+    np.save(folder / "vectors.npy", np.concatenate(given.vectors))
+    (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
+
+
+@contextmanager
+def _given(folder: Path, given: Given) -> Iterator["Caller"]:
     settings = Settings(home=folder / "home", durability="normal")
     app = open_app(settings, embedding=Embedding(lambda: given, given.model))
     app.embedding.wait()
-    contract, texts = knowledge(), [" ".join(data.words(WORDS)) for _ in range(size)]
-    for start in range(0, size, 1000):
-        with app.store.transaction():
-            for text in texts[start : start + 1000]:
-                answer = contract.call(app, settings.caller(), "store_memory", {"content": text})
-                assert answer.error is None, answer.error
-    contract.call(app, settings.caller(), "search", {"query": "so that the index is written"})
+    yield Caller(app, settings)
     app.close()
-    np.save(folder / "vectors.npy", np.concatenate(given.vectors))
-    (folder / "texts.json").write_text(json.dumps(texts), encoding="utf-8")
-    (folder / "whole").touch()
-    return folder
+
+
+class Caller:
+    """Calls tools without a server; an error of a tool ends the measurement."""
+
+    def __init__(self, app: App, settings: Settings) -> None:
+        self._app = app
+        self._caller = settings.caller()
+        self._contract = knowledge()
+
+    def __call__(self, tool: str, arguments: Mapping[str, object]) -> None:
+        answer = self._contract.call(self._app, self._caller, tool, arguments)
+        if answer.content is None:
+            raise RuntimeError(f"{tool}: {answer.error}")
+
+    def together(self, tool: str, many: Sequence[Mapping[str, object]]) -> None:
+        """Make many calls in one transaction."""
+        with self._app.store.transaction():
+            for arguments in many:
+                self(tool, arguments)
 
 
 @contextmanager
@@ -150,19 +192,20 @@ def serve_command(home: Path) -> list[str | Path]:
 
 
 def ours(home: Path, work: Work) -> dict[str, Timing]:
-    """Measure a real server, the same calls in this process, and parts of them alone, in turn.
+    """Measure a real server; in turn with it, here, the same calls less embedding, and parts alone.
 
     Server and process have a copy of the store each: neither meets the other's writes.
     """
     rounds = len(work.texts) - WARM
     with copied(home) as one, copied(home) as other, Pipe(serve_command(one)) as pipe:
         settings = load({"home": other})
-        app = open_app(settings)
+        model = builtin.open_model(settings.models, settings.embedding_threads)
+        ready = Ready(model, work)
+        app = open_app(settings, embedding=Embedding(lambda: ready, ready.model))
         app.embedding.wait()
-        alone = builtin.open_model(settings.models, settings.embedding_threads)
         pipe.initialize()
-        measured = timed_in_turn(_stores(pipe, app, settings, alone, work), rounds)
-        measured |= timed_in_turn(_finds(pipe, app, settings, alone, work), rounds)
+        measured = timed_in_turn(_stores(pipe, app, settings, model, work), rounds)
+        measured |= timed_in_turn(_finds(pipe, app, settings, model, work), rounds)
         app.close()
     return measured
 
@@ -170,27 +213,27 @@ def ours(home: Path, work: Work) -> dict[str, Timing]:
 Works = dict[str, tuple[Callable[[int], object], Callable[[], float]]]
 
 
-def _stores(pipe: Pipe, app: App, settings: Settings, alone: BuiltInEmbedder, work: Work) -> Works:
-    call = _caller(app, settings)
+def _stores(pipe: Pipe, app: App, settings: Settings, model: BuiltInEmbedder, work: Work) -> Works:
+    call = Caller(app, settings)
     here = time.process_time
     return {
         "store": (lambda n: pipe.call("store_memory", {"content": work.texts[n]}), pipe.cpu),
         "store inside": (lambda n: call("store_memory", {"content": work.texts[n]}), here),
-        "embed text": (lambda n: alone.embed_passages([work.texts[n]]), here),
+        "embed text": (lambda n: model.embed_passages([work.texts[n]]), here),
     }
 
 
-def _finds(pipe: Pipe, app: App, settings: Settings, alone: BuiltInEmbedder, work: Work) -> Works:
-    call = _caller(app, settings)
+def _finds(pipe: Pipe, app: App, settings: Settings, model: BuiltInEmbedder, work: Work) -> Works:
+    call = Caller(app, settings)
     asking = [{"query": question, "limit": LIMIT} for question in work.questions]
     where = Filter(organization=DEFAULT_ORGANIZATION, valid_at=app.clock())
-    vectors = [alone.embed_query(question) for question in work.questions]
+    vectors = [model.embed_query(question) for question in work.questions]
     parsed = [parse_query(question) for question in work.questions]
     store, space, here = app.store, app.embedded.space, time.process_time
     return {
         "find": (lambda n: pipe.call("recall", asking[n]), pipe.cpu),
         "find inside": (lambda n: call("recall", asking[n]), here),
-        "embed question": (lambda n: alone.embed_query(work.questions[n]), here),
+        "embed question": (lambda n: model.embed_query(work.questions[n]), here),
         "nearest": (
             lambda n: store.nearest(Kind.MEMORY, where, space, vectors[n], CANDIDATES),
             here,
@@ -199,27 +242,17 @@ def _finds(pipe: Pipe, app: App, settings: Settings, alone: BuiltInEmbedder, wor
     }
 
 
-def _caller(app: App, settings: Settings) -> Callable[[str, Mapping[str, object]], None]:
-    contract = knowledge()
-
-    def call(tool: str, arguments: Mapping[str, object]) -> None:
-        answer = contract.call(app, settings.caller(), tool, arguments)
-        assert answer.error is None, answer.error
-
-    return call
-
-
 def chroma(size: int, data: Path, work: Work, *, install: bool) -> Calls:
     """Measure chromadb with the same texts and vectors; NotThere."""
     python = peers.chroma(install=install)
-    alone = builtin.open_model(load({}).models)
+    model = builtin.open_model(load({}).models)
     with tempfile.TemporaryDirectory() as scratch:
         task = Path(scratch)
         for name in ("texts.json", "vectors.npy"):
             (task / name).symlink_to(data / name)
         (task / "added.json").write_text(json.dumps(work.texts), encoding="utf-8")
-        np.save(task / "added.npy", np.concatenate(alone.embed_passages(work.texts)))
-        np.save(task / "asked.npy", np.stack([alone.embed_query(q) for q in work.questions]))
+        np.save(task / "added.npy", np.concatenate(model.embed_passages(work.texts)))
+        np.save(task / "asked.npy", np.stack([model.embed_query(q) for q in work.questions]))
         script = Path(peers.__file__).with_name("chroma.py")
         told = subprocess.run(
             [python, script, data / "chroma", task], check=True, stdout=subprocess.PIPE
@@ -286,19 +319,11 @@ def measure(size: int, work: Work, into: Tables, *, install: bool) -> None:
     text, question = found["embed text"], found["embed question"]
     whole = Calls(found["store"], found["find"])
     inside = Calls(found["store inside"], found["find inside"])
-    into.store.append(
-        (
-            *(size, whole.store.p50, whole.store.p99, whole.store.cpu),
-            *(apart(whole.store, inside.store), text.p50, apart(inside.store, text)),
-        )
-    )
-    into.find.append(
-        (
-            *(size, whole.find.p50, whole.find.p99, whole.find.cpu),
-            *(apart(whole.find, inside.find), question.p50, apart(inside.find, question)),
-            *(found["nearest"].p50, found["match"].p50),
-        )
-    )
+    into.store.extend(_split(size, whole.store, text, inside.store))
+    near, matched = found["nearest"], found["match"]
+    rows = _split(size, whole.find, question, inside.find)
+    more = (near.p50, matched.p50), (near.cpu, matched.cpu)
+    into.find.extend((*row, *of_it) for row, of_it in zip(rows, more, strict=True))
 
     def beside(name: str, calls: Calls) -> None:
         store, find = calls.store, calls.find
@@ -310,7 +335,7 @@ def measure(size: int, work: Work, into: Tables, *, install: bool) -> None:
         )
 
     beside("minutebook over stdio", whole)
-    beside("minutebook, no server, no embedding", _with(inside, text, question, sign=-1))
+    beside("minutebook, no server, no embedding", inside)
     try:
         calls = chroma(size, data, work, install=install)
         beside("chromadb, no server, no embedding", calls)
@@ -324,14 +349,23 @@ def measure(size: int, work: Work, into: Tables, *, install: bool) -> None:
         print(f"left out: {reason}")
 
 
-def _with(calls: Calls, text: Timing, question: Timing, sign: int = 1) -> Calls:
-    """Add, or take away, call by call what embedding took."""
-    return Calls(_sum(calls.store, text, sign), _sum(calls.find, question, sign))
+def _split(size: int, whole: Timing, embedding: Timing, inside: Timing) -> list[Row]:
+    """Tell where a call's time goes, in wall time and in CPU time."""
+    left = apart(whole, inside, embedding), whole.cpu - inside.cpu - embedding.cpu
+    return [
+        (size, "wall", whole.p50, whole.p99, left[0], embedding.p50, inside.p50),
+        (size, "CPU", whole.cpu, None, left[1], embedding.cpu, inside.cpu),
+    ]
 
 
-def _sum(timing: Timing, other: Timing, sign: int) -> Timing:
-    pairs = zip(timing.wall, other.wall, strict=True)
-    return Timing(tuple(one + sign * two for one, two in pairs), timing.cpu + sign * other.cpu)
+def _with(calls: Calls, text: Timing, question: Timing) -> Calls:
+    """Add to each call what embedding took."""
+    return Calls(_sum(calls.store, text), _sum(calls.find, question))
+
+
+def _sum(one: Timing, other: Timing) -> Timing:
+    wall = tuple(map(sum, zip(one.wall, other.wall, strict=True)))
+    return Timing(wall, one.cpu + other.cpu)
 
 
 def main() -> None:
@@ -358,7 +392,7 @@ def main() -> None:
 
 
 def _tables(rows: Tables) -> list[Table]:
-    outside = ("memories", "p50", "p99", "CPU", "protocol", "embedding")
+    outside = ("memories", "time", "p50", "p99", "protocol", "embedding")
     both = (
         *("store p50", "store p99", "store CPU", "× ours"),
         *("find p50", "find p99", "find CPU", "× our find"),
@@ -368,13 +402,14 @@ def _tables(rows: Tables) -> list[Table]:
             "store_memory over stdio (60 words)",
             (*outside, "write"),
             rows.store,
-            "medians; protocol: over stdio less in process, call by call; write: in process less embedding",
+            "CPU is a mean; write: the call in process, the vectors known; protocol: what is left",
         ),
         Table(
             "recall over stdio (4 words, 10 results)",
             (*outside, "search", "of it vector", "of it text"),
             rows.find,
-            "search: in process less embedding; vector and text: the store's 50 nearest and 50 best",
+            "search: the call in process, the vector known; vector and text: the store's 50 nearest and "
+            "50 best alone; protocol: what is left",
         ),
         Table(
             "side by side",

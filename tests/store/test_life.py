@@ -38,5 +38,5 @@ class LongSqliteMachine(SqliteMachine):
     pass
 
 
-TestLongSqliteLife = pytest.mark.slow(LongSqliteMachine.TestCase)
-TestLongSqliteLife.settings = settings(_SETTINGS, max_examples=400, stateful_step_count=60)
+TestLongSqliteLife = pytest.mark.slow(pytest.mark.timeout(900)(LongSqliteMachine.TestCase))
+TestLongSqliteLife.settings = settings(_SETTINGS, max_examples=150, stateful_step_count=60)

@@ -52,6 +52,26 @@ class Facet:
         return Facet(self.values, self.places[order])
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """What lets a condition be met by a whole block without a look at each record."""
+
+    latest_from: int
+    earliest_until: int
+    any_hidden: bool
+
+    @classmethod
+    def of(cls, block: "Block") -> "Extent":
+        """Sum up the records of a block."""
+        if not len(block):
+            return cls(ALWAYS, NEVER, any_hidden=False)
+        earliest, latest = block.valid_until.min(), block.valid_from.max()
+        return cls(int(latest), int(earliest), any_hidden=bool(block.hidden.any()))
+
+
+_UNKNOWN = Extent(NEVER, ALWAYS, any_hidden=True)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """Immutable columns of n records, sorted by id, and of their vectors, at least one a record.
@@ -69,6 +89,7 @@ class Block:
     vectors: NDArray[np.float16]
     centre: NDArray[np.float32]
     planes: NDArray[np.uint64] | None
+    extent: "Extent"
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -113,6 +134,7 @@ def block_of(
             vectors=np.frombuffer(b"".join(vectors), np.float16).reshape(-1, dimensions),
             centre=np.zeros(dimensions, np.float32),
             planes=None,
+            extent=_UNKNOWN,
         )
     )
 
@@ -135,6 +157,7 @@ def merged(blocks: Sequence[tuple[Block, Mask | None]]) -> Block:
             vectors=np.concatenate([block.vectors for block in alive]),
             centre=alive[0].centre,
             planes=None,
+            extent=_UNKNOWN,
         )
     )
 
@@ -145,7 +168,7 @@ def cut(block: Block, size: int) -> list[Block]:
         return [block]
     place = np.arange(len(block))
     return [
-        _coded(_taken(block, (place >= start) & (place < start + size)))
+        _finished(_taken(block, (place >= start) & (place < start + size)))
         for start in range(0, len(block), size)
     ]
 
@@ -176,17 +199,18 @@ def _taken(block: Block, kept: Mask) -> Block:
         vectors=block.vectors[parts],
         centre=block.centre,
         planes=None,
+        extent=_UNKNOWN,
     )
 
 
 def _sorted(block: Block) -> Block:
-    """Sort by id, which vectors follow, and code what is large enough."""
+    """Sort by id, which vectors follow, then sum up and code."""
     order = np.argsort(block.ids, kind="stable")
     place = np.empty(len(order), np.uint32)
     place[order] = np.arange(len(order), dtype=np.uint32)
     owner = place[block.owner]
     parts = np.argsort(owner, kind="stable")
-    return _coded(
+    return _finished(
         Block(
             ids=block.ids[order],
             valid_from=block.valid_from[order],
@@ -197,12 +221,16 @@ def _sorted(block: Block) -> Block:
             vectors=block.vectors[parts],
             centre=block.centre,
             planes=None,
+            extent=_UNKNOWN,
         )
     )
 
 
-def _coded(block: Block) -> Block:
+def _finished(block: Block) -> Block:
+    """Sum the block up, and code it if it is large enough."""
+    extent = Extent.of(block)
     if len(block.vectors) < sizes.CODED:
-        return block
+        return replace(block, extent=extent)
     centre = codes.centre_of(block.vectors)
-    return replace(block, centre=centre, planes=codes.encode(block.vectors, centre))
+    planes = codes.encode(block.vectors, centre)
+    return replace(block, centre=centre, planes=planes, extent=extent)

@@ -3,13 +3,14 @@
 import json
 import mmap
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.store.sidecar.block import Block, Facet
+from minutebook.store.sidecar.block import Block, Extent, Facet
 
 _MAGIC = b"minutebook index 1\n"
 _ALIGNED = 64
@@ -31,7 +32,9 @@ def write(path: Path, block: Block) -> None:
         layout[name] = {"type": column.dtype.str, "shape": column.shape, "place": place}
         place += -(-column.nbytes // _ALIGNED) * _ALIGNED
     facets = {name: facet.values for name, facet in block.facets.items()}
-    head = json.dumps({"columns": layout, "facets": facets, "size": place}).encode()
+    head = json.dumps(
+        {"columns": layout, "facets": facets, "extent": asdict(block.extent), "size": place}
+    ).encode()
     with path.open("xb") as file:
         file.write(_MAGIC + len(head).to_bytes(8, "little") + head)
         _pad(file.tell(), file)
@@ -75,7 +78,8 @@ def _mapped(memory: mmap.mmap, start: int, head: dict[str, Any]) -> Block:
         name: Facet(tuple(values), columns.pop(f"facet.{name}"))
         for name, values in head["facets"].items()
     }
-    return Block(**{"planes": None, **columns, "facets": facets})
+    extent = Extent(**head["extent"])
+    return Block(**{"planes": None, **columns, "facets": facets, "extent": extent})
 
 
 def _pad(written: int, file: Any) -> None:

@@ -12,10 +12,12 @@ from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import Block, Mask, merged
 
+_GATHERED_SHARE = 8
 _ROUNDING = 2e-3
 """More than float16 rows are off unit length, twice: what no cosine is off its dot product by."""
 
 Query: TypeAlias = NDArray[np.float32]
+Places: TypeAlias = NDArray[np.intp]
 Witness: TypeAlias = tuple[str, int]
 
 
@@ -51,22 +53,27 @@ class Layer:
         dead[places] = True
         return replace(self, dead=dead)
 
-    def passing(self, conditions: Conditions) -> Mask:
-        """Tell of each record whether it is alive and meets the conditions."""
-        block = self.block
-        mask = np.ones(len(block), np.bool_) if self.dead is None else ~self.dead
-        if not conditions.with_hidden:
-            mask &= ~block.hidden
-        if conditions.valid_at is not None:
-            mask &= block.valid_from <= conditions.valid_at
-            mask &= block.valid_until > conditions.valid_at
+    def passing(self, conditions: Conditions) -> Mask | None:
+        """Tell of each record whether it is alive and meets the conditions; None if all do."""
+        masks = list(self._masks(conditions))
+        return np.logical_and.reduce(masks) if masks else None
+
+    def _masks(self, conditions: Conditions) -> Iterator[Mask]:
+        block, extent, instant = self.block, self.block.extent, conditions.valid_at
+        if self.dead is not None:
+            yield ~self.dead
+        if not conditions.with_hidden and extent.any_hidden:
+            yield ~block.hidden
+        if instant is not None and instant < extent.latest_from:
+            yield block.valid_from <= instant
+        if instant is not None and instant >= extent.earliest_until:
+            yield block.valid_until > instant
         for name, allowed in conditions.facets:
-            mask &= block.facets[name].among(allowed)
+            yield block.facets[name].among(allowed)
         if conditions.ids is not None:
             named = np.zeros(len(block), np.bool_)
             named[block.places_of(list(conditions.ids))] = True
-            mask &= named
-        return mask
+            yield named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -126,54 +133,68 @@ class View:
 
     def nearest(self, conditions: Conditions, vector: Query, limit: int) -> list[Candidate]:
         """Rank the records by the cosine of their nearest vector; ties by id."""
-        passing = [layer.passing(conditions) for layer in self.layers]
-        parts = [
-            mask if layer.block.one_each else mask[layer.block.owner]
-            for layer, mask in zip(self.layers, passing, strict=True)
-        ]
-        if sum(map(np.count_nonzero, parts)) <= sizes.EXACT:
-            chosen = [np.flatnonzero(mask) for mask in parts]
-        else:
-            chosen = self._near_by_code(parts, vector, max(sizes.RESCORED, 4 * limit))
         blocks = [layer.block for layer in self.layers]
+        asked = [_places(layer, conditions) for layer in self.layers]
+        counts = [
+            len(block.vectors) if places is None else len(places)
+            for block, places in zip(blocks, asked, strict=True)
+        ]
+        if sum(counts) <= sizes.EXACT:
+            chosen = [
+                np.arange(count) if places is None else places
+                for count, places in zip(counts, asked, strict=True)
+            ]
+        else:
+            chosen = _near_by_code(blocks, asked, vector, max(sizes.RESCORED, 4 * limit))
         return _best(blocks, chosen, vector, limit)
 
-    def _near_by_code(
-        self, parts: Sequence[Mask], vector: Query, enough: int
-    ) -> list[NDArray[np.intp]]:
-        """Choose from each layer what is uncoded and, over all layers, the nearest by code."""
-        longest = codes.WORD * -(-len(vector) // codes.WORD)
-        found = [
-            _distances(layer.block, mask, vector)
-            for layer, mask in zip(self.layers, parts, strict=True)
-        ]
-        enough += sum(len(near) for near, far in found if not far.any())
-        counts = sum(
-            (np.bincount(far, minlength=longest + 1) for _, far in found),
-            start=np.zeros(longest + 1, np.intp),
-        )
-        # All at the threshold are taken, so that the ties among them are the ids' to break.
-        threshold = np.searchsorted(np.cumsum(counts), enough)
-        return [near[far <= threshold] for near, far in found]
+
+def _places(layer: Layer, conditions: Conditions) -> Places | None:
+    """Give the places of the vectors whose records meet the conditions; None for all."""
+    mask = layer.passing(conditions)
+    if mask is None:
+        return None
+    return np.flatnonzero(mask if layer.block.one_each else mask[layer.block.owner])
+
+
+def _near_by_code(
+    blocks: Sequence[Block], asked: Sequence[Places | None], vector: Query, enough: int
+) -> list[Places]:
+    """Choose from each block what is uncoded and, over all blocks, the nearest by code."""
+    longest = codes.WORD * -(-len(vector) // codes.WORD)
+    counts = np.zeros(longest + 1, np.intp)
+    distances = []
+    for block, places in zip(blocks, asked, strict=True):
+        far = None if block.planes is None else _distances(block, block.planes, places, vector)
+        if far is not None:
+            counts += np.bincount(far, minlength=longest + 1)
+        distances.append(far)
+    # All at the threshold are taken, so that the ties among them are the ids' to break.
+    threshold = np.searchsorted(np.cumsum(counts), enough)
+    chosen = []
+    for block, places, far in zip(blocks, asked, distances, strict=True):
+        if far is None:
+            chosen.append(np.arange(len(block.vectors)) if places is None else places)
+        else:
+            near = np.flatnonzero(far <= threshold)
+            chosen.append(near if places is None else places[near])
+    return chosen
 
 
 def _distances(
-    block: Block, mask: Mask, vector: Query
-) -> tuple[NDArray[np.intp], NDArray[np.uint16]]:
-    """Give the places of the vectors in question, and in how many signs each differs."""
-    places = np.flatnonzero(mask)
-    if block.planes is None:
-        return places, np.zeros(len(places), np.uint16)
+    block: Block, planes: NDArray[np.uint64], places: Places | None, vector: Query
+) -> NDArray[np.uint16]:
+    """Count in how many signs each of the vectors in question differs."""
     code = codes.encode(vector[None, :], block.centre)[:, 0]
-    if len(places) == len(mask):
-        return places, codes.distances(block.planes, code)
-    if 8 * len(places) > len(mask):
-        return places, codes.distances(block.planes, code)[places]
-    return places, codes.distances(block.planes[:, places], code)
+    if places is None:
+        return codes.distances(planes, code)
+    if _GATHERED_SHARE * len(places) < planes.shape[1]:
+        return codes.distances(planes[:, places], code)
+    return codes.distances(planes, code)[places]
 
 
 def _best(
-    blocks: Iterable[Block], chosen: Iterable[NDArray[np.intp]], vector: Query, limit: int
+    blocks: Iterable[Block], chosen: Iterable[Places], vector: Query, limit: int
 ) -> list[Candidate]:
     """Compare the chosen vectors as they are and rank their records.
 
@@ -201,9 +222,7 @@ def _best(
     return [Candidate(id.decode("utf-8", "surrogatepass"), -negative) for negative, id in ranked]
 
 
-def _per_record(
-    block: Block, places: NDArray[np.intp], dots: NDArray[np.float32]
-) -> NDArray[np.float32]:
+def _per_record(block: Block, places: Places, dots: NDArray[np.float32]) -> NDArray[np.float32]:
     """Give the best dot product of each record; a record's vectors stand side by side."""
     if block.one_each:
         return dots

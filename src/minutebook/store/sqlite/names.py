@@ -8,9 +8,9 @@ import apsw
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Kind
 from minutebook.search.text import words as words_of
-from minutebook.store.sqlite.tables import ENTITIES, selection, text_value, value_text
+from minutebook.store.sqlite.tables import ENTITIES, padded, selection, text_value, value_text
 
-_BATCH = 500
+_BATCH = 512
 
 
 def keep(connection: apsw.Connection, number: int, entity: Entity) -> None:
@@ -52,7 +52,7 @@ def _names(
     """Give first word, entity and words of the selected entities' names with such a beginning."""
     condition, values = selection(ENTITIES, Kind.ENTITY, where)
     for start in range(0, len(firsts), _BATCH):
-        batch = [text_value(word) for word in firsts[start : start + _BATCH]]
+        batch = padded([text_value(word) for word in firsts[start : start + _BATCH]])
         rows = connection.execute(
             "SELECT n.first, n.entity, n.words FROM names AS n"  # noqa: S608
             " CROSS JOIN entities AS r ON r.organization = n.organization AND r.id = n.entity"

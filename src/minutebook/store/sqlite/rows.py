@@ -16,6 +16,7 @@ from minutebook.store.sqlite.tables import (
     Value,
     id_bytes,
     order_by,
+    padded,
     selection,
     table_of,
     text_of,
@@ -23,7 +24,7 @@ from minutebook.store.sqlite.tables import (
     value_text,
 )
 
-_BATCH = 500
+_BATCH = 512
 _LONGEST_ID = 200
 
 # Which ends of which edges are memories, which entities.
@@ -135,7 +136,7 @@ def edges(
     distinct = sorted(set(nodes))
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
     for start in range(0, len(distinct), _BATCH):
-        batch = [text_value(node) for node in distinct[start : start + _BATCH]]
+        batch = padded([text_value(node) for node in distinct[start : start + _BATCH]])
         marks = ", ".join(f"?{place}" for place in range(3, 3 + len(batch)))
         rows = connection.execute(
             f"SELECT {EDGES.fields} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608

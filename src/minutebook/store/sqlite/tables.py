@@ -90,6 +90,16 @@ def text_of(record: Record) -> str:
     return cast("Memory", record).text
 
 
+def padded(values: Sequence[Value]) -> list[Value]:
+    """Repeat the last of some values up to a power of two.
+
+    A list of any length in a condition then makes few different statements, which stay prepared.
+    """
+    kept = list(values)
+    room = 1 << max(0, len(kept) - 1).bit_length()
+    return kept + kept[-1:] * (room - len(kept))
+
+
 Selection: TypeAlias = tuple[str, list[Value]]
 """A condition over the table `r`, and the values that it names by question marks."""
 
@@ -107,8 +117,9 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
             conditions.append(f"(r.{name} IS NULL OR r.{name} IN ({marks}))")
             values += map(text_value, sorted(allowed))
     if where.ids is not None:
-        conditions.append(f"r.id IN ({', '.join('?' * len(where.ids))})")
-        values += map(text_value, sorted(where.ids))
+        ids = padded([text_value(id) for id in sorted(where.ids)])
+        conditions.append(f"r.id IN ({', '.join('?' * len(ids))})")
+        values += ids
     for name, wanted in where.equal.items():
         if name == "organization":
             conditions.append("? = ?")

@@ -5,7 +5,6 @@ Each organization's statistics, isolation and cost are thus its own. The tables 
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import cast
 
 import apsw
@@ -24,8 +23,6 @@ _SIGNS = "".join(sign for sign in map(chr, range(0x21, 0x7F)) if not sign.isalnu
 _TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('"', '""')
 
 _SPARE = 28
-_ALL = -1
-_BATCH = 4096
 
 
 def add(connection: apsw.Connection, number: int, kind: Kind, row: int, text: str) -> None:
@@ -55,22 +52,21 @@ def match(
     name = _index_of(connection, where.organization, kind)
     if name is None or not query or limit < 1:
         return []
-    # SQLite sorts a few best much faster than all; mostly they are enough.
-    few = 2 * limit + _SPARE
-    for most in (few, _ALL):
-        found: list[tuple[float, str]] = []
-        read = 0
-        ranked = _ranked(connection, name, query, most)
-        while batch := list(islice(ranked, few if read == 0 else _BATCH)):
-            read += len(batch)
-            ids = _selected(connection, kind, where, [row for row, _ in batch])
-            found += [(rank, ids[row]) for row, rank in batch if row in ids]
-            # Those that tie with the last one still have to be seen: the least ids win.
-            if len(found) >= limit and batch[-1][1] > found[limit - 1][0]:
-                return _candidates(found, limit)
-        if read < few:
-            break
-    return _candidates(found, limit)
+    if not _is_narrow(where):
+        found = _best_if_few_are_hidden(connection, name, kind, where, query, limit)
+        if found is not None:
+            return found
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    matching, sought = _matching(name, query)
+    # Whom the condition leaves out is not scored.
+    rows = connection.execute(
+        f"SELECT -bm25({name}) AS score, r.id FROM {name} CROSS JOIN {table.name} AS r"  # noqa: S608
+        f" ON r.row = {name}.rowid WHERE {matching} AND {condition}"
+        " ORDER BY score DESC, r.id LIMIT ?",
+        (*sought, *values, limit),
+    )
+    return [Candidate(value_text(id), score) for score, id in cast("list[tuple[float, str]]", rows)]
 
 
 def matches_phrase(
@@ -121,26 +117,47 @@ def gaps(connection: apsw.Connection) -> Iterator[str]:
             yield f"the text index {name} holds {held} of {records} records"
 
 
-def _candidates(found: list[tuple[float, str]], limit: int) -> list[Candidate]:
-    return [Candidate(id, -rank) for rank, id in sorted(found)[:limit]]
+def _is_narrow(where: Filter) -> bool:
+    sets = (where.ids, where.repositories, where.users)
+    return bool(where.equal) or any(chosen is not None for chosen in sets)
 
 
-def _ranked(
-    connection: apsw.Connection, name: str, query: TextQuery, most: int
-) -> Iterator[tuple[int, float]]:
-    """Give each matching row with FTS5's rank, which is BM25 below zero; best first."""
+def _best_if_few_are_hidden(
+    connection: apsw.Connection,
+    name: str,
+    kind: Kind,
+    where: Filter,
+    query: TextQuery,
+    limit: int,
+) -> list[Candidate] | None:
+    """Look at a few best only, which is quicker; None if that does not settle it."""
+    few = 2 * limit + _SPARE
+    matching, sought = _matching(name, query)
+    rows: Iterator[tuple[int, float]] = connection.execute(
+        f"SELECT rowid, -bm25({name}) AS score FROM {name} WHERE {matching}"  # noqa: S608
+        " ORDER BY score DESC LIMIT ?",
+        (*sought, few),
+    )
+    best = list(rows)
+    ids = _selected(connection, kind, where, [row for row, _ in best])
+    found = [Candidate(ids[row], score) for row, score in best if row in ids]
+    # If there are more, one of them may be as good as the last that was found.
+    if len(best) == few and (len(found) < limit or found[limit - 1].score <= best[-1][1]):
+        return None
+    return sorted(found, key=lambda c: (-c.score, c.id))[:limit]
+
+
+def _matching(name: str, query: TextQuery) -> tuple[str, list[str]]:
+    """Write a query as a condition on the rows of an index, and the values it names."""
     sought = [_quoted([term]) for term in query.terms]
     required = [_quoted(phrase) for phrase in query.phrases]
-    sql = f"SELECT rowid, bm25({name}) AS score FROM {name} WHERE {name} MATCH ?"  # noqa: S608
     if not sought or not required:
-        values = [" OR ".join(sought) or " AND ".join(required)]
-    else:
-        # The plus keeps SQLite from looking each row up in the first condition's index instead.
-        sql += f" AND +rowid IN (SELECT rowid FROM {name} WHERE {name} MATCH ?)"  # noqa: S608
-        values = [" OR ".join([*sought, *required]), " AND ".join(required)]
-    sql += " ORDER BY score LIMIT ?"
-    rows: Iterator[tuple[int, float]] = connection.execute(sql, (*values, most))
-    return rows
+        return f"{name} MATCH ?", [" OR ".join(sought) or " AND ".join(required)]
+    # The plus keeps SQLite from looking each row up in the first condition's index instead.
+    condition = (
+        f"{name} MATCH ? AND +{name}.rowid IN (SELECT rowid FROM {name} WHERE {name} MATCH ?)"  # noqa: S608
+    )
+    return condition, [" OR ".join([*sought, *required]), " AND ".join(required)]
 
 
 def _selected(
