@@ -45,7 +45,7 @@ def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:
 
 def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:
     id = json.loads(run("remember", "tea at five", "--json").output)["id"]
-    hits = json.loads(run("search", "tea", "--json").output)
+    hits = json.loads(run("search", "tea", "--json").stdout)
     assert [hit["id"] for hit in hits] == [id]
     assert hits[0]["signals"][0]["signal"] == "lexical"
     assert json.loads(run("list", "--json").output)["total"] == 1
@@ -53,6 +53,13 @@ def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:
     assert [version["number"] for version in shown["versions"]] == [1]
     assert json.loads(run("status", "--json").output)["memories"] == 1
     assert json.loads(run("settings", "--json").output)["embedder"] == "none"
+
+
+def test_a_search_without_a_model_says_that_it_goes_by_words_only(run: Run) -> None:
+    remembered(run, "tea at five")
+    found = run("search", "tea")
+    assert "tea at five" in found.stdout
+    assert found.stderr.startswith("By words and graph only: ")
 
 
 def test_a_search_explains_each_signal(run: Run) -> None:
@@ -86,6 +93,7 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
         (["serve", "nothing"], "CONTRACT must be one of knowledge"),
         (["export-schema", "nothing"], "CONTRACT must be one of knowledge"),
         (["list", "--role", "king"], "role must be one of viewer, agent"),
+        (["list", "--home", "/dev/null/below"], "choose another data directory with --home"),
         (["install", "emacs"], "must be one of claude-code"),
         (["model", "fetch", "--from", "/nowhere/e5.bin"], "/nowhere/e5.bin"),
     ],
@@ -98,6 +106,15 @@ def test_what_cannot_be_done_is_one_sentence_that_says_why(
     assert said in result.stderr
     assert result.stderr.count("\n") == 1
     assert "Traceback" not in result.output
+
+
+def test_settings_that_do_not_fit_are_refused_before_serving(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "endpoint")
+    refused = run("serve")
+    assert refused.exit_code == 1
+    assert "embedder = endpoint needs endpoint_url and endpoint_model" in refused.stderr
 
 
 def test_a_viewer_may_read_and_not_write(run: Run) -> None:

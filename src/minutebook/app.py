@@ -96,8 +96,13 @@ def open_app(
     clock: Clock = now,
     randbits: RandomBits = secrets.randbits,
 ) -> App:
-    """Open the store of these settings, made if it is not there yet."""
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
+    try:
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"{settings.home}: {error.strerror}; choose another data directory with --home"
+        ) from error
     store = SqliteStore(
         settings.database, durability=settings.durability, writer_wait=settings.writer_wait
     )

@@ -165,6 +165,8 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
         raise InvalidInput("QUERY", "must not be empty")
     with _opened(given) as (app, caller):
         recollection = app.retrieval.recall(caller, query, limit, WEIGHTS)
+        if app.embedding.state == "error":
+            click.secho(f"By words and graph only: {app.embedding.reason}", err=True, fg="yellow")
     if as_json:
         _print([_hit_shape(hit) for hit in recollection.hits], "", as_json)
         return

@@ -118,7 +118,7 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
 def _read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(str(path), f"must be valid TOML: {error}") from error

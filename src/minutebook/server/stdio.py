@@ -11,7 +11,7 @@ from types import FrameType
 import anyio
 from mcp.server.stdio import stdio_server
 
-from minutebook.app import App, open_app
+from minutebook.app import App, open_app, open_embedding
 from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import MinutebookError
@@ -26,6 +26,7 @@ class Opening:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
+        self._embedding = open_embedding(settings)
         self._lock = threading.Lock()
         self._app: App | None = None
 
@@ -37,7 +38,7 @@ class Opening:
         """Give the app, opened by now; a failure is raised and tried again at the next call."""
         with self._lock:
             if self._app is None:
-                app = open_app(self._settings)
+                app = open_app(self._settings, embedding=self._embedding)
                 app.start()
                 self._app = app
             return self._app
@@ -55,7 +56,10 @@ class Opening:
 
 
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
-    """Serve contracts until stdin closes or a signal comes, then end the process."""
+    """Serve contracts until stdin closes or a signal comes, then end the process.
+
+    Settings that do not fit together: InvalidInput, before anything is served.
+    """
     opening = Opening(settings)
 
     def leave(signum: int, frame: FrameType | None) -> None:

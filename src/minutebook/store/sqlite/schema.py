@@ -44,11 +44,11 @@ CREATE TABLE memories (
     UNIQUE (organization, id)
 );
 CREATE INDEX memories_by_sequence ON memories (organization, sequence);
-CREATE INDEX memories_by_time ON memories (organization, ingestion_time, id);
-CREATE INDEX memories_by_space ON memories (organization, space, id);
 -- Covers the conditions of a Filter, so that counting reads no row.
-CREATE INDEX memories_by_status ON memories
-    (organization, status, repository, user, deleted_at, valid_from, valid_until, id);
+CREATE INDEX memories_by_time ON memories
+    (organization, ingestion_time, id, repository, user, deleted_at, valid_from, valid_until);
+CREATE INDEX memories_by_space ON memories (organization, space, id);
+CREATE INDEX memories_by_status ON memories (organization, status, id);
 CREATE TABLE memories_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
 
 CREATE TABLE versions (
@@ -93,6 +93,33 @@ CREATE TABLE entries (
 );
 CREATE INDEX entries_by_sequence ON entries (organization, sequence);
 CREATE INDEX entries_by_number ON entries (organization, number, id);
+
+-- What the planner is to take as given: that one organization may hold all, so that to search by it
+-- alone is no search. Without this it expects ten rows and scans them in the wanted order.
+ANALYZE sqlite_schema;
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('memories', 'sqlite_autoindex_memories_1', '1000000 1000000 1'),
+    ('memories', 'memories_by_sequence', '1000000 1000000 1'),
+    ('memories', 'memories_by_time', '1000000 1000000 2 1 1 1 1 1 1'),
+    ('memories', 'memories_by_space', '1000000 1000000 500000 1'),
+    ('memories', 'memories_by_status', '1000000 1000000 200000 1'),
+    ('versions', 'sqlite_autoindex_versions_1', '1000000 1000000 1'),
+    ('versions', 'versions_by_sequence', '1000000 1000000 1'),
+    ('versions', 'versions_by_memory', '1000000 1000000 2 1 1'),
+    ('entities', 'entities', '100000 100000 1'),
+    ('entities', 'entities_by_sequence', '100000 100000 1'),
+    ('entities', 'entities_by_name', '100000 100000 2'),
+    ('names', 'names', '100000 100000 10 2 1'),
+    ('names', 'names_by_entity', '100000 100000 2'),
+    ('edges', 'edges', '1000000 1000000 500000 1'),
+    ('edges', 'edges_by_sequence', '1000000 1000000 1'),
+    ('edges', 'edges_by_source', '1000000 1000000 10'),
+    ('edges', 'edges_by_target', '1000000 1000000 10'),
+    ('entries', 'sqlite_autoindex_entries_1', '1000000 1000000 1'),
+    ('entries', 'entries_by_sequence', '1000000 1000000 1'),
+    ('entries', 'entries_by_number', '1000000 1000000 1 1'),
+    ('deletions', 'deletions', '100000 100000 1'),
+    ('deletions', 'sqlite_autoindex_deletions_2', '100000 100000 50000 1');
 """
 
 SCRIPTS = (_FIRST,)
