@@ -1,0 +1,132 @@
+"""No question reads more rows than it must: each takes the index that was made for it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind, Status
+from minutebook.search.text import parse_query
+from minutebook.store.sqlite import SqliteStore
+from tests.store.samples import INSTANTS, SPACES, edge, entity, entry, memory, unit, version
+
+ACME = Filter(organization="acme", valid_at=INSTANTS[0])
+
+
+def equal(**values: object) -> Filter:
+    return replace(ACME, equal=values)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "store.db", durability="normal")
+    for record in (memory("a"), version("a"), entity("e"), edge(Kind.MENTION, "a", "e"), entry(1)):
+        store.put(record)
+    store.put_vectors(Kind.MEMORY, "acme", "a", SPACES[0], unit(1, 2, 3, 4)[None])
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("ask", "index"),
+    [
+        (lambda s: s.get(Kind.MEMORY, "acme", "a"), "memories_1 (organization=? AND id=?)"),
+        (
+            lambda s: s.get(Kind.LINK, "acme", "a"),
+            "PRIMARY KEY (organization=? AND kind=? AND id=?)",
+        ),
+        (lambda s: s.find(Kind.MEMORY, ACME, limit=1), "memories_1 (organization=?)"),
+        (
+            lambda s: s.find(Kind.MEMORY, ACME, order=["-ingestion_time"], limit=9),
+            "memories_by_time (organization=?)",
+        ),
+        (
+            lambda s: s.find(Kind.MEMORY, equal(status=Status.SUPERSEDED), limit=1),
+            "memories_by_status (organization=? AND status=?)",
+        ),
+        (
+            lambda s: s.find(Kind.MEMORY, replace(ACME, ids=frozenset({"a", "b"}))),
+            "memories_1 (organization=? AND id=?)",
+        ),
+        (lambda s: s.count(Kind.MEMORY, ACME), "COVERING INDEX memories_by_time"),
+        (
+            lambda s: s.count(Kind.MEMORY, replace(ACME, users=frozenset("u"))),
+            "COVERING INDEX memories_by_time",
+        ),
+        (
+            lambda s: s.find(Kind.VERSION, equal(memory="a"), order=["number"]),
+            "versions_by_memory (organization=? AND memory=?)",
+        ),
+        (
+            lambda s: s.find(Kind.ENTITY, equal(name="a", type="b", user=None), limit=1),
+            "entities_by_name (organization=? AND name=?)",
+        ),
+        (
+            lambda s: s.find(Kind.RELATION, equal(source="a", target="b", type="c"), limit=1),
+            "(organization=? AND target=? AND kind=?)",
+        ),
+        (
+            lambda s: s.find(Kind.ENTRY, ACME, order=["-number"], limit=1),
+            "entries_by_number (organization=?)",
+        ),
+        (lambda s: s.edges("acme", ["a", "b"]), "edges_by_source (organization=? AND source=?)"),
+        (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),
+        (lambda s: s.entities_named(ACME, ["ana"]), "PRIMARY KEY (organization=? AND first=?)"),
+        (
+            lambda s: s.without_vectors(Kind.MEMORY, "acme", SPACES[0], 9),
+            "memories_by_space (organization=? AND space=?)",
+        ),
+        (lambda s: s.changes("acme", 3), "memories_by_sequence (organization=? AND sequence>?)"),
+        (
+            lambda s: s.nearest(Kind.MEMORY, ACME, SPACES[0], unit(1, 0, 0, 0), 9),
+            "memories_by_sequence (organization=? AND sequence>?)",
+        ),
+        (
+            lambda s: s.match(Kind.MEMORY, ACME, parse_query("bread"), 9),
+            "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
+        ),
+        (
+            lambda s: s.match(Kind.MEMORY, equal(user="u"), parse_query("bread"), 9),
+            "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
+        ),
+        (
+            lambda s: s.matches_phrase(Kind.MEMORY, ACME, ["bread"]),
+            "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
+        ),
+    ],
+)
+def test_a_question_takes_the_index_made_for_it(
+    store: SqliteStore, ask: Callable[[SqliteStore], object], index: str
+) -> None:
+    plans = _plans(store, ask)
+    assert any(index in step for step in plans), plans
+    tables = ("SCAN r", "SCAN memories", "SCAN edges", "SCAN names", "SCAN n ", "SCAN deletions")
+    assert not any(step.startswith(tables) for step in plans), plans
+
+
+def test_organizations_are_named_without_reading_their_records(store: SqliteStore) -> None:
+    plans = _plans(store, SqliteStore.organizations)
+    assert all(step.startswith("SCAN o") for step in plans if step.startswith("SCAN"))
+
+
+def _plans(store: SqliteStore, ask: Callable[[SqliteStore], object]) -> list[str]:
+    """Ask, and give each step by which SQLite found the answers."""
+    connection = store._connections._reader().connection
+    asked: list[tuple[str, Any]] = []
+
+    def note(_: object, sql: str, values: Any) -> bool:
+        asked.append((sql, values))
+        return True
+
+    connection.exec_trace = note
+    ask(store)
+    connection.exec_trace = None
+    return [
+        str(row[-1])
+        for sql, values in asked
+        if sql.startswith("SELECT")
+        for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}", values)
+    ]
