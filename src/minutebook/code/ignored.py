@@ -1,0 +1,110 @@
+"""What `.gitignore`, `.git/info/exclude` and `.memoryignore` leave out.
+
+The library turns a pattern into a regular expression; which pattern decides is told here, going down
+from the root as Git does: a folder left out is never looked into, so a pattern is asked about an
+entry itself and not about what may be inside it.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from pathspec.patterns.gitignore import GitIgnorePatternError
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
+
+_GIT = ".gitignore"
+_OURS = ".memoryignore"
+_MAX_FILE = 1 << 18
+# The time that a match can take grows with the power of the stars in one part, and of `**` in all.
+_MAX_STARS = 3
+_STARS = re.compile(r"\*{3,}")
+# The library's expressions for these are made for the paths below a folder, not for the folder.
+_ANYTHING = re.compile(r"^(!?)(?:\*|/?\*\*(?:/\*\*)*(?:/\*)?)(/?)$")
+_INSIDE = re.compile(r"/\*\*(/?)$")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The patterns of one file, last first, and the length of what leads to the folder they are for."""
+
+    depth: int
+    patterns: tuple[tuple[re.Pattern[str], bool], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoreRules:
+    """The rules that hold in a folder, nearest first.
+
+    The nearest file that has a matching pattern decides, and in it the last such pattern; where a
+    `.memoryignore` decides, no `.gitignore` is asked.
+    """
+
+    ours: tuple[_Rules, ...] = ()
+    git: tuple[_Rules, ...] = ()
+
+    @classmethod
+    def around(cls, root: Path) -> "IgnoreRules":
+        """Give the rules that the folders around a root set for it, up to its Git work tree."""
+        top = next((at for at in (root, *root.parents) if (at / ".git").exists()), None)
+        if top is None:
+            return cls()
+        exclude = _read(f"{top}/.git/info/exclude", str(top))
+        rules = cls(git=(exclude,) if exclude else ())
+        chain = [root, *(at for at in root.parents if at.is_relative_to(top))]
+        while len(chain) > 1:
+            rules = rules.inside(str(chain.pop()), (_GIT, _OURS))
+            if rules.is_ignored(str(chain[-1]), is_folder=True):
+                # Whoever names an ignored folder as a project means what is in it.
+                return cls()
+        return rules
+
+    def inside(self, folder: str, names: Collection[str]) -> "IgnoreRules":
+        """Add the rules of a folder that holds these names."""
+        ours = _read(f"{folder}/{_OURS}", folder) if _OURS in names else None
+        git = _read(f"{folder}/{_GIT}", folder) if _GIT in names else None
+        if not ours and not git:
+            return self
+        return IgnoreRules(
+            (ours, *self.ours) if ours else self.ours, (git, *self.git) if git else self.git
+        )
+
+    def is_ignored(self, path: str, *, is_folder: bool) -> bool:
+        """Tell whether an entry is left out, given that the folders around it are not."""
+        whole = path + "/" if is_folder else path
+        for rules in (*self.ours, *self.git):
+            inside = whole[rules.depth :]
+            for pattern, is_left_out in rules.patterns:
+                if pattern.fullmatch(inside):
+                    return is_left_out
+        return False
+
+
+def _read(path: str, folder: str) -> _Rules | None:
+    file = Path(path)
+    try:
+        if file.is_symlink() or not file.is_file():
+            return None
+        with file.open("rb") as opened:
+            text = opened.read(_MAX_FILE).decode("utf-8-sig", errors="replace")
+    except OSError:
+        return None
+    patterns = [found for line in reversed(text.split("\n")) if (found := _pattern(line))]
+    return _Rules(len(folder.rstrip("/\\")) + 1, tuple(patterns))
+
+
+def _pattern(line: str) -> tuple[re.Pattern[str], bool] | None:
+    """Compile a line; None for remarks and for what is no pattern, which Git passes over too."""
+    line = _STARS.sub("**", line.rstrip("\r"))
+    stars = max(part.count("*") for part in line.split("/"))
+    if max(stars, line.count("**")) > _MAX_STARS:
+        return None
+    line = _ANYTHING.sub(r"\1?*\2", line)
+    line = _INSIDE.sub(r"/**/*\1", line)
+    try:
+        pattern = GitIgnoreSpecPattern(line)
+    except (GitIgnorePatternError, re.error):
+        return None
+    if pattern.regex is None or pattern.include is None:
+        return None
+    return pattern.regex, pattern.include

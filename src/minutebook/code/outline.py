@@ -1,0 +1,155 @@
+"""What is defined where in a file, line by line, and what that says where no grammar is needed.
+
+Markdown and YAML are read here by their lines: what is asked of them is little, and the scanners of
+their grammars write past their buffer when blocks nest deeply.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+NOWHERE = 1 << 20
+"""The cost of a cut inside something that has no parts, a string for instance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """Something with a name, from line `first` to line `last` (from 0, both included).
+
+    `start` and `end` place it among the others (bytes, or lines): of two, one contains the other or
+    they do not overlap. `head` is the last line that says what it is.
+    """
+
+    start: int
+    end: int
+    first: int
+    last: int
+    head: int
+    type: str
+    name: str
+    within: str = ""
+    signature: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """The definitions of a file in order, outer before inner, and what helps to cut it.
+
+    `leads` are the lines that belong to the definition right below them. `costs()` gives for each line
+    how much a cut before it hurts, higher is worse; it is asked for only if something is too long.
+    """
+
+    definitions: Sequence[Definition]
+    leads: frozenset[int]
+    costs: Callable[[], Sequence[int]]
+
+
+def paragraphs(lines: Sequence[str]) -> Outline:
+    """Outline a text of which nothing is known: cut it where a blank line ends."""
+    return Outline((), frozenset(), lambda: paragraph_costs(lines))
+
+
+def paragraph_costs(lines: Sequence[str]) -> list[int]:
+    """Charge for cuts: nothing after a blank line, else more the deeper the line is indented."""
+    costs = [0] * len(lines)
+    for place, line in enumerate(lines):
+        after_blank = place == 0 or not lines[place - 1].strip()
+        costs[place] = 0 if after_blank and line.strip() else 1 + _indent(line)
+    return costs
+
+
+def _indentation_costs(lines: Sequence[str]) -> list[int]:
+    return [
+        2 * _indent(line) + bool(place and lines[place - 1].strip()) if line.strip() else NOWHERE
+        for place, line in enumerate(lines)
+    ]
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
+
+
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\s*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\s*$")
+_NO_PARAGRAPH = re.compile(r"\s*$| {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)]\s)")
+_MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}")
+
+
+def headings(lines: Sequence[str]) -> Outline:
+    """Outline Markdown: each heading opens a section that ends before the next of its level or higher."""
+    found: list[tuple[int, int, int, str]] = []
+    costs = paragraph_costs(lines)
+    fence = ""
+    body = _after_front_matter(lines)
+    costs[1:body] = [NOWHERE] * max(0, body - 1)
+    for place in range(body, len(lines)):
+        line = lines[place]
+        mark = _FENCE.match(line)
+        if fence:
+            costs[place] += NOWHERE // 2
+            if mark and mark[1].startswith(fence) and not mark[2].strip():
+                fence = ""
+        elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
+            fence = mark[1]
+        elif heading := _HEADING.match(line):
+            found.append((place, place, len(heading[1]), heading[2] or ""))
+        elif (
+            (under := _UNDERLINE.match(line))
+            and place > body
+            and not _NO_PARAGRAPH.match(lines[place - 1])
+            and not (found and found[-1][1] == place - 1)
+        ):
+            found.append((place - 1, place, 1 if under[1][0] == "=" else 2, lines[place - 1]))
+    return Outline(_sections(found, len(lines)), frozenset(), lambda: costs)
+
+
+def _after_front_matter(lines: Sequence[str]) -> int:
+    if lines and lines[0].rstrip() == "---":
+        for place, line in enumerate(lines[1:], 1):
+            if line.rstrip() in {"---", "..."}:
+                return place + 1
+    return 0
+
+
+def _sections(found: Sequence[tuple[int, int, int, str]], count: int) -> list[Definition]:
+    """Give each heading (line, last line, level, text) the lines until its section ends."""
+    ends: list[int] = []
+    open_until: list[tuple[int, int]] = []
+    for first, _, level, _ in reversed(found):
+        while open_until and open_until[-1][0] > level:
+            open_until.pop()
+        ends.append(open_until[-1][1] if open_until else count)
+        open_until.append((level, first))
+    return [
+        Definition(first, end, first, end - 1, head, "other", _MARKUP.sub(r"\1", text.strip()))
+        for (first, head, _, text), end in zip(found, reversed(ends), strict=True)
+    ]
+
+
+_KEY = re.compile(
+    r"""("(?:[^"\\]|\\.)*"|'(?:[^']|'')*'|[^\s\#\-\[\]{}&*!|>'"%@`,:?](?:[^:\#]|:(?=\S)|(?<=\S)\#)*?)"""
+    r"""\s*:(?:\s|$)"""
+)
+
+
+def keys(lines: Sequence[str]) -> Outline:
+    """Outline YAML by the keys at the margin."""
+    starts: list[tuple[int, str]] = []
+    leads: set[int] = set()
+    for place, line in enumerate(lines):
+        if line.startswith(("---", "...")):
+            starts.append((place, ""))
+        elif key := _KEY.match(line[:1000]):
+            starts.append((place, key[1].strip("\"'")))
+        elif line.startswith("#"):
+            leads.add(place)
+    found = []
+    starts.append((len(lines), ""))
+    for (first, name), (end, _) in pairwise(starts):
+        while end - 1 > first and (end - 1 in leads or not lines[end - 1].strip()):
+            end -= 1
+        if name:
+            found.append(Definition(first, end, first, end - 1, first, "other", name))
+    return Outline(found, frozenset(leads), lambda: _indentation_costs(lines))
