@@ -267,3 +267,17 @@ def test_the_embedded_text_of_an_endless_line_ends() -> None:
 def test_the_embedded_text_of_no_definition_is_path_and_text() -> None:
     (one,) = chunk("\nimport os\n", PYTHON)
     assert embedded_text("a b/ü.py", one) == "a b/ü.py\nimport os"
+
+
+def test_names_keep_letters_beyond_ascii() -> None:
+    text = "# наш кеш\nclass Größe:\n    def 取得(self, naïve='×'):\n        return 'é'\n"
+    chunks = chunk(text, PYTHON)
+    assert [(one.name, one.signature) for one in chunks] == [
+        ("Größe", "class Größe:"),
+        ("Größe.取得", "def 取得(self, naïve='×'):"),
+    ]
+
+
+def test_a_null_ends_nothing() -> None:
+    chunks = chunk("def a():\n    return '\0'\n\n\ndef b():\n    return 2\n", PYTHON)
+    assert [one.name for one in chunks] == ["a", "b"]
