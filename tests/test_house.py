@@ -152,7 +152,7 @@ def test_a_name_may_hold_such_a_word() -> None:
 
 def test_only_the_command_line_prints() -> None:
     assert told(MODULE, "def f():\n    print('x')\n") == [(2, "print")]
-    assert told("src/minutebook/cli.py", "print('x')\n") == []
+    assert told("src/minutebook/server/demo.py", "print('x')\n") == []
     assert told(MODULE, "x.print('x')\n") == []
 
 

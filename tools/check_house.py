@@ -26,7 +26,7 @@ ENVIRONMENT_READS = {"config.py"}
 ENVIRONMENT_WRITES = {"embedding/runtime.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDER = "store"
-PRINTS = {"cli.py", "server/demo.py"}
+PRINTS = {"server/demo.py"}
 EMPTY_NAMES = {
     "utils",
     "util",

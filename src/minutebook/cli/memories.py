@@ -1,0 +1,153 @@
+"""Keep, find, show, list and forget memories."""
+
+import sys
+from dataclasses import fields
+from typing import Any
+
+import click
+
+from minutebook.cli.terminal import as_json, fields_of, headline, identity, opened, say
+from minutebook.domain.errors import InvalidInput
+
+
+@click.command()
+@click.argument("text")
+@click.option("--type", "memory_type", default="semantic", help="episodic, semantic, procedural…")
+@identity
+@as_json
+@click.pass_obj
+def remember(given: dict[str, str], text: str, memory_type: str, as_json: bool) -> None:  # noqa: FBT001
+    """Keep TEXT as a memory ("-" reads it from stdin)."""
+    from minutebook.domain.records import MemoryType
+    from minutebook.services.memories import Draft
+
+    content = sys.stdin.read().rstrip("\n") if text == "-" else text
+    if not content.strip():
+        raise InvalidInput("TEXT", "must not be empty")
+    if memory_type not in list(MemoryType):
+        raise InvalidInput("--type", f"must be one of {', '.join(MemoryType)}")
+    with opened(given) as (app, caller):
+        memory = app.memories.store(caller, Draft(content=content, type=MemoryType(memory_type)))
+        say({"id": memory.id}, memory.id, as_json)
+
+
+@click.command()
+@click.argument("query")
+@click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True)
+@click.option("--explain", is_flag=True, help="Show each signal's score, rank and share.")
+@identity
+@as_json
+@click.pass_obj
+def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Find memories by meaning, words and graph together."""
+    from minutebook.services.retrieval import WEIGHTS
+
+    if not query.strip():
+        raise InvalidInput("QUERY", "must not be empty")
+    with opened(given) as (app, caller):
+        recollection = app.retrieval.recall(caller, query, limit, WEIGHTS)
+        if app.embedding.state == "error":
+            click.secho(f"By words and graph only: {app.embedding.reason}", err=True, fg="yellow")
+    if as_json:
+        say([_hit_shape(hit) for hit in recollection.hits], "", as_json)
+        return
+    if not recollection.hits:
+        click.echo("Nothing found.")
+    for place, recalled in enumerate(recollection.hits, 1):
+        click.echo(headline(f"{place:>2}  {recalled.hit.score:.3f}", recalled.memory))
+        for share in recalled.hit.shares if explain else ():
+            rank = "not found" if share.rank is None else f"rank {share.rank}"
+            raw = "–" if share.raw is None else f"{share.raw:.3f}"
+            click.secho(
+                f"        {share.signal:<8} {raw:>8}  {rank:<10} "
+                f"× {share.weight:.2f} = {share.share:>4.0%} of the score",
+                dim=True,
+            )
+
+
+def _hit_shape(recalled: Any) -> dict[str, Any]:
+    return {
+        **fields_of(recalled.memory),
+        "score": recalled.hit.score,
+        "signals": [
+            {each.name: getattr(share, each.name) for each in fields(share)}
+            for share in recalled.hit.shares
+        ],
+    }
+
+
+@click.command()
+@click.argument("id")
+@identity
+@as_json
+@click.pass_obj
+def show(given: dict[str, str], id: str, as_json: bool) -> None:  # noqa: FBT001
+    """Show the memory ID with its earlier versions, links and audit entries."""
+    from minutebook.domain.ids import id_of
+
+    with opened(given) as (app, caller):
+        memory = app.memories.read(caller, id_of(id) or id)
+        history = app.memories.history(memory)
+    shape = fields_of(memory) | {
+        "versions": [fields_of(version) for version in history.versions],
+        "edges": [fields_of(edge) for edge in history.edges],
+        "audit": [fields_of(entry) for entry in history.entries],
+    }
+    if as_json:
+        say(shape, "", as_json)
+        return
+    for name, value in fields_of(memory).items():
+        if value not in (None, {}):
+            click.echo(f"{click.style(f'{name:<15}', bold=True)} {value}")
+    for version in history.versions[:-1]:
+        click.echo(f"\nversion {version.number}, {version.changed_at:%Y-%m-%d %H:%M}:")
+        click.echo(f"  {version.content}")
+    for edge in history.edges:
+        click.echo(f"{edge.kind}: {edge.source} {edge.type} {edge.target}")
+    for entry in history.entries:
+        click.secho(
+            f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} ({entry.role}): "
+            f"{entry.outcome}",
+            dim=True,
+        )
+
+
+@click.command("list")
+@click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
+@click.option("--offset", type=click.IntRange(0), default=0)
+@identity
+@as_json
+@click.pass_obj
+def list_(given: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
+    """List memories, newest first, ended ones included."""
+    with opened(given) as (app, caller):
+        page = app.memories.page(caller, limit, offset)
+    if as_json:
+        shapes = [fields_of(memory) for memory in page.memories]
+        say({"memories": shapes, "total": page.total}, "", as_json)
+        return
+    for memory in page.memories:
+        ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
+        click.echo(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended)
+    click.secho(f"{len(page.memories)} of {page.total}", dim=True)
+
+
+@click.command()
+@click.argument("id")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@identity
+@click.pass_obj
+def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
+    """Remove the memory ID and its versions for good."""
+    from minutebook.domain.ids import id_of
+
+    with opened(given) as (app, caller):
+        memory = app.memories.read(caller, id_of(id) or id)
+        if not yes:
+            click.echo(memory.content)
+            click.confirm("Remove this for good?", abort=True)
+        app.memories.delete(caller, memory.id)
+        click.echo(f"Removed {memory.id}.")
+
+
+COMMANDS = (remember, search, show, list_, forget)

@@ -1,0 +1,147 @@
+"""Serve, connect clients, and show what is served and set."""
+
+import difflib
+import json
+import sys
+from dataclasses import fields
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from minutebook.cli.terminal import IDENTITY, as_json, identity, log_to_stderr, say
+from minutebook.config import PREFIX, Settings, environment, load
+
+
+@click.command()
+@click.argument("contracts", nargs=-1, metavar="[CONTRACT]...")
+@identity
+@click.pass_obj
+def serve(given: dict[str, str], contracts: tuple[str, ...]) -> None:
+    """Serve contracts over stdio to an MCP client (default: knowledge)."""
+    from minutebook.contracts.registry import opened
+    from minutebook.server import stdio
+
+    settings = load(given)
+    log_to_stderr(settings)
+    stdio.serve(settings, opened(contracts or ("knowledge",)))
+
+
+@click.command()
+@click.option("--keep", is_flag=True, help="Keep the demo's data directory and say where it is.")
+def demo(keep: bool) -> None:  # noqa: FBT001
+    """Show what it does, on a store of its own, over a real MCP connection."""
+    from minutebook.server.demo import run
+
+    sys.exit(run(keep=keep))
+
+
+@click.command()
+@click.argument("client")
+@click.option("--project", is_flag=True, help="Write this folder's configuration, not yours.")
+@click.option("--name", "server_name", default="minutebook", show_default=True)
+@click.option("--contract", "contracts", multiple=True, help="Contract to serve; may be repeated.")
+@click.option("--remove", is_flag=True, help="Take the entry out again.")
+@click.option("--dry-run", is_flag=True, help="Show the change; write nothing.")
+@identity
+@click.pass_obj
+def install(
+    given: dict[str, str],
+    client: str,
+    project: bool,  # noqa: FBT001
+    server_name: str,
+    contracts: tuple[str, ...],
+    remove: bool,  # noqa: FBT001
+    dry_run: bool,  # noqa: FBT001
+) -> None:
+    """Enter Minutebook into the configuration of CLIENT.
+
+    CLIENT is claude-code, claude-desktop, cursor, vscode, gemini or codex. What else the
+    configuration holds stays; the file as it was is kept beside it.
+    """
+    from minutebook.contracts.registry import opened
+    from minutebook.server import clients
+
+    opened(contracts)
+    settings = load(given)
+    # A client starts the server with little of this environment, so what it set is said aloud.
+    standard = Settings()
+    asked = [
+        part
+        for name in IDENTITY
+        if (value := getattr(settings, name)) != getattr(standard, name)
+        for part in (f"--{name}", str(value))
+    ]
+    serve_command = [sys.executable, "-m", "minutebook", "serve", *contracts, *asked]
+    places = clients.Places(
+        platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment()
+    )
+    scope: clients.Scope = "project" if project else "user"
+    now = datetime.now(UTC)
+    if remove:
+        plan = clients.plan_removal(
+            client, scope=scope, places=places, now=now, server_name=server_name
+        )
+    else:
+        plan = clients.plan(
+            client,
+            command=serve_command,
+            environment={},
+            scope=scope,
+            places=places,
+            now=now,
+            server_name=server_name,
+        )
+    _show_difference(plan.before or "", plan.after, plan.path)
+    if not plan.changed:
+        click.echo(f"{plan.path} is as it should be.")
+    elif dry_run:
+        click.echo("Nothing was written.")
+    else:
+        clients.apply(plan)
+        click.secho(f"Wrote {plan.path}.", fg="green")
+        if plan.backup is not None:
+            click.echo(f"The file as it was: {plan.backup}")
+        click.echo(plan.note)
+
+
+def _show_difference(before: str, after: str, path: Path) -> None:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), str(path), str(path), lineterm="", n=2
+    )
+    colours = {"+": "green", "-": "red"}
+    for line in lines:
+        click.secho(line, fg=colours.get(line[0]))
+
+
+@click.command("export-schema")
+@click.argument("contract", default="knowledge")
+def export_schema(contract: str) -> None:
+    """Print a CONTRACT's tools, schemas and errors as one JSON document."""
+    from minutebook.contracts.registry import opened
+
+    document = opened([contract])[0].schema()
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+@click.command()
+@identity
+@as_json
+@click.pass_obj
+def settings(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """Show every setting, its value here, and how to set it."""
+    current = load(given)
+    shape = {
+        each.name: str(getattr(current, each.name) or "")
+        for each in fields(Settings)
+        if each.name != "endpoint_key"
+    }
+    lines = [
+        f"{click.style(PREFIX + each.name.upper(), bold=True)} = {shape.get(each.name, '(hidden)')}"
+        f"\n    {each.metadata['help']}"
+        for each in fields(Settings)
+    ]
+    say(shape, "\n".join(lines), as_json)
+
+
+COMMANDS = (serve, demo, install, export_schema, settings)

@@ -1,0 +1,147 @@
+"""What all commands share: who asks, the store opened for them, answers and errors in words."""
+
+import getpass
+import json
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from minutebook.config import Settings, load
+from minutebook.domain.errors import (
+    Conflict,
+    EmbeddingNotReady,
+    InvalidInput,
+    MinutebookError,
+    ModelUnavailable,
+    NotFound,
+    Refused,
+    StoreError,
+)
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Role
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy")
+"""The settings that every command takes as options; the others come from file or environment."""
+
+
+def identity(command: F) -> F:
+    """Give a command the options that say where the store is and who asks."""
+    described = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
+    for name in reversed(IDENTITY):
+        command = click.option(
+            f"--{name}",
+            metavar=name.upper(),
+            help=described[name],
+            expose_value=False,
+            callback=_remember,
+        )(command)
+    return command
+
+
+def _remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    given = context.ensure_object(dict)
+    if value is not None and option.name is not None:
+        given[option.name] = value
+
+
+def as_json(command: F) -> F:
+    """Give a command the option to print JSON."""
+    return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+class Group(click.Group):
+    """A group whose commands show what was refused or failed in a sentence, not a traceback."""
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run the command; exit with 1 and the sentence on stderr if it cannot be done."""
+        try:
+            return super().invoke(context)
+        except MinutebookError as error:
+            click.secho(f"minutebook: {_sentence(error)}", err=True, fg="red")
+            context.exit(1)
+
+
+def _sentence(error: MinutebookError) -> str:
+    match error:
+        case InvalidInput(argument=argument, remedy=remedy):
+            return f"{argument} {remedy}"
+        case NotFound(kind=kind, id=id):
+            return f"there is no {kind} {id}"
+        case Refused(act=act, reason=reason):
+            return f"not allowed to {act}: {reason}"
+        case ModelUnavailable(reason=reason, remedy=remedy):
+            return f"{reason}; {remedy}"
+        case EmbeddingNotReady(state=state, reason=reason):
+            return f"the embedding model is not ready ({state}): {reason}"
+        case StoreError(reason=reason):
+            return reason
+        case Conflict(id=id, reason=reason):
+            return f"{id}: {reason}"
+        case _:
+            return str(error)
+
+
+def log_to_stderr(settings: Settings) -> None:
+    """Write log lines of the level that is set to stderr."""
+    logging.basicConfig(
+        stream=sys.stderr,
+        level=settings.log_level.upper(),
+        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
+    )
+
+
+@contextmanager
+def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
+    """Open the store for a person at the keyboard."""
+    from minutebook.app import open_app
+
+    settings = load(given)
+    log_to_stderr(settings)
+    app = open_app(settings)
+    app.embedding.start()
+    asks = settings.caller()
+    if asks.role is Role.AGENT:
+        asks = replace(asks, role=Role.HUMAN, name=getpass.getuser())
+    try:
+        yield app, replace(asks, request="command-line")
+    finally:
+        app.close()
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """Give the fields of a record by name."""
+    return {each.name: getattr(record, each.name) for each in fields(record)}
+
+
+def headline(lead: str, memory: Any) -> str:
+    """Give a memory on one line."""
+    text = " ".join(memory.text.split())
+    short = text if len(text) <= 100 else f"{text[:99]}…"
+    return f"{lead}  {click.style(memory.id, dim=True)}  {short}"
+
+
+def say(shape: Any, text: str, as_json: bool) -> None:  # noqa: FBT001
+    """Print the text, or the shape as JSON."""
+    if as_json:
+        click.echo(json.dumps(shape, indent=2, ensure_ascii=False, default=_plain))
+    else:
+        click.echo(text)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Path():
+            return str(value)
+        case _:
+            return dict(value)

