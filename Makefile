@@ -52,7 +52,7 @@ lock:  ## Pin every dependency, for every platform and Python, by hash.
 	$(PYTHON) -m venv .venv-lock
 	.venv-lock/bin/python -m pip install --quiet uv
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-header --group dev --extra code --upgrade pyproject.toml tools/build.in --output-file requirements.lock
+	  --no-emit-index-url --no-header --group dev --upgrade pyproject.toml tools/build.in --output-file requirements.lock
 	rm -rf .venv-lock
 
 clean:  ## Remove what was made, the virtual environment included.

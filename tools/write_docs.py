@@ -60,6 +60,8 @@ def _type_of(hint: Any) -> str:
     parts = [part for part in get_args(hint) or [hint] if part is not type(None)]
     if get_origin(hint) is Literal:
         return f"one of {', '.join(f'`{part}`' for part in parts)}"
+    if get_origin(hint) is tuple:
+        return "list of folders"
     (kind,) = parts
     if issubclass(kind, StrEnum):
         return f"one of {', '.join(f'`{member}`' for member in kind)}"
@@ -69,7 +71,7 @@ def _type_of(hint: Any) -> str:
 def _default_of(each: "Field[Any]") -> str:
     if each.default is MISSING:
         return "where the platform keeps such folders"
-    return "none" if each.default in (None, "") else f"`{each.default}`"
+    return "none" if each.default in (None, "", ()) else f"`{each.default}`"
 
 
 def contract_page() -> str:

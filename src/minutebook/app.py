@@ -4,7 +4,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -21,15 +21,19 @@ from minutebook.domain.ids import RandomBits
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
+from minutebook.services.code_search import CodeSearch
 from minutebook.services.graph import Graph
 from minutebook.services.memories import Memories
 from minutebook.services.mentions import Mentions
 from minutebook.services.overview import Overview
+from minutebook.services.projects import Projects, stopping
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
+from minutebook.services.turns import Turns
 from minutebook.services.vectors import Embedded
+from minutebook.services.watching import Watching
 from minutebook.store.sqlite import SqliteStore
 
 log = logging.getLogger(__name__)
@@ -56,17 +60,22 @@ class App:
     graph: Graph
     retrieval: Retrieval
     overview: Overview
+    projects: Projects
+    watching: Watching
+    code: CodeSearch
     clock: Clock
-    stopping: threading.Event = field(default_factory=threading.Event)
+    stopping: threading.Event
 
     def start(self) -> None:
-        """Load the model in the background, and embed there what has no vectors of it."""
+        """Load the model in the background; make there the vectors and readings still to come."""
         self.embedding.start()
         threading.Thread(target=self._keep_up, name="vectors", daemon=True).start()
+        threading.Thread(target=self._resume, name="resume", daemon=True).start()
 
     def close(self) -> None:
         """Stop background work and close the store."""
         self.stopping.set()
+        self.embedded.want()
         self.store.close()
 
     def _keep_up(self) -> None:
@@ -76,7 +85,8 @@ class App:
             try:
                 self.embedding.wait(timeout=None)
                 if done := self.embedded.catch_up(self.stopping):
-                    log.info("embedded %d memories that had no vectors of this model", done)
+                    log.info("embedded %d texts that had no vectors of this model", done)
+                self.projects.settle()
             except EmbeddingError as error:
                 if str(error) != said:
                     said = str(error)
@@ -86,7 +96,16 @@ class App:
                 return
             except StoreError as error:
                 log.warning("cannot catch up with vectors now: %s", error)
-            self.stopping.wait(KEEP_UP_EVERY)
+            self.embedded.await_wish(KEEP_UP_EVERY)
+
+    def _resume(self) -> None:
+        """Go on with what a process that ended left half read."""
+        try:
+            self.projects.resume(stopping(self.stopping))
+        except StoreClosed:
+            return
+        except StoreError as error:
+            log.warning("cannot go on indexing now: %s", error)
 
 
 def open_app(
@@ -107,8 +126,10 @@ def open_app(
         settings.database, durability=settings.durability, writer_wait=settings.writer_wait
     )
     embedding = embedding or open_embedding(settings)
-    embedded = Embedded(store, embedding, settings.embedding_wait)
+    turns, stop = Turns(settings.turns), threading.Event()
+    embedded = Embedded(store, embedding, settings.embedding_wait, turns)
     trail = Trail(store, clock)
+    projects = Projects(store, embedded, trail, turns, settings.index_roots, clock, randbits)
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
     return App(
@@ -122,8 +143,12 @@ def open_app(
         ),
         graph=Graph(store, trail, mentions, clock, randbits),
         retrieval=Retrieval(store, embedded, clock),
-        overview=Overview(store, trail, supersession, settings.policy),
+        overview=Overview(store, trail, supersession, projects, settings.policy),
+        projects=projects,
+        watching=Watching(projects, turns, stop),
+        code=CodeSearch(store, embedded),
         clock=clock,
+        stopping=stop,
     )
 
 

@@ -71,7 +71,17 @@ class Settings:
     endpoint_key: str | None = _setting(None, "Bearer key for the service, if it wants one.")
     endpoint_query_prefix: str = _setting("", "What the service's model wants before a question.")
     endpoint_passage_prefix: str = _setting("", "What it wants before a text to be found.")
+    index_roots: tuple[Path, ...] = _setting(
+        (),
+        "Folders that may be indexed, with all below them; none named: all that can be read but "
+        "places for secrets.",
+    )
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
+
+    @property
+    def turns(self) -> Path:
+        """Where the locks are that processes take turns by."""
+        return self.home / "turns"
 
     @property
     def database(self) -> Path:
@@ -142,6 +152,8 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
         match name:
             case "home" | "models":
                 return Path(value).expanduser().absolute()
+            case "index_roots":
+                return _folders(value)
             case "role":
                 return Role(value)
             case "policy":
@@ -154,6 +166,12 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return str(value)
     except (TypeError, ValueError) as error:
         raise InvalidInput(name, f"must be a fitting number ({origin} is {value!r})") from error
+
+
+def _folders(value: str | list[str]) -> tuple[Path, ...]:
+    """Read a list of folders, or as one text what the platform's PATH looks like."""
+    named = value.split(os.pathsep) if isinstance(value, str) else value
+    return tuple(Path(name).expanduser().absolute() for name in named if name)
 
 
 def _at_least(least: float, value: float) -> float:

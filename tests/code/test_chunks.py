@@ -10,11 +10,9 @@ from hypothesis import strategies as st
 from minutebook.code import syntax
 from minutebook.code.chunks import (
     MAX_CHARACTERS,
-    MAX_EMBEDDED,
     MAX_LINES,
     Chunk,
     chunk,
-    embedded_text,
 )
 from minutebook.code.languages import LANGUAGES, Language, language_named, language_of
 from tests.code.given import SAMPLES, Sample, mutated
@@ -245,28 +243,6 @@ def test_threads_cut_alike() -> None:
     alone = [chunk(*given) for given in texts]
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(lambda given: chunk(*given), texts)) == alone
-
-
-def test_the_embedded_text_says_where_and_what_it_is() -> None:
-    text = "class Issuer:\n" + method(100).replace("run", "check")
-    first, middle = chunk(text, PYTHON)[1:3]
-    assert embedded_text("auth/verify.py", first).startswith(
-        "auth/verify.py\nIssuer.check\ndef check(self):\n"
-    )
-    assert embedded_text("auth/verify.py", first).count("def check(self):") == 1
-    assert embedded_text("auth/verify.py", middle).startswith(
-        "auth/verify.py\nIssuer.check\ndef check(self):\ncall(self.value)\n"
-    )
-
-
-def test_the_embedded_text_of_an_endless_line_ends() -> None:
-    (one,) = chunk("x" * 100_000, None)
-    assert len(embedded_text("a.txt", one)) == MAX_EMBEDDED
-
-
-def test_the_embedded_text_of_no_definition_is_path_and_text() -> None:
-    (one,) = chunk("\nimport os\n", PYTHON)
-    assert embedded_text("a b/ü.py", one) == "a b/ü.py\nimport os"
 
 
 def test_names_keep_letters_beyond_ascii() -> None:

@@ -9,11 +9,13 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from minutebook.code import files
 from minutebook.code.files import (
     MAX_BYTES,
     InvalidRoot,
     RootProblem,
     Skip,
+    SourceFile,
     Unreadable,
     check_root,
     decode,
@@ -47,11 +49,21 @@ def test_files_come_in_the_order_of_their_paths_parts(tmp_path: Path) -> None:
     assert paths(tmp_path) == sorted(names, key=lambda name: name.split("/"))
 
 
-def test_a_file_tells_its_size_and_time(tmp_path: Path) -> None:
+def test_a_stamp_stays_while_a_file_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_FRESH_NS", 0)
     put(tmp_path, {"a.py": "é\n"})
-    os.utime(tmp_path / "a.py", ns=(1, 123_456_789))
-    (file,) = walk(tmp_path, Counter())
-    assert (file.path, file.size, file.mtime_ns) == ("a.py", 3, 123_456_789)
+    (first,), (again,) = walk(tmp_path, Counter()), walk(tmp_path, Counter())
+    assert first == again == SourceFile("a.py", first.stamp)
+    times = (tmp_path / "a.py").stat()
+    put(tmp_path, {"a.py": "è\n"})
+    os.utime(tmp_path / "a.py", ns=(times.st_atime_ns, times.st_mtime_ns))
+    (changed,) = walk(tmp_path, Counter())
+    assert changed.stamp != first.stamp
+
+
+def test_what_has_just_changed_has_no_stamp(tmp_path: Path) -> None:
+    put(tmp_path, {"a.py": "x"})
+    assert [file.stamp for file in walk(tmp_path, Counter())] == [""]
 
 
 def test_walking_streams(tmp_path: Path) -> None:

@@ -388,22 +388,15 @@ MANIFEST: tuple[Requirement, ...] = (
     *_COMMON,
 )
 
-_NO_CODE = "Not available yet: code search is not built; the tools answer so as an error."
 _ONE_CONTRACT = "Not available yet: knowledge is the only contract so far."
 _NO_HTTP = "Not available yet: there is no HTTP endpoint."
 
 DIVERGENCES: tuple[Divergence, ...] = (
-    *(Divergence(each.id, _NO_CODE) for each in _CODE),
-    Divergence("knowledge/errors/invalid-path", _NO_CODE),
-    Divergence("knowledge/recall/include_code", _NO_CODE),
-    Divergence("knowledge/recall/project-and-language", _NO_CODE),
-    Divergence("knowledge/recall/code-fields", _NO_CODE),
-    Divergence("knowledge/recall/z-score", _NO_CODE),
-    Divergence("knowledge/recall/z-normalised", _NO_CODE),
-    Divergence("knowledge/get_status/code-count", f"{_NO_CODE} The count is 0."),
-    Divergence("knowledge/reset_all_memory/code-chunks", f"{_NO_CODE} The count is 0."),
-    Divergence("knowledge/system/later-recall_code", _NO_CODE),
-    Divergence("knowledge/system/later-project_info", _NO_CODE),
+    Divergence(
+        "knowledge/index_project/not-ready",
+        "Indexing does not need the model: files can be found by words at once, and by meaning as "
+        "soon as it is there.",
+    ),
     Divergence(
         "knowledge/search/hnsw",
         "Binary codes are scanned exactly and the best rescored: nothing to build, and no loss "

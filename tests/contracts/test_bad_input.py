@@ -94,8 +94,10 @@ def valid(name: str) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    with worlds(tmp_path_factory.mktemp("bad")) as open_one:
-        made = open_one()
+    folder = tmp_path_factory.mktemp("bad")
+    with worlds(folder) as open_one:
+        # A path drawn at random may well be a folder, with millions of files in it.
+        made = open_one(index_roots=(folder / "no such folder",))
         made.remember("Ana likes tea")
         made.relate(made.entity("Ana"), made.entity("Ben"))
         yield made

@@ -332,12 +332,6 @@ def test_a_filter_of_code_without_code_is_refused(world: World, name: str) -> No
     assert "include_code" in text
 
 
-def test_code_is_said_not_to_be_available_yet(world: World) -> None:
-    for more in ({}, {"project_id": "p"}, {"include_memories": False}):
-        text = world.refused("recall", query="cat", include_code=True, **more)
-        assert "Not available yet" in text
-
-
 @pytest.mark.parametrize("query", ["", None])
 def test_an_empty_query_is_refused(world: World, query: str | None) -> None:
     for tool in ("search", "search_text", "recall"):

@@ -1,4 +1,4 @@
-"""What `knowledge` promises of the whole: status, reset, later names, code, and failures."""
+"""What `knowledge` promises of the whole: status, reset, later names, and failures."""
 
 import threading
 from typing import Any
@@ -263,26 +263,6 @@ def test_knowledge_graph_does_all_that_concerns_the_graph(world: World) -> None:
     assert sorted(names) == [["a", "b", "c"], ["x", "y", "z"]]
     assert "`action`" in world.refused("knowledge_graph", action="draw")
     assert "`action`" in world.refused("knowledge_graph")
-
-
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("index_project", {"path": "/tmp"}),
-        ("search_code", {"query": "main"}),
-        ("recall_code", {"query": "main"}),
-        ("get_index_status", {"project_id": "p"}),
-        ("list_projects", {}),
-        ("delete_project", {"project_id": "p"}),
-        ("project_info", {"action": "list"}),
-        ("project_info", {"action": "status", "project_id": "p"}),
-        ("project_info", {"action": "delete", "project_id": "p"}),
-    ],
-)
-def test_what_concerns_code_is_said_not_to_be_available_yet(
-    world: World, tool: str, arguments: dict[str, Any]
-) -> None:
-    assert world.refused(tool, **arguments).startswith("Not available yet")
 
 
 def test_later_names_are_called_but_not_listed(world: World) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 import pytest
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
+from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind
 from minutebook.embedding import Model, Rows, Vector
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready
@@ -25,6 +26,10 @@ class UnreachableEmbedder(WordEmbedder):
         raise ModelUnavailable("http://localhost:1 does not answer", "start the service")
 
 
+def pending(world: World) -> int:
+    return world.app.embedded.pending(Kind.MEMORY, Filter(organization="default"))
+
+
 def space_of(world: World, id: str) -> str | None:
     kept = world.app.store.vectors(Kind.MEMORY, "default", id)
     return None if kept is None else kept[0].name
@@ -36,13 +41,12 @@ def test_what_was_stored_without_a_model_gets_its_vectors_once_there_is_one(
     broken = opener(failed(), name="same", wait=10)
     made = [broken.remember(f"Ana likes tea {number}") for number in range(70)]
     assert {space_of(broken, id) for id in made} == {None}
-    assert broken.app.embedded.pending(100) == 0
     world = opener(name="same")
-    assert world.app.embedded.pending(100) == 70
+    assert pending(world) == 70
     assert world.ids("search", query="tea") == []
     assert world.app.embedded.catch_up(threading.Event()) == 70
     assert {space_of(world, id) for id in made} == {"words"}
-    assert world.app.embedded.pending(100) == 0
+    assert pending(world) == 0
     assert len(world.ids("search", query="tea", limit=50)) == 50
 
 
@@ -52,7 +56,7 @@ def test_catching_up_stops_when_it_is_told(opener: Opener) -> None:
     stop = threading.Event()
     stop.set()
     assert world.app.embedded.catch_up(stop) == 0
-    assert world.app.embedded.pending(9) == 1
+    assert pending(world) == 1
 
 
 def test_another_model_embeds_everything_anew_and_never_mixes(opener: Opener) -> None:

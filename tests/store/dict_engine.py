@@ -10,7 +10,7 @@ import numpy as np
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, Version
+from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, Memory, Record, Version
 from minutebook.search import lexical
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
@@ -45,7 +45,7 @@ class DictStore:
         key = _key(record)
         with self._writing() as state:
             earlier = state.records.get(key)
-            if isinstance(earlier, Memory) and earlier.text != _text(record):
+            if earlier is not None and hasattr(earlier, "text") and earlier.text != _text(record):
                 state.vectors.pop(key, None)
             state.records[key] = record
             _note(state, key, False)
@@ -128,6 +128,10 @@ class DictStore:
             if (where, what) == (organization, kind)
             and state.vectors.get((where, what, id), (None,))[0] != space
         ][:limit]
+
+    def count_vectors(self, kind: Kind, where: Filter, space: VectorSpace) -> int:
+        held = self._state().vectors
+        return sum(held.get(_key(r), (None,))[0] == space for r in self._selected(kind, where))
 
     def nearest(
         self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
@@ -241,7 +245,7 @@ def _none_first(value: object) -> tuple[bool, object]:
 
 
 def _text(record: Record) -> str:
-    assert isinstance(record, Memory)
+    assert isinstance(record, Memory | CodeChunk)
     return record.text
 
 

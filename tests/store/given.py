@@ -6,8 +6,20 @@ import numpy as np
 from hypothesis import strategies as st
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
-from tests.store.samples import IDS, INSTANTS, ORGANIZATIONS, edge, entity, entry, memory, version
+from minutebook.domain.records import IndexState, Kind, MemoryType, Role, ScopeLevel, Status
+from tests.store.samples import (
+    IDS,
+    INSTANTS,
+    ORGANIZATIONS,
+    chunk,
+    edge,
+    entity,
+    entry,
+    file,
+    memory,
+    project,
+    version,
+)
 
 organizations = st.sampled_from(ORGANIZATIONS)
 ids = st.sampled_from(IDS)
@@ -94,7 +106,38 @@ entries = st.builds(
     subject=ids,
     subject_kind=st.sampled_from(Kind),
 )
-records = memories | versions | entities | edges | entries
+projects = st.builds(
+    project,
+    id=ids,
+    organization=organizations,
+    path=anything,
+    state=st.sampled_from(IndexState),
+    completed_at=st.none() | instants,
+    total_files=st.integers(0, 3),
+    skipped=st.dictionaries(anything, st.integers(0, 3), max_size=2),
+    reason=st.none() | anything,
+    repository=owners,
+    user=users,
+)
+files = st.builds(
+    file, id=ids, organization=organizations, project=ids, path=anything, repository=owners
+)
+chunks = st.builds(
+    chunk,
+    id=ids,
+    content=texts | anything,
+    organization=organizations,
+    project=st.sampled_from(["a", "b"]),
+    path=st.sampled_from(["a.py", "東/b.py"]) | anything,
+    language=st.sampled_from(["python", "text"]),
+    type=st.sampled_from(["function", "other"]),
+    name=texts,
+    signature=texts,
+    start_line=st.integers(1, 3),
+    repository=owners,
+    user=users,
+)
+records = memories | versions | entities | edges | entries | projects | files | chunks
 
 filters = st.builds(
     Filter,
@@ -122,6 +165,23 @@ memory_filters = st.builds(
         },
     ),
 )
+chunk_filters = st.builds(
+    lambda where, equal: replace(where, equal=equal),
+    filters,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "project": st.sampled_from(["a", "b"]),
+            "language": st.sampled_from(["python", "text"]),
+            "path": st.just("a.py"),
+            "type": st.just("function"),
+        },
+    ),
+)
+selections = st.tuples(st.just(Kind.MEMORY), memory_filters) | st.tuples(
+    st.just(Kind.CHUNK), chunk_filters
+)
+"""A kind that has a text, and a Filter of it."""
 
 DIRECTIONS = np.array(
     [[1, 0, 0, 0], [0, 1, 0, 0], [0.6, 0.8, 0, 0], [0.8, 0, 0.6, 0], [0, 0, -1, 0]], np.float32

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Memory, Record
+from minutebook.domain.records import CodeChunk, Kind, Memory, Record
 from minutebook.search.text import parse_query, words
 from minutebook.store.protocol import Store, VectorSpace
 from tests.store import given as drawn
@@ -29,7 +29,12 @@ KINDS = (
     Kind.LINK,
     Kind.MENTION,
     Kind.ENTRY,
+    Kind.PROJECT,
+    Kind.FILE,
+    Kind.CHUNK,
 )
+text_kinds = st.sampled_from([Kind.MEMORY, Kind.CHUNK])
+Selection = tuple[Kind, Filter]
 queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
 
 
@@ -64,23 +69,26 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.put(record)
         self.oracle.put(record)
 
-    @rule(memory=drawn.memories, rows=drawn.vectors, space=st.sampled_from(SPACES))
-    def put_with_vectors(self, memory: Memory, rows: np.ndarray, space: VectorSpace) -> None:
+    @rule(record=drawn.memories | drawn.chunks, rows=drawn.vectors, space=st.sampled_from(SPACES))
+    def put_with_vectors(self, record: Record, rows: np.ndarray, space: VectorSpace) -> None:
         for store in (self.store, self.oracle):
             with store.transaction():
-                store.put(memory)
-                store.put_vectors(Kind.MEMORY, memory.organization, memory.id, space, rows)
+                store.put(record)
+                store.put_vectors(record.kind, record.organization, record.id, space, rows)
 
     @rule(
+        kind=text_kinds,
         organization=drawn.organizations,
         id=drawn.ids,
         rows=drawn.vectors,
         space=st.sampled_from(SPACES),
     )
-    def put_vectors(self, organization: str, id: str, rows: np.ndarray, space: VectorSpace) -> None:
-        if self.oracle.get(Kind.MEMORY, organization, id) is not None:
-            self.store.put_vectors(Kind.MEMORY, organization, id, space, rows)
-            self.oracle.put_vectors(Kind.MEMORY, organization, id, space, rows)
+    def put_vectors(
+        self, kind: Kind, organization: str, id: str, rows: np.ndarray, space: VectorSpace
+    ) -> None:
+        if self.oracle.get(kind, organization, id) is not None:
+            self.store.put_vectors(kind, organization, id, space, rows)
+            self.oracle.put_vectors(kind, organization, id, space, rows)
 
     @rule(kind=st.sampled_from(KINDS), organization=drawn.organizations, id=drawn.ids)
     def delete(self, kind: Kind, organization: str, id: str) -> None:
@@ -134,26 +142,31 @@ class StoreMachine(RuleBasedStateMachine):
     def find_is_the_same(self, where: Filter, order: tuple[str, ...]) -> None:
         found = self.store.find(Kind.MEMORY, where, order=order)
         assert found == self.oracle.find(Kind.MEMORY, where, order=order)
-        assert self.store.count(Kind.MEMORY, where) == len(found)
 
-    @rule(where=drawn.memory_filters, asked=queries, limit=st.integers(1, 5))
-    def match_is_the_same(self, where: Filter, asked: str, limit: int) -> None:
+    @rule(selection=drawn.selections, space=st.sampled_from(SPACES))
+    def counts_are_the_same(self, selection: Selection, space: VectorSpace) -> None:
+        assert self.store.count(*selection) == self.oracle.count(*selection)
+        counted = self.store.count_vectors(*selection, space)
+        assert counted == self.oracle.count_vectors(*selection, space)
+
+    @rule(selection=drawn.selections, asked=queries, limit=st.integers(1, 5))
+    def match_is_the_same(self, selection: Selection, asked: str, limit: int) -> None:
         query = parse_query(asked)
-        expected = {c.id: c.score for c in self.oracle.match(Kind.MEMORY, where, query, 99)}
-        check_ranking(self.store.match(Kind.MEMORY, where, query, limit), expected, limit)
+        expected = {c.id: c.score for c in self.oracle.match(*selection, query, 99)}
+        check_ranking(self.store.match(*selection, query, limit), expected, limit)
 
     @rule(
-        where=drawn.memory_filters,
+        selection=drawn.selections,
         space=st.sampled_from(SPACES),
         vector=drawn.directions,
         limit=st.integers(1, 5),
     )
     def nearest_is_the_same(
-        self, where: Filter, space: VectorSpace, vector: np.ndarray, limit: int
+        self, selection: Selection, space: VectorSpace, vector: np.ndarray, limit: int
     ) -> None:
-        nearest = self.oracle.nearest(Kind.MEMORY, where, space, vector, 99)
+        nearest = self.oracle.nearest(*selection, space, vector, 99)
         expected = {c.id: c.score for c in nearest}
-        found = self.store.nearest(Kind.MEMORY, where, space, vector, limit)
+        found = self.store.nearest(*selection, space, vector, limit)
         check_ranking(found, expected, limit)
 
     @rule(where=drawn.memory_filters, name=drawn.texts)
@@ -174,12 +187,17 @@ class StoreMachine(RuleBasedStateMachine):
         found = self.store.edges(organization, nodes, limit)
         assert found == self.oracle.edges(organization, nodes, limit)
 
-    @rule(organization=drawn.organizations, space=st.sampled_from(SPACES), limit=st.integers(0, 3))
+    @rule(
+        kind=text_kinds,
+        organization=drawn.organizations,
+        space=st.sampled_from(SPACES),
+        limit=st.integers(0, 3),
+    )
     def what_lacks_vectors_is_the_same(
-        self, organization: str, space: VectorSpace, limit: int
+        self, kind: Kind, organization: str, space: VectorSpace, limit: int
     ) -> None:
-        found = self.store.without_vectors(Kind.MEMORY, organization, space, limit)
-        assert found == self.oracle.without_vectors(Kind.MEMORY, organization, space, limit)
+        found = self.store.without_vectors(kind, organization, space, limit)
+        assert found == self.oracle.without_vectors(kind, organization, space, limit)
 
     @precondition(lambda self: self.levels)
     @rule()
@@ -203,8 +221,8 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def vectors_are_the_same(self) -> None:
         for record in _records(self.oracle):
-            if isinstance(record, Memory):
-                where = (Kind.MEMORY, record.organization, record.id)
+            if isinstance(record, Memory | CodeChunk):
+                where = (record.kind, record.organization, record.id)
                 kept, expected = self.store.vectors(*where), self.oracle.vectors(*where)
                 assert (kept is None) == (expected is None)
                 if kept is not None and expected is not None:

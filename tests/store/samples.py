@@ -6,12 +6,16 @@ from typing import Any
 import numpy as np
 
 from minutebook.domain.records import (
+    CodeChunk,
     Edge,
     Entity,
     Entry,
+    File,
+    IndexState,
     Kind,
     Memory,
     MemoryType,
+    Project,
     Role,
     ScopeLevel,
     Status,
@@ -71,6 +75,43 @@ def edge(kind: Kind, source: str, target: str, **fields: Any) -> Edge:
         "created_at": START,
     }
     return Edge(kind=kind, source=source, target=target, **{**plain, **fields})
+
+
+def project(id: str = "a", **fields: Any) -> Project:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "path": "/home/ana/a",
+        "author": "ana",
+        "state": IndexState.COMPLETED,
+        "started_at": START,
+    }
+    return Project(id=id, **{**plain, **fields})
+
+
+def file(id: str = "a", **fields: Any) -> File:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "project": "a",
+        "path": f"{id}.py",
+        "stamp": "1",
+        "digest": "2",
+    }
+    return File(id=id, **{**plain, **fields})
+
+
+def chunk(id: str = "a", content: str = "bread", **fields: Any) -> CodeChunk:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "project": "a",
+        "path": "a.py",
+        "language": "python",
+        "type": "function",
+        "name": "bake",
+        "signature": "",
+        "start_line": 1,
+        "end_line": 2,
+    }
+    return CodeChunk(id=id, content=content, **{**plain, **fields})
 
 
 def entry(number: int = 1, **fields: Any) -> Entry:

@@ -211,8 +211,8 @@ def test_check_tells_of_rows_that_contradict_one_another(path: Path) -> None:
     writer.execute("UPDATE memories SET space = 7, sequence = 99 WHERE row = 2")
     assert [said.split()[:2] for said in store.check()[:5]] == [
         ["1", "vectors"],
-        ["1", "records"],
-        ["1", "records"],
+        ["1", "memories"],
+        ["1", "memories"],
         ["1", "names"],
         ["1", "memories"],
     ]

@@ -11,7 +11,18 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind, Status
 from minutebook.search.text import parse_query
 from minutebook.store.sqlite import SqliteStore
-from tests.store.samples import INSTANTS, SPACES, edge, entity, entry, memory, unit, version
+from tests.store.samples import (
+    INSTANTS,
+    SPACES,
+    chunk,
+    edge,
+    entity,
+    entry,
+    file,
+    memory,
+    unit,
+    version,
+)
 
 ACME = Filter(organization="acme", valid_at=INSTANTS[0])
 
@@ -23,9 +34,11 @@ def equal(**values: object) -> Filter:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "store.db", durability="normal")
-    for record in (memory("a"), version("a"), entity("e"), edge(Kind.MENTION, "a", "e"), entry(1)):
+    graph = (memory("a"), version("a"), entity("e"), edge(Kind.MENTION, "a", "e"), entry(1))
+    for record in (*graph, file("f"), chunk("c")):
         store.put(record)
-    store.put_vectors(Kind.MEMORY, "acme", "a", SPACES[0], unit(1, 2, 3, 4)[None])
+    for kind, id in ((Kind.MEMORY, "a"), (Kind.CHUNK, "c")):
+        store.put_vectors(kind, "acme", id, SPACES[0], unit(1, 2, 3, 4)[None])
     yield store
     store.close()
 
@@ -55,6 +68,26 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         (
             lambda s: s.count(Kind.MEMORY, replace(ACME, users=frozenset("u"))),
             "COVERING INDEX memories_by_time",
+        ),
+        (
+            lambda s: s.find(Kind.FILE, equal(project="a")),
+            "files_by_project (organization=? AND project=?)",
+        ),
+        (
+            lambda s: s.find(Kind.CHUNK, equal(project="a", path="b"), order=["start_line"]),
+            "chunks_by_project (organization=? AND project=? AND path=?)",
+        ),
+        (
+            lambda s: s.find(Kind.CHUNK, equal(name="a"), limit=9),
+            "chunks_by_name (organization=? AND name=?)",
+        ),
+        (
+            lambda s: s.count(Kind.CHUNK, replace(equal(project="a"), users=frozenset("u"))),
+            "COVERING INDEX chunks_by_project (organization=? AND project=?)",
+        ),
+        (
+            lambda s: s.count_vectors(Kind.CHUNK, equal(project="a"), SPACES[0]),
+            "COVERING INDEX chunks_by_project (organization=? AND project=?)",
         ),
         (
             lambda s: s.find(Kind.VERSION, equal(memory="a"), order=["number"]),

@@ -3,7 +3,7 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import memories, serving, upkeep
+from minutebook.cli import code, memories, serving, upkeep
 from minutebook.cli.terminal import Group, identity
 
 
@@ -17,10 +17,12 @@ def main() -> None:
     minutebook install claude-code   connect a client
     minutebook remember "…"          keep something yourself
     minutebook search "…"            find it by meaning and by words
+    minutebook index .               let agents find this folder's code
+    minutebook code "…"              find it yourself
     minutebook status                how the store and the model are
     """
 
 
-for _subject in (serving, memories, upkeep):
+for _subject in (serving, memories, code, upkeep):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

@@ -17,9 +17,6 @@ MAX_CHARACTERS = 1500
 MAX_LINES = 60
 """A chunk is no longer than this, or a single line: about what the built-in model reads at once."""
 
-MAX_EMBEDDED = 6000
-"""Characters of `embedded_text`; the rest of an endless line means nothing."""
-
 _ENCLOSING = 8
 _SCRAP = 160
 _LINES = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
@@ -85,19 +82,6 @@ def chunk(text: str, language: Language | None) -> list[Chunk]:
                 _chunk(start, end, text[starts[start] : starts[end]], run.owner, separator)
             )
     return chunks
-
-
-def embedded_text(path: str, chunk: Chunk) -> str:
-    """Give the text whose vector stands for the chunk: where it is and what it is, then its text.
-
-    The path is given as it is; names and signature are left out where the chunk's text begins with them.
-    """
-    facts = [path, chunk.name]
-    opening = " ".join(chunk.text[: 4 * MAX_CHARACTERS].split())
-    if chunk.signature not in opening:
-        facts.append(chunk.signature)
-    head = "\n".join(fact for fact in facts if fact)
-    return f"{head}\n{chunk.text.strip()}"[:MAX_EMBEDDED]
 
 
 def _outline(lines: Sequence[str], language: Language | None) -> Outline:

@@ -7,6 +7,7 @@ binary; a byte order mark is no part of the text. Symbolic links are never follo
 import hashlib
 import os
 import re
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ MAX_BYTES = 1 << 20
 """A larger file is skipped."""
 
 _HEAD = 8192
+_FRESH_NS = 2_000_000_000
 
 
 class Skip(StrEnum):
@@ -65,11 +67,14 @@ class Unreadable(MinutebookError):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A text file: its path from the root with forward slashes, bytes, and time of last change."""
+    """A text file: its path from the root with forward slashes, and how it was on the disk.
+
+    While the stamp stays so do the bytes. It is empty where the last change is so fresh that another
+    may get the same time.
+    """
 
     path: str
-    size: int
-    mtime_ns: int
+    stamp: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,7 +260,15 @@ def _source_file(real: str, path: str, skipped: Counter[Skip]) -> SourceFile | N
     if skip:
         skipped[skip] += 1
         return None
-    return SourceFile(path, status.st_size, status.st_mtime_ns)
+    return SourceFile(path, _stamp(status))
+
+
+def _stamp(status: os.stat_result) -> str:
+    # What the system notes of the last change cannot be set back, unlike the time that programs set.
+    changed = max(status.st_mtime_ns, status.st_ctime_ns)
+    if time.time_ns() - changed < _FRESH_NS:
+        return ""
+    return f"{status.st_size}.{status.st_mtime_ns}.{status.st_ctime_ns}"
 
 
 # A link put in a file's place is not followed, and a pipe put there is not waited for.

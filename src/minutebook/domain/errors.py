@@ -7,7 +7,6 @@ MinutebookError
 │   ├── Forbidden       role or scope is not enough
 │   └── Locked          the record is locked
 ├── InvalidInput        an argument is not what it must be
-├── NotAvailable        promised for later, not offered yet
 ├── StoreError          the store could not do its work
 │   ├── StoreBusy       another process keeps the writer's lock
 │   ├── StoreTooNew     written by a later version
@@ -71,13 +70,6 @@ class InvalidInput(MinutebookError):
 
     argument: str
     remedy: str
-
-
-@dataclass(eq=False)
-class NotAvailable(MinutebookError):
-    """Promised for later, not offered by this version."""
-
-    what: str
 
 
 @dataclass(eq=False)

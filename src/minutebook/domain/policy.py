@@ -1,6 +1,7 @@
 """Who may do what: one table for every contract, over caller, act and record."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from minutebook.domain.errors import Forbidden, Locked
@@ -20,12 +21,20 @@ class Policy(StrEnum):
     GOVERNED = "governed"
 
 
+Listener = Callable[[float, str], None]
+"""Hears which part of an act is done, in [0, 1], and what is next; raises to end the act."""
+
+
+def _nobody(part: float, what: str) -> None:
+    """Hear nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who asks, and in which request. None for organization, repositories, user means: any.
 
     `writes_system` is what the door adds that they came through: the command line opens system
-    scope, and the catalog contract does in an open store; the others never do.
+    scope, and the catalog contract does in an open store; the others never do. `listener` hears how far a long act is.
     """
 
     name: str
@@ -35,6 +44,7 @@ class Caller:
     user: str | None = None
     request: str = ""
     writes_system: bool = False
+    listener: Listener = field(default=_nobody, compare=False, repr=False)
 
 
 def outranks(role: Role, other: Role) -> bool:
@@ -69,6 +79,11 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
 def check_may_relate(caller: Caller) -> None:
     """Refuse a change of the graph to whoever may only read."""
     _check_not_viewer(caller, "relate")
+
+
+def check_may_index(caller: Caller) -> None:
+    """Refuse to index a project, or to delete one, to whoever may only read."""
+    _check_not_viewer(caller, "index")
 
 
 def check_may_reset(caller: Caller) -> None:

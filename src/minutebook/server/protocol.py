@@ -3,11 +3,13 @@
 import json
 import logging
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import anyio.from_thread
 import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -18,9 +20,12 @@ from minutebook import __version__
 from minutebook.app import App
 from minutebook.contracts.contract import Answer, Contract, Tool
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, Listener
 
 log = logging.getLogger(__name__)
+
+TELL_EVERY = 0.5
+"""Seconds between two progress notifications of one call."""
 
 OpenApp = Callable[[], App]
 """Gives the app, opening it at the first call."""
@@ -52,7 +57,9 @@ def build_server(contracts: Sequence[Contract], open_app: OpenApp, caller: Calle
         contract = next((each for each in contracts if each.offers(name)), None)
         if contract is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
-        asking = replace(caller, request=f"{connection}-{context.request_id}")
+        asking = replace(
+            caller, request=f"{connection}-{context.request_id}", listener=_listener(context)
+        )
         answer = await anyio.to_thread.run_sync(
             partial(_answer, contract, open_app, asking, name, params.arguments or {})
         )
@@ -67,6 +74,21 @@ def build_server(contracts: Sequence[Contract], open_app: OpenApp, caller: Calle
         on_list_tools=list_tools,
         on_call_tool=call_tool,
     )
+
+
+def _listener(context: _Context) -> Listener:
+    """Give what tells the client how far a call is, if it asked, and ends a call it has cancelled."""
+    told_at, told = 0.0, 0.0
+
+    def listener(part: float, what: str) -> None:
+        nonlocal told_at, told
+        anyio.from_thread.check_cancelled()
+        now = time.monotonic()
+        if now - told_at >= TELL_EVERY and part > told:
+            told_at, told = now, part
+            anyio.from_thread.run(context.session.report_progress, part, 1.0, what)
+
+    return listener
 
 
 def _answer(

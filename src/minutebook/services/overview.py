@@ -6,6 +6,7 @@ from minutebook.domain import policy
 from minutebook.domain.filters import Filter, home_of
 from minutebook.domain.policy import Caller, Policy
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory
+from minutebook.services.projects import Projects
 from minutebook.services.reach import filters
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
@@ -22,12 +23,14 @@ class Counts:
     memories: int = 0
     entities: int = 0
     relations: int = 0
+    chunks: int = 0
 
     def __add__(self, other: "Counts") -> "Counts":
         return Counts(
             self.memories + other.memories,
             self.entities + other.entities,
             self.relations + other.relations,
+            self.chunks + other.chunks,
         )
 
 
@@ -44,11 +47,17 @@ class Overview:
     """The use cases around the whole store."""
 
     def __init__(
-        self, store: Store, trail: Trail, supersession: Supersession, rules: Policy
+        self,
+        store: Store,
+        trail: Trail,
+        supersession: Supersession,
+        projects: Projects,
+        rules: Policy,
     ) -> None:
         self._store = store
         self._trail = trail
         self._supersession = supersession
+        self._projects = projects
         self._rules = rules
 
     def counts(self, caller: Caller) -> Counts:
@@ -56,9 +65,9 @@ class Overview:
         return sum((self._counts(where) for where in filters(self._store, caller)), Counts())
 
     def reset(self, caller: Caller) -> Reset:
-        """Remove every memory, entity and relation the caller may remove; audit entries stay.
+        """Remove every memory, entity, relation and project the caller may; audit entries stay.
 
-        System-wide records are not touched. One transaction an organization.
+        System-wide records are not touched. One transaction an organization, and some a project.
         """
         with self._trail.guard(caller, home_of(caller), "reset", Kind.MEMORY, EVERYTHING):
             policy.check_may_reset(caller)
@@ -70,6 +79,13 @@ class Overview:
             deleted += part.deleted
             locked += part.kept_locked
             others += part.kept_others
+        for project in self._projects.all(caller):
+            if project.organization == SYSTEM_ORGANIZATION:
+                continue
+            if policy.may_remove_work_of(caller, project.author):
+                deleted += Counts(chunks=self._projects.forget(caller, project))
+            else:
+                others += 1
         return Reset(deleted, locked, others)
 
     def _counts(self, where: Filter) -> Counts:
@@ -77,6 +93,7 @@ class Overview:
             self._store.count(Kind.MEMORY, where),
             self._store.count(Kind.ENTITY, where),
             self._relations(where),
+            self._store.count(Kind.CHUNK, where),
         )
 
     def _reset(self, caller: Caller, where: Filter) -> Reset:

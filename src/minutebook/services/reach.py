@@ -8,7 +8,7 @@ from typing import TypeVar
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter, within_reach
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Record
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Project, Record
 from minutebook.store.protocol import Store
 
 Clock = Callable[[], datetime]
@@ -33,6 +33,11 @@ def read_memory(store: Store, caller: Caller, id: str) -> Memory:
 def read_entity(store: Store, caller: Caller, id: str) -> Entity:
     """Give the entity with that id; NotFound if there is none or the caller may not see it."""
     return _read(store, caller, Entity, Kind.ENTITY, id)
+
+
+def read_project(store: Store, caller: Caller, id: str) -> Project:
+    """Give the project with that id; NotFound if there is none or the caller may not see it."""
+    return _read(store, caller, Project, Kind.PROJECT, id)
 
 
 def narrowed(where: Filter, **conditions: object) -> Filter:

@@ -5,29 +5,43 @@ import threading
 from collections.abc import Sequence
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
-from minutebook.domain.records import Kind, Memory
-from minutebook.embedding.service import Embedding
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import CodeChunk, Kind, Memory
+from minutebook.embedding.service import Embedding, State
+from minutebook.services.turns import Turns
 from minutebook.store.protocol import Store, Vectors, VectorSpace
 
 log = logging.getLogger(__name__)
 
 BATCH = 32
-"""How many records a round of catching up embeds before it writes."""
+"""How many records are embedded before their vectors are written."""
+
+TEXT_KINDS = (Kind.MEMORY, Kind.CHUNK)
+"""The kinds whose texts have vectors; the first is served first."""
+
+_TURN = "vectors"
 
 
 class Embedded:
     """Joins the embedding model and the store's vectors."""
 
-    def __init__(self, store: Store, embedding: Embedding, wait: float) -> None:
+    def __init__(self, store: Store, embedding: Embedding, wait: float, turns: Turns) -> None:
         self._store = store
         self._embedding = embedding
         self._wait = wait
+        self._turns = turns
+        self._wanted = threading.Event()
 
     @property
     def space(self) -> VectorSpace:
         """The space of the model in use."""
         model = self._embedding.model
         return VectorSpace(model.name, model.digest, model.dimensions)
+
+    @property
+    def state(self) -> State:
+        """Whether the model is loading, ready, or cannot be had."""
+        return self._embedding.state
 
     def passage(self, text: str) -> Vectors | None:
         """Embed a text to keep, its parts as rows; None where the model cannot be had at all.
@@ -44,6 +58,17 @@ class Embedded:
             raise EmbeddingNotReady("error", self._embedding.reason)
         return self._embedding.embed_query(text)
 
+    def query_if_possible(self, text: str) -> Vectors | None:
+        """Embed a question; None where the model cannot be had, EmbeddingNotReady while it loads."""
+        try:
+            return self.query(text)
+        except EmbeddingNotReady as error:
+            if error.state == "loading":
+                raise
+        except ModelUnavailable as error:
+            log.warning("a question is answered without its meaning: %s", error)
+        return None
+
     def keep(self, memory: Memory, vectors: Vectors | None) -> None:
         """Keep the vectors of a memory that was just put; None leaves it to `catch_up`."""
         if vectors is not None:
@@ -51,35 +76,57 @@ class Embedded:
                 Kind.MEMORY, memory.organization, memory.id, self.space, vectors
             )
 
-    def pending(self, limit: int) -> int:
-        """Count, up to a limit, the memories that still wait for their vectors."""
-        if self._embedding.state != "ready":
-            return 0
-        return sum(
-            len(self._store.without_vectors(Kind.MEMORY, name, self.space, limit))
-            for name in self._store.organizations()
-        )
+    def pending(self, kind: Kind, where: Filter) -> int:
+        """Count the selected records that wait for vectors of the model in use."""
+        return self._store.count(kind, where) - self._store.count_vectors(kind, where, self.space)
+
+    def want(self) -> None:
+        """Say that there are records without vectors."""
+        self._wanted.set()
+
+    def await_wish(self, timeout: float) -> None:
+        """Wait, at most `timeout` seconds, until someone says so."""
+        self._wanted.wait(timeout)
+        self._wanted.clear()
 
     def catch_up(self, stop: threading.Event) -> int:
-        """Embed every memory that has no vectors of the model in use; give how many."""
+        """Embed every record that has no vectors of the model in use; give how many.
+
+        Ends at once where another process is at it. Raises EmbeddingError.
+        """
         done = 0
-        for organization in self._store.organizations():
-            while not stop.is_set():
-                found = self._store.without_vectors(Kind.MEMORY, organization, self.space, BATCH)
-                memories = [record for record in found if isinstance(record, Memory)]
-                if not memories:
-                    break
-                done += self._embed(memories)
+        while not stop.is_set() and (more := self.advance()):
+            done += more
         return done
 
-    def _embed(self, memories: Sequence[Memory]) -> int:
-        made = self._embedding.embed_passages([memory.text for memory in memories])
+    def advance(self) -> int:
+        """Embed some records that have no vectors of the model in use; give how many.
+
+        0 also where another is at it: texts are not embedded twice. Raises EmbeddingError.
+        """
+        with self._turns.taken(_TURN) as mine:
+            return self._embed(self._next()) if mine else 0
+
+    def _next(self) -> Sequence[Memory | CodeChunk]:
+        for kind in TEXT_KINDS:
+            for organization in self._store.organizations():
+                found = self._store.without_vectors(kind, organization, self.space, BATCH)
+                if found:
+                    return [record for record in found if isinstance(record, Memory | CodeChunk)]
+        return []
+
+    def _embed(self, records: Sequence[Memory | CodeChunk]) -> int:
+        if not records:
+            return 0
+        made = self._embedding.embed_passages([record.text for record in records])
         with self._store.transaction():
-            for memory, vectors in zip(memories, made, strict=True):
-                current = self._store.get(Kind.MEMORY, memory.organization, memory.id)
-                if isinstance(current, Memory) and current.text == memory.text:
-                    self.keep(memory, vectors)
-        return len(memories)
+            for record, vectors in zip(records, made, strict=True):
+                current = self._store.get(record.kind, record.organization, record.id)
+                if isinstance(current, Memory | CodeChunk) and current.text == record.text:
+                    self._store.put_vectors(
+                        record.kind, record.organization, record.id, self.space, vectors
+                    )
+        return len(records)
 
     def _is_out_of_order(self) -> bool:
         """Tell whether the model failed to load; wait first if it is still loading."""

@@ -123,6 +123,9 @@ class Store(Protocol):
     ) -> list[Record]:
         """Give records, oldest id first, that have no vectors of that space yet."""
 
+    def count_vectors(self, kind: Kind, where: Filter, space: VectorSpace) -> int:
+        """Count the selected records that have vectors of that space."""
+
     def nearest(
         self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
     ) -> list[Candidate]:

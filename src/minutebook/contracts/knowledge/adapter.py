@@ -2,17 +2,20 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from math import ceil
 from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
 from minutebook.contracts.knowledge.wording import TEXTS
-from minutebook.domain.errors import InvalidInput, NotAvailable
+from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Memory, MemoryType
-from minutebook.search.ranking import Signal
+from minutebook.search.ranking import Signal, z_normalise
+from minutebook.services.code_search import FoundCode
 from minutebook.services.graph import Direction
 from minutebook.services.memories import Draft
+from minutebook.services.projects import Progress
 from minutebook.services.retrieval import Found, Recalled
 
 VERSION = "0.1.0"
@@ -105,31 +108,33 @@ def recall(
     for name, value in (("project_id", project_id), ("language", language)):
         if value is not None and not include_code:
             raise InvalidInput(name, "needs include_code = true")
-    if include_code:
-        raise NotAvailable("code search (include_code)")
     _check_weights(
         {"vector_weight": vector_weight, "bm25_weight": bm25_weight, "ppr_weight": ppr_weight}
     )
-    if not include_memories:
-        return {
-            "results": [],
-            "query": query,
-            "subgraph_nodes": 0,
-            "memories_count": 0,
-            "code_count": 0,
-        }
     weights = {
         Signal.VECTOR: vector_weight,
         Signal.LEXICAL: bm25_weight,
         Signal.GRAPH: ppr_weight,
     }
-    recollection = app.retrieval.recall(caller, query, limit, weights)
+    memories: list[Shape] = []
+    code: list[Shape] = []
+    nodes = 0
+    if include_memories:
+        recollection = app.retrieval.recall(caller, query, limit, weights)
+        memories = [_recalled(recalled) for recalled in recollection.hits]
+        nodes = recollection.subgraph_nodes
+    if include_code:
+        found = app.code.search(
+            caller, query, limit, project=project_id, language=language, weights=weights
+        )
+        code = [_recalled_code(each) for each in found]
+    results = _merged(memories, code, limit)
     return {
-        "results": [_recalled(recalled) for recalled in recollection.hits],
+        "results": results,
         "query": query,
-        "subgraph_nodes": recollection.subgraph_nodes,
-        "memories_count": len(recollection.hits),
-        "code_count": 0,
+        "subgraph_nodes": nodes,
+        "memories_count": sum(each["source"] == "memory" for each in results),
+        "code_count": sum(each["source"] == "code" for each in results),
     }
 
 
@@ -206,7 +211,7 @@ def get_status(app: App, caller: Caller) -> Shape:
         "status": "degraded" if app.embedding.state == "error" else "healthy",
         "memories_count": counts.memories,
         "entities_count": counts.entities,
-        "code_chunks_count": 0,
+        "code_chunks_count": counts.chunks,
         "embedding": {
             "status": app.embedding.state,
             "model": model.name,
@@ -228,7 +233,7 @@ def reset_all_memory(app: App, caller: Caller, confirm: object = None) -> Shape:
             "memories": outcome.deleted.memories,
             "entities": outcome.deleted.entities,
             "relations": outcome.deleted.relations,
-            "code_chunks": 0,
+            "code_chunks": outcome.deleted.chunks,
         },
         "kept_locked": outcome.kept_locked,
     }
@@ -246,9 +251,71 @@ def detect_communities(app: App, caller: Caller) -> Shape:
     }
 
 
-def code_not_yet(app: App, caller: Caller, **arguments: Any) -> Shape:
-    """Refuse what searches code, until it is built."""
-    raise NotAvailable("code search")
+def index_project(app: App, caller: Caller, path: str, watch: bool) -> Shape:  # noqa: FBT001
+    """Read what changed in a folder of code."""
+    indexed = app.projects.index(caller, path)
+    project = indexed.progress.project
+    if watch:
+        app.watching.watch(project)
+    shape: Shape = {
+        "project_id": project.id,
+        "files_indexed": project.indexed_files,
+        "chunks_created": indexed.created or 0,
+        "skipped": dict(project.skipped),
+        "watching": watch,
+    }
+    return shape | _progress(indexed.progress)
+
+
+def search_code(
+    app: App, caller: Caller, query: str, limit: int, project_id: str | None = None
+) -> Shape:
+    """Rank chunks of code by meaning and words."""
+    found = app.code.search(caller, query, limit, project=project_id)
+    results = [
+        {
+            "id": each.chunk.id,
+            "project_id": each.chunk.project,
+            "file_path": each.chunk.path,
+            "content": each.chunk.content,
+            "language": each.chunk.language,
+            "start_line": each.chunk.start_line,
+            "end_line": each.chunk.end_line,
+            "chunk_type": each.chunk.type,
+            "name": each.chunk.name or None,
+            "score": each.score,
+        }
+        for each in found
+    ]
+    return {"results": results, "count": len(results)}
+
+
+def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
+    """Tell how far a project's index is."""
+    progress = app.projects.progress(caller, project_id)
+    project = progress.project
+    shape: Shape = {
+        "project_id": project.id,
+        "path": project.path,
+        "total_files": project.total_files,
+        "indexed_files": project.indexed_files,
+        "total_chunks": progress.chunks,
+        "started_at": _instant(project.started_at),
+        "completed_at": None if project.completed_at is None else _instant(project.completed_at),
+        "skipped": dict(project.skipped),
+    }
+    return shape | _progress(progress)
+
+
+def list_projects(app: App, caller: Caller) -> Shape:
+    """Name every project."""
+    names = [project.id for project in app.projects.all(caller)]
+    return {"projects": names, "count": len(names)}
+
+
+def delete_project(app: App, caller: Caller, project_id: str) -> Shape:
+    """Forget a project and its chunks."""
+    return {"chunks_deleted": app.projects.delete(caller, project_id)}
 
 
 OPERATIONS: Mapping[str, Operation] = {
@@ -266,11 +333,11 @@ OPERATIONS: Mapping[str, Operation] = {
     "get_valid": get_valid,
     "get_valid_at": get_valid_at,
     "invalidate": invalidate,
-    "index_project": code_not_yet,
-    "search_code": code_not_yet,
-    "get_index_status": code_not_yet,
-    "list_projects": code_not_yet,
-    "delete_project": code_not_yet,
+    "index_project": index_project,
+    "search_code": search_code,
+    "get_index_status": get_index_status,
+    "list_projects": list_projects,
+    "delete_project": delete_project,
     "get_status": get_status,
     "reset_all_memory": reset_all_memory,
     "detect_communities": detect_communities,
@@ -334,6 +401,43 @@ def _recalled(recalled: Recalled) -> Shape:
         "bm25_score": normalised.get(Signal.LEXICAL, 0.0),
         "ppr_score": normalised.get(Signal.GRAPH, 0.0),
     }
+
+
+def _recalled_code(found: FoundCode) -> Shape:
+    normalised = {share.signal: share.normalised for share in found.hit.shares}
+    return {
+        "id": found.chunk.id,
+        "content": found.chunk.content,
+        "source": "code",
+        "score": found.score,
+        "vector_score": normalised.get(Signal.VECTOR, 0.0),
+        "bm25_score": normalised.get(Signal.LEXICAL, 0.0),
+        "ppr_score": 0.0,
+        "file_path": found.chunk.path,
+        "start_line": found.chunk.start_line,
+        "end_line": found.chunk.end_line,
+    }
+
+
+def _merged(memories: list[Shape], code: list[Shape], limit: int) -> list[Shape]:
+    """Put two sources into one order, each measured by its own mean and deviation."""
+    if not memories or not code:
+        return memories or code
+    merged: list[Shape] = []
+    for source in (memories, code):
+        normalised = z_normalise({each["id"]: each["score"] for each in source})
+        merged += [{**each, "score": normalised[each["id"]]} for each in source]
+    return sorted(merged, key=lambda each: (-each["score"], each["id"]))[:limit]
+
+
+def _progress(progress: Progress) -> Shape:
+    left = progress.remaining
+    shape: Shape = {
+        "status": progress.project.state,
+        "progress_percent": round(100 * progress.part, 1),
+        "eta_seconds": None if left is None else ceil(left.total_seconds()),
+    }
+    return shape if progress.project.reason is None else shape | {"reason": progress.project.reason}
 
 
 def _entity(entity: Entity) -> Shape:

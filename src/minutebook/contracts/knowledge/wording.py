@@ -3,6 +3,7 @@
 import json
 from importlib import resources
 
+from minutebook.code.files import InvalidRoot
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
@@ -10,7 +11,6 @@ from minutebook.domain.errors import (
     Locked,
     MinutebookError,
     ModelUnavailable,
-    NotAvailable,
     NotFound,
     Refused,
     StoreError,
@@ -40,9 +40,9 @@ def word(error: MinutebookError) -> str:
             return f"Memory is locked: {id} ({reason}). Unlock it first."
         case Refused(act=act, reason=reason):
             return f"Not allowed to {act}: {reason}."
-        case NotAvailable(what=what):
-            return TEXTS["not_available"].format(what=what)
+        case InvalidRoot(path=path, reason=reason):
+            return f"{TEXTS['invalid_path'].format(path=path)} ({reason})"
         case Conflict(id=id, reason=reason):
-            return f"Conflict with memory {id}: {reason}."
+            return f"Conflict with {id}: {reason}."
         case _:
             return str(error)

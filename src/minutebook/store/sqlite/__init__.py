@@ -113,6 +113,11 @@ class SqliteStore:
         with self._connections.snapshot() as connection:
             return embeddings.without(connection, kind, organization, space, limit)
 
+    def count_vectors(self, kind: Kind, where: Filter, space: VectorSpace) -> int:
+        """Count the selected records that have vectors of that space."""
+        with self._connections.snapshot() as connection:
+            return embeddings.count(connection, kind, where, space)
+
     def nearest(
         self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
     ) -> list[Candidate]:
@@ -148,7 +153,9 @@ class SqliteStore:
         What is derived is looked at only when what it is derived from is sound. Reads everything:
         some seconds for 100,000 records.
         """
-        with self._connections.reading() as connection:
+        # A connection that searched before keeps a picture of the text index, and would take for
+        # damage what another process has merged since.
+        with self._connections.fresh() as connection:
             wrong = list(checks.pages(connection))
         if not wrong:
             with self._connections.snapshot() as connection:

@@ -6,15 +6,24 @@ import apsw
 
 from minutebook.store.sqlite.tables import ALL_TABLES
 
-_CONTRADICTIONS = {
-    "{} vectors belong to no record": """
-        SELECT count(*) FROM memories_vectors WHERE row NOT IN (SELECT row FROM memories)""",
-    "{} records say that they have vectors, and have none": """
-        SELECT count(*) FROM memories
-        WHERE space IS NOT NULL AND row NOT IN (SELECT row FROM memories_vectors)""",
-    "{} records have vectors of no known model": """
-        SELECT count(*) FROM memories
+_OF_VECTORS = {
+    "{{}} vectors of {} belong to no record": """
+        SELECT count(*) FROM {0}_vectors WHERE row NOT IN (SELECT row FROM {0})""",
+    "{{}} {} say that they have vectors, and have none": """
+        SELECT count(*) FROM {0}
+        WHERE space IS NOT NULL AND row NOT IN (SELECT row FROM {0}_vectors)""",
+    "{{}} {} have vectors of no known model": """
+        SELECT count(*) FROM {0}
         WHERE space IS NOT NULL AND space NOT IN (SELECT number FROM spaces)""",
+}
+
+_CONTRADICTIONS = {
+    **{
+        sentence.format(table.name): counting.format(table.name)
+        for table in ALL_TABLES
+        if table.has_text
+        for sentence, counting in _OF_VECTORS.items()
+    },
     "{} names belong to no entity": """
         SELECT count(*) FROM names AS n WHERE NOT EXISTS (
             SELECT 1 FROM entities AS e WHERE e.organization = n.organization AND e.id = n.entity

@@ -98,6 +98,18 @@ class Connections:
                 connection.execute("COMMIT")
 
     @contextmanager
+    def fresh(self) -> Iterator[apsw.Connection]:
+        """Give a connection that nobody used before, outside of any transaction."""
+        if self._closed:
+            raise StoreClosed(f"{self._path}: the store was closed")
+        with translated(self._path):
+            connection = self.open()
+            try:
+                yield connection
+            finally:
+                connection.close()
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make what happens inside one transaction; a nested one can be undone by itself."""
         nested = self.is_writing

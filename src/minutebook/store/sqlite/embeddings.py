@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind, Record
 from minutebook.store.protocol import Vectors, VectorSpace
 from minutebook.store.sqlite import feed
-from minutebook.store.sqlite.tables import table_of, text_value, value_text
+from minutebook.store.sqlite.tables import selection, table_of, text_value, value_text
 
 _SQUARE_TOLERANCE = 0.02
 
@@ -119,6 +120,19 @@ def without(
         records = (table.record_of(organization, row) for row in rows)
         found += [(record.id, record) for record in records]
     return [record for _, record in sorted(found, key=lambda pair: pair[0])[:limit]]
+
+
+def count(connection: apsw.Connection, kind: Kind, where: Filter, space: VectorSpace) -> int:
+    """Count the selected records that have vectors of that space."""
+    table, number = table_of(kind), number_of(connection, space)
+    if not table.has_text or number is None:
+        return 0
+    condition, values = selection(table, kind, where)
+    counted: int = connection.execute(
+        f"SELECT count(*) FROM {table.name} AS r WHERE {condition} AND r.space = ?",  # noqa: S608
+        (*values, number),
+    ).get
+    return counted
 
 
 def _others(connection: apsw.Connection, number: int | None) -> Iterator[int | None]:

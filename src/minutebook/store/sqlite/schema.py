@@ -94,6 +94,38 @@ CREATE TABLE entries (
 CREATE INDEX entries_by_sequence ON entries (organization, sequence);
 CREATE INDEX entries_by_number ON entries (organization, number, id);
 
+CREATE TABLE projects (
+    organization INTEGER, id, sequence INTEGER NOT NULL, path NOT NULL, author NOT NULL,
+    state NOT NULL, started_at INTEGER NOT NULL, read_at INTEGER, completed_at INTEGER,
+    total_files INTEGER NOT NULL, indexed_files INTEGER NOT NULL, skipped NOT NULL, reason,
+    repository, user,
+    PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX projects_by_sequence ON projects (organization, sequence);
+
+CREATE TABLE files (
+    organization INTEGER, id, sequence INTEGER NOT NULL, project NOT NULL, path NOT NULL,
+    stamp NOT NULL, digest NOT NULL, repository, user,
+    PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX files_by_sequence ON files (organization, sequence);
+CREATE INDEX files_by_project ON files (organization, project, id);
+
+CREATE TABLE chunks (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, space INTEGER,
+    project NOT NULL, path NOT NULL, language NOT NULL, type NOT NULL, name NOT NULL,
+    signature NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+    repository, user, content NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX chunks_by_sequence ON chunks (organization, sequence);
+CREATE INDEX chunks_by_space ON chunks (organization, space, id);
+-- Covers counting a project's chunks, those with vectors among them.
+CREATE INDEX chunks_by_project ON chunks (organization, project, path, space, repository, user);
+CREATE INDEX chunks_by_name ON chunks (organization, name);
+CREATE TABLE chunks_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+
 -- What the planner is to take as given: that one organization may hold all, so that to search by it
 -- alone is no search. Without this it expects ten rows and scans them in the wanted order.
 ANALYZE sqlite_schema;
@@ -118,6 +150,14 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('entries', 'sqlite_autoindex_entries_1', '1000000 1000000 1'),
     ('entries', 'entries_by_sequence', '1000000 1000000 1'),
     ('entries', 'entries_by_number', '1000000 1000000 1 1'),
+    ('files', 'files', '1000000 1000000 1'),
+    ('files', 'files_by_sequence', '1000000 1000000 1'),
+    ('files', 'files_by_project', '1000000 1000000 100000 1'),
+    ('chunks', 'sqlite_autoindex_chunks_1', '1000000 1000000 1'),
+    ('chunks', 'chunks_by_sequence', '1000000 1000000 1'),
+    ('chunks', 'chunks_by_space', '1000000 1000000 500000 1'),
+    ('chunks', 'chunks_by_project', '1000000 1000000 100000 10 5 5 5'),
+    ('chunks', 'chunks_by_name', '1000000 1000000 10'),
     ('deletions', 'deletions', '100000 100000 1'),
     ('deletions', 'sqlite_autoindex_deletions_2', '100000 100000 50000 1');
 """

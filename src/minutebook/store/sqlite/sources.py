@@ -21,7 +21,7 @@ from minutebook.store.sqlite.tables import (
     value_text,
 )
 
-_FACETS = ("repository", "user", "scope", "type", "status", "author")
+_FACETS = ("repository", "user", "scope", "type", "status", "author", "project", "language")
 
 
 class Key(NamedTuple):

@@ -10,7 +10,18 @@ from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Entry, Kind, Memory, Record, Version
+from minutebook.domain.records import (
+    CodeChunk,
+    Edge,
+    Entity,
+    Entry,
+    File,
+    Kind,
+    Memory,
+    Project,
+    Record,
+    Version,
+)
 
 Value: TypeAlias = str | bytes | int | float | None
 """What a column holds."""
@@ -87,7 +98,7 @@ class Table:
 
 def text_of(record: Record) -> str:
     """Give the text of a record of a kind that has one."""
-    return cast("Memory", record).text
+    return cast("Memory | CodeChunk", record).text
 
 
 def padded(values: Sequence[Value]) -> list[Value]:
@@ -190,8 +201,11 @@ ENTITIES = _described("entities", Entity, Kind.ENTITY)
 VERSIONS = _described("versions", Version, Kind.VERSION)
 EDGES = _described("edges", Edge, Kind.RELATION, Kind.LINK, Kind.MENTION)
 ENTRIES = _described("entries", Entry, Kind.ENTRY)
+PROJECTS = _described("projects", Project, Kind.PROJECT)
+FILES = _described("files", File, Kind.FILE)
+CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
 
-ALL_TABLES = (MEMORIES, ENTITIES, VERSIONS, EDGES, ENTRIES)
+ALL_TABLES = (MEMORIES, ENTITIES, VERSIONS, EDGES, ENTRIES, PROJECTS, FILES, CHUNKS)
 TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
 
 _TABLE_OF = {kind: table for table in ALL_TABLES for kind in table.kinds}

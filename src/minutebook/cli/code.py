@@ -1,0 +1,188 @@
+"""Index folders of code, find in them, list them."""
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minutebook.cli.terminal import as_json, fields_of, identity, opened, say
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.policy import Caller, Listener
+from minutebook.search.text import words
+
+_STEPS = 1000
+_LINES = 8
+
+
+@click.command()
+@click.argument("path", default=".", type=click.Path(path_type=Path))
+@click.option("--watch", is_flag=True, help="Stay, and read again what changes.")
+@identity
+@as_json
+@click.pass_obj
+def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Index the code in the folder PATH (default: this one), or what changed in it.
+
+    Honours .gitignore and .memoryignore. Ctrl-C ends it at any time: what was done stays, and the
+    next run goes on from there.
+    """
+    with opened(given) as (app, caller):
+        app.start()
+        with _bar(hidden=as_json) as listener:
+            told = replace(caller, listener=listener)
+            indexed = app.projects.index(told, str(path.expanduser().absolute()), None)
+        progress = indexed.progress
+        project = progress.project
+        skipped = sum(project.skipped.values())
+        shape = fields_of(project) | {"chunks": progress.chunks, "chunks_created": indexed.created}
+        lines = [
+            f"{project.id}: {project.indexed_files} files, {progress.chunks} chunks, "
+            f"{indexed.created or 0} of them new."
+        ]
+        if indexed.created is None:
+            lines = [f"{project.id} is being indexed by another process: {progress.part:.0%} done."]
+        if skipped:
+            reasons = ", ".join(
+                f"{n} {why.replace('_', ' ')}" for why, n in project.skipped.items()
+            )
+            lines.append(f"Left out: {reasons}.")
+        if app.embedding.state == "error":
+            lines.append(f"By words only: {app.embedding.reason}")
+        say(shape, "\n".join(lines), as_json)
+        if watch:
+            _stay(app, project)
+
+
+@contextmanager
+def _bar(*, hidden: bool) -> Iterator[Listener]:
+    """Show how far an act is, where there is a terminal to show it on."""
+    if hidden or not sys.stderr.isatty():
+        yield lambda part, what: None
+        return
+    shown: Any = click.progressbar(
+        length=_STEPS,
+        label="Indexing",
+        file=sys.stderr,
+        item_show_func=lambda what: "" if what is None else _short(str(what), 40),
+    )
+    with shown as bar:
+
+        def listener(part: float, what: str) -> None:
+            bar.update(max(0, round(part * _STEPS) - bar.pos), what)
+
+        yield listener
+        bar.update(_STEPS - bar.pos)
+
+
+def _stay(app: Any, project: Any) -> None:
+    """Watch a project until Ctrl-C."""
+    click.echo(f"Watching {project.path}. Ctrl-C ends it.", err=True)
+
+    def changed(each: Any) -> None:
+        click.echo(f"{app.clock():%H:%M:%S}  read what changed in {each.id}", err=True)
+
+    app.watching.watch(project, changed)
+    try:
+        app.watching.join(project)
+    except KeyboardInterrupt:
+        click.echo(err=True)
+
+
+@click.command()
+@click.argument("query")
+@click.option("--project", help="Only in this project.")
+@click.option("--language", help="Only in this language.")
+@click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True)
+@identity
+@as_json
+@click.pass_obj
+def code(
+    given: dict[str, str],
+    query: str,
+    project: str | None,
+    language: str | None,
+    limit: int,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Find code by what it does or what it is called."""
+    if not query.strip():
+        raise InvalidInput("QUERY", "must not be empty")
+    with opened(given) as (app, caller):
+        found = app.code.search(caller, query, limit, project=project, language=language)
+        roots = _roots(app, caller)
+    if as_json:
+        say([{**fields_of(each.chunk), "score": each.score} for each in found], "", as_json)
+        return
+    if not found:
+        click.echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")
+    sought = {word.casefold() for word in words(query)}
+    for each in found:
+        chunk = each.chunk
+        place = click.style(
+            f"{_shown(roots[chunk.project], chunk.path)}:{chunk.start_line}", fg="cyan"
+        )
+        name = f"  {click.style(chunk.name, bold=True)}" if chunk.name else ""
+        click.echo(f"{place}{name}  {click.style(f'{each.score:.3f}', dim=True)}")
+        lines = chunk.content.rstrip().splitlines()
+        for number, line in enumerate(lines[:_LINES], chunk.start_line):
+            click.echo(f"{click.style(f'{number:>6}', dim=True)}  {_marked(line, sought)}")
+        if len(lines) > _LINES:
+            click.secho(f"        … {len(lines) - _LINES} more lines", dim=True)
+        click.echo()
+
+
+@click.command()
+@click.option("--delete", metavar="ID", help="Forget this project and its chunks.")
+@identity
+@as_json
+@click.pass_obj
+def projects(given: dict[str, str], delete: str | None, as_json: bool) -> None:  # noqa: FBT001
+    """List the projects that are indexed, and how far each is."""
+    with opened(given) as (app, caller):
+        if delete is not None:
+            removed = app.projects.delete(caller, delete)
+            say({"chunks_deleted": removed}, f"Forgot {delete} and its {removed} chunks.", as_json)
+            return
+        told = [app.projects.progress(caller, each.id) for each in app.projects.all(caller)]
+    shapes = [fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in told]
+    lines = [
+        f"{click.style(each.project.id, bold=True)}  {each.project.state} {each.part:.0%}  "
+        f"{each.project.indexed_files} files, {each.chunks} chunks  "
+        f"{click.style(each.project.path, dim=True)}"
+        + (f"\n  {each.project.reason}" if each.project.reason else "")
+        for each in told
+    ]
+    say(shapes, "\n".join(lines) or "No project is indexed; run `minutebook index`.", as_json)
+
+
+def _roots(app: Any, caller: Caller) -> dict[str, Path]:
+    return {project.id: Path(project.path) for project in app.projects.all(caller)}
+
+
+def _shown(root: Path, path: str) -> str:
+    """Name a file so that it can be opened from here."""
+    whole = root / path
+    here = Path.cwd()
+    return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
+
+
+def _marked(line: str, sought: set[str]) -> str:
+    return re.sub(
+        r"\w+",
+        lambda found: (
+            click.style(found[0], fg="yellow") if found[0].casefold() in sought else found[0]
+        ),
+        _short(line.expandtabs(4), 160),
+    )
+
+
+def _short(text: str, room: int) -> str:
+    return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+COMMANDS = (index, code, projects)

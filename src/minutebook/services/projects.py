@@ -1,0 +1,349 @@
+"""Index folders of code, tell how far that is, list them, forget them."""
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+from minutebook.code.files import InvalidRoot, check_root
+from minutebook.domain import policy
+from minutebook.domain.errors import (
+    Conflict,
+    EmbeddingNotReady,
+    MinutebookError,
+    ModelUnavailable,
+    NotFound,
+    StoreError,
+)
+from minutebook.domain.filters import Filter, home_of, repository_of
+from minutebook.domain.ids import RandomBits
+from minutebook.domain.policy import Caller, Listener
+from minutebook.domain.records import IndexState, Kind, Project
+from minutebook.services.indexing import BATCH, Indexing
+from minutebook.services.pace import Pace
+from minutebook.services.reach import Clock, filters, narrowed, read_project
+from minutebook.services.trail import Trail
+from minutebook.services.turns import Turns
+from minutebook.services.vectors import Embedded
+from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
+
+VECTORS_WITHIN = 20.0
+"""Seconds that a call waits for the vectors of what it read; the rest are made in the background."""
+
+READING = 0.2
+"""How much of a call's progress the reading is, as its listener hears it; vectors are the rest."""
+
+_TURN_WAIT = 0.2
+_DELETE_WAIT = 30.0
+_LOOK_EVERY = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a project's index is: of its chunks, how many have vectors; of the whole, which part.
+
+    `part` lies in [0, 1]; `remaining` is None before there is a rate.
+    """
+
+    project: Project
+    chunks: int
+    part: float
+    remaining: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What a call to index came to; `created` is None where another run was under way already."""
+
+    progress: Progress
+    created: int | None
+
+
+class Projects:
+    """The use cases around projects of code."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedded: Embedded,
+        trail: Trail,
+        turns: Turns,
+        allowed: Sequence[Path],
+        clock: Clock,
+        randbits: RandomBits,
+    ) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._trail = trail
+        self._turns = turns
+        self._allowed = allowed
+        self._clock = clock
+        self._randbits = randbits
+        self._paces: dict[tuple[str, str], Pace] = {}
+
+    def index(
+        self, caller: Caller, path: str, vectors_within: float | None = VECTORS_WITHIN
+    ) -> Indexed:
+        """Read what changed in a folder; wait some seconds (None: without end) for the vectors.
+
+        While another run is under way, give how far it is. Raises InvalidRoot, Forbidden, Conflict
+        if the project is deleted meanwhile, StoreError.
+        """
+        home = home_of(caller)
+        with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
+            policy.check_may_index(caller)
+        project = self._registered(caller, home, str(check_root(path, self._allowed)))
+        with self._turns.taken(_turn(project), _TURN_WAIT) as mine:
+            if not mine:
+                return Indexed(self.progress(caller, project.id), None)
+            with self._trail.act(caller, home, "index", Kind.PROJECT, project.id):
+                project = self._begun(project)
+            created = self._run(project, caller.listener)
+        self._await_vectors(project, caller.listener, vectors_within)
+        return Indexed(self.progress(caller, project.id), created)
+
+    def refresh(self, organization: str, id: str, listener: Listener) -> int | None:
+        """Read what changed in a known project; give how many chunks were made.
+
+        None where another run is under way. Raises as `index`, and NotFound.
+        """
+        with self._turns.taken(f"{organization}\0{id}", _TURN_WAIT) as mine:
+            if not mine:
+                return None
+            project = self._store.get(Kind.PROJECT, organization, id)
+            if not isinstance(project, Project):
+                raise NotFound(Kind.PROJECT, id)
+            check_root(project.path, self._allowed)
+            return self._run(self._begun(project), listener)
+
+    def resume(self, listener: Listener) -> None:
+        """Go on with every run that ended before all files were read."""
+        for project in self._unfinished():
+            if project.read_at is None:
+                try:
+                    self.refresh(project.organization, project.id, listener)
+                except (InvalidRoot, Conflict, NotFound) as error:
+                    log.warning("cannot go on indexing %s: %s", project.id, error)
+
+    def settle(self) -> None:
+        """Note of each project whose last vectors have come that it is completed."""
+        for project in self._unfinished():
+            if project.read_at is None or self._waits(project):
+                continue
+            with self._store.transaction():
+                current = self._store.get(Kind.PROJECT, project.organization, project.id)
+                if current == project:
+                    self._store.put(
+                        replace(project, state=IndexState.COMPLETED, completed_at=self._clock())
+                    )
+
+    def read(self, caller: Caller, id: str) -> Project:
+        """Give a project; NotFound."""
+        return read_project(self._store, caller, id)
+
+    def all(self, caller: Caller) -> list[Project]:
+        """Give every project that the caller may see, by id."""
+        found = [
+            project
+            for where in filters(self._store, caller)
+            for project in cast("list[Project]", self._store.find(Kind.PROJECT, where))
+        ]
+        return sorted(found, key=lambda project: (project.id, project.organization))
+
+    def progress(self, caller: Caller, id: str) -> Progress:
+        """Tell how far a project's index is; NotFound."""
+        self.settle()
+        project = self.read(caller, id)
+        is_read = project.state is not IndexState.INDEXING or project.read_at is not None
+        if not is_read and not self._turns.is_taken(_turn(project)):
+            reason = "it was interrupted; index it again, and it goes on where it was"
+            project = replace(project, state=IndexState.FAILED, reason=reason)
+        where = _chunks_of(project)
+        chunks = self._store.count(Kind.CHUNK, where)
+        part = self._part(project, where, chunks)
+        pace = self._paces.setdefault((project.organization, project.id), Pace())
+        if project.state is not IndexState.INDEXING:
+            return Progress(project, chunks, part, None)
+        pace.note(0.0, project.started_at)
+        pace.note(part, self._clock())
+        return Progress(project, chunks, part, pace.remaining())
+
+    def delete(self, caller: Caller, id: str) -> int:
+        """Forget a project with its chunks and files; give how many chunks there were.
+
+        A run that is under way ends. NotFound, Forbidden; Conflict where a run does not end.
+        """
+        return self.forget(caller, self.read(caller, id))
+
+    def forget(self, caller: Caller, project: Project) -> int:
+        """Do as `delete` with a project that was read."""
+        organization, id = project.organization, project.id
+        with self._trail.act(caller, organization, "delete", Kind.PROJECT, id):
+            policy.check_may_index(caller)
+            # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
+            reason = "its deletion was interrupted; delete it again"
+            self._store.put(replace(project, state=IndexState.FAILED, reason=reason))
+        with self._turns.taken(_turn(project), _DELETE_WAIT) as mine:
+            if not mine:
+                raise Conflict(id, "it is being indexed, and that does not end; try again")
+            removed = self._remove_all(Kind.CHUNK, project)
+            self._remove_all(Kind.FILE, project)
+            self._store.delete(Kind.PROJECT, organization, id)
+        return removed
+
+    def _begun(self, project: Project) -> Project:
+        begun = replace(
+            project,
+            state=IndexState.INDEXING,
+            started_at=self._clock(),
+            read_at=None,
+            completed_at=None,
+            indexed_files=0,
+            reason=None,
+        )
+        self._store.put(begun)
+        self._paces.pop((project.organization, project.id), None)
+        return begun
+
+    def _run(self, project: Project, listener: Listener) -> int:
+        run = Indexing(
+            self._store,
+            self._clock,
+            self._randbits,
+            project,
+            lambda part, what: listener(READING * part, what),
+        )
+        try:
+            run.run()
+        except Conflict:
+            raise
+        except MinutebookError as error:
+            self._store.put(replace(project, state=IndexState.FAILED, reason=_said(error)))
+            raise
+        self._embedded.want()
+        return run.created
+
+    def _await_vectors(self, project: Project, listener: Listener, seconds: float | None) -> None:
+        """Make vectors, or wait while others do."""
+        where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
+        while (waiting := self._embedded.pending(Kind.CHUNK, where)) and not _is_past(end):
+            part = 1.0 - waiting / self._store.count(Kind.CHUNK, where)
+            listener(READING + (1.0 - READING) * part, "vectors")
+            try:
+                made = self._embedded.advance()
+            except EmbeddingNotReady as error:
+                if error.state == "error":
+                    return
+                made = 0
+            except ModelUnavailable as error:
+                log.warning("the vectors of %s come later: %s", project.id, error)
+                return
+            if not made:
+                time.sleep(_LOOK_EVERY)
+
+    def _waits(self, project: Project) -> bool:
+        """Tell whether vectors are still to come; none are where the model cannot be had."""
+        if self._embedded.state == "error":
+            return False
+        return self._embedded.pending(Kind.CHUNK, _chunks_of(project)) > 0
+
+    def _part(self, project: Project, where: Filter, chunks: int) -> float:
+        """Tell which part of a project can be searched by words and by meaning."""
+        if project.state is IndexState.COMPLETED:
+            return 1.0
+        read = 0.0
+        if project.read_at is not None:
+            read = 1.0
+        elif project.total_files:
+            read = project.indexed_files / project.total_files
+        if self._embedded.state == "error" or not chunks:
+            return read
+        return read * (1.0 - self._embedded.pending(Kind.CHUNK, where) / chunks)
+
+    def _unfinished(self) -> list[Project]:
+        found: list[Project] = []
+        for organization in self._store.organizations():
+            where = Filter(organization=organization, equal={"state": IndexState.INDEXING})
+            found += cast("list[Project]", self._store.find(Kind.PROJECT, where))
+        return found
+
+    def _registered(self, caller: Caller, organization: str, root: str) -> Project:
+        """Give the project of a folder, made if there is none."""
+        repository = repository_of(caller)
+        where = Filter(
+            organization=organization,
+            equal={"path": root, "repository": repository, "user": caller.user},
+        )
+        with self._store.transaction():
+            for known in self._store.find(Kind.PROJECT, where, limit=1):
+                return cast("Project", known)
+            project = Project(
+                organization=organization,
+                id=self._free_id(organization, root),
+                path=root,
+                author=caller.name,
+                state=IndexState.PENDING,
+                started_at=self._clock(),
+                repository=repository,
+                user=caller.user,
+            )
+            self._store.put(project)
+            return project
+
+    def _free_id(self, organization: str, root: str) -> str:
+        """Name a project for its folder; another of that name gets a part of the path's digest."""
+        name = Path(root).name or "root"
+        digest = hashlib.sha256(root.encode("utf-8", "surrogatepass")).hexdigest()
+        candidates = [name, *(f"{name}-{digest[:length]}" for length in range(4, 65))]
+        return next(
+            id for id in candidates if self._store.get(Kind.PROJECT, organization, id) is None
+        )
+
+    def _remove_all(self, kind: Kind, project: Project) -> int:
+        where = narrowed(Filter(organization=project.organization), project=project.id)
+        removed = 0
+        while records := self._store.find(kind, where, limit=BATCH):
+            with self._store.transaction():
+                removed += sum(
+                    self._store.delete(kind, record.organization, record.id) for record in records
+                )
+        return removed
+
+
+def stopping(stop: threading.Event) -> Listener:
+    """Give a listener that ends an act once an event is set, by raising Conflict."""
+
+    def listener(part: float, what: str) -> None:
+        if stop.is_set():
+            raise Conflict(what, "the server stops")
+
+    return listener
+
+
+def _turn(project: Project) -> str:
+    return f"{project.organization}\0{project.id}"
+
+
+def _chunks_of(project: Project) -> Filter:
+    return Filter(organization=project.organization, equal={"project": project.id})
+
+
+def _is_past(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end
+
+
+def _said(error: MinutebookError) -> str:
+    match error:
+        case InvalidRoot(path=path, reason=reason):
+            return f"{path} {reason}"
+        case StoreError(reason=reason):
+            return reason
+        case _:
+            return str(error)
