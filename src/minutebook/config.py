@@ -165,7 +165,8 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
             case _:
                 return str(value)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(name, f"must be a fitting number ({origin} is {value!r})") from error
+        wanted = "a list of folders" if name == "index_roots" else "a fitting number"
+        raise InvalidInput(name, f"must be {wanted} ({origin} is {value!r})") from error
 
 
 def _folders(value: str | list[str]) -> tuple[Path, ...]:

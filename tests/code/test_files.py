@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from minutebook.code import files
 from minutebook.code.files import (
     MAX_BYTES,
-    InvalidRoot,
     RootProblem,
     Skip,
     SourceFile,
@@ -22,6 +21,7 @@ from minutebook.code.files import (
     read_source,
     walk,
 )
+from minutebook.domain.errors import InvalidRoot
 
 
 def put(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -277,7 +277,7 @@ def test_git_ignores_the_same_files(
 # Roots ---------------------------------------------------------------------------------------
 
 
-def problem(path: str, allowed: list[Path] | None = None) -> RootProblem:
+def problem(path: str, allowed: list[Path] | None = None) -> str:
     with pytest.raises(InvalidRoot) as caught:
         check_root(path, allowed or [])
     assert caught.value.path == path

@@ -13,7 +13,6 @@ import click
 from minutebook.cli.terminal import as_json, fields_of, identity, opened, say
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import Caller, Listener
-from minutebook.search.text import words
 
 _STEPS = 1000
 _LINES = 8
@@ -110,6 +109,8 @@ def code(
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Find code by what it does or what it is called."""
+    from minutebook.search.text import words
+
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     with opened(given) as (app, caller):

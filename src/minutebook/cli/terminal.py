@@ -18,6 +18,7 @@ from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
     InvalidInput,
+    InvalidRoot,
     MinutebookError,
     ModelUnavailable,
     NotFound,
@@ -84,6 +85,8 @@ def _sentence(error: MinutebookError) -> str:
             return f"the embedding model is not ready ({state}): {reason}"
         case StoreError(reason=reason):
             return reason
+        case InvalidRoot(path=path, reason=reason):
+            return f"{path} {reason}"
         case Conflict(id=id, reason=reason):
             return f"{id}: {reason}"
         case _:

@@ -16,7 +16,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from minutebook.code.ignored import IgnoreRules
-from minutebook.domain.errors import MinutebookError
+from minutebook.domain.errors import InvalidRoot, MinutebookError
 
 MAX_BYTES = 1 << 20
 """A larger file is skipped."""
@@ -47,14 +47,6 @@ class RootProblem(StrEnum):
     NOT_READABLE = "cannot be read"
     NOT_ALLOWED = "is outside the allowed roots"
     SECRET = "is a place for secrets"  # noqa: S105
-
-
-@dataclass(eq=False)
-class InvalidRoot(MinutebookError):
-    """The path cannot be the root of a project."""
-
-    path: str
-    reason: RootProblem
 
 
 @dataclass(eq=False)

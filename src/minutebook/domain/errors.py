@@ -7,6 +7,7 @@ MinutebookError
 │   ├── Forbidden       role or scope is not enough
 │   └── Locked          the record is locked
 ├── InvalidInput        an argument is not what it must be
+├── InvalidRoot         a path cannot be the root of a project
 ├── StoreError          the store could not do its work
 │   ├── StoreBusy       another process keeps the writer's lock
 │   ├── StoreTooNew     written by a later version
@@ -70,6 +71,14 @@ class InvalidInput(MinutebookError):
 
     argument: str
     remedy: str
+
+
+@dataclass(eq=False)
+class InvalidRoot(MinutebookError):
+    """The path cannot be the root of a project; `reason` goes on from it: `does not exist`."""
+
+    path: str
+    reason: str
 
 
 @dataclass(eq=False)

@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -78,6 +79,7 @@ async def _play(home: Path) -> int:
             await _recall(story, ids),
             await _walk(story, ids),
             await _supersede(story, ids),
+            await _code(story),
         ]
         status = await story.call("get_status")
         model = status["embedding"]
@@ -183,6 +185,28 @@ async def _supersede(story: Story, ids: Mapping[str, str]) -> list[str]:
         failures.append("recall did not lead to the new port")
     if was is None or "5432" not in was["content"]:
         failures.append("the past did not answer with the old port")
+    return failures
+
+
+async def _code(story: Story) -> list[str]:
+    root = Path(sysconfig.get_path("stdlib")) / "json"
+    _step(
+        f"index_project  {root}", "Code is cut at its definitions and found by meaning and by name."
+    )
+    indexed = await story.call("index_project", path=str(root))
+    click.echo(f"   {indexed['files_indexed']} files, {indexed['chunks_created']} chunks")
+    failures = []
+    for query, why, expected in (
+        ("where are broken documents reported", "By meaning:", "JSONDecodeError"),
+        ("JSONDecoder.raw_decode", "By name:", "JSONDecoder.raw_decode"),
+    ):
+        _step(f"search_code  “{query}”", why)
+        found = (await story.call("search_code", query=query, limit=3))["results"]
+        for place, each in enumerate(found, 1):
+            where = f"{each['file_path']}:{each['start_line']}"
+            click.echo(f"   {place}. {each['score']:.2f}  {where}  {each['name'] or ''}")
+        if expected not in {each["name"] for each in found}:
+            failures.append(f"search_code “{query}” did not find {expected}")
     return failures
 
 

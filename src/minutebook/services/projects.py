@@ -10,11 +10,12 @@ from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
-from minutebook.code.files import InvalidRoot, check_root
+from minutebook.code.files import check_root
 from minutebook.domain import policy
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
+    InvalidRoot,
     MinutebookError,
     ModelUnavailable,
     NotFound,

@@ -5,8 +5,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path, PurePath
 
-from minutebook.code.files import InvalidRoot
-from minutebook.domain.errors import Conflict, NotFound, StoreClosed, StoreError
+from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
 from minutebook.domain.records import Project
 from minutebook.services.projects import Projects, stopping
 from minutebook.services.turns import Turns
@@ -83,19 +82,22 @@ class Watching:
         def is_worth_it(change: Change, path: str) -> bool:
             return _may_matter(PurePath(path).relative_to(root))
 
-        # Whatever happened before the watcher stood is read now.
-        self._read(project, changed)
-        for _ in watch(
+        is_first = True
+        for changes in watch(
             root,
             watch_filter=is_worth_it,
             debounce=PATIENCE_MS,
             step=QUIET_MS,
             stop_event=self._stop,
             rust_timeout=_LEAVE_WITHIN_MS,
+            yield_on_timeout=True,
             raise_interrupt=False,
             ignore_permission_denied=True,
         ):
-            self._read(project, changed)
+            # Now that the watcher stands, what changed before it did is read as well.
+            if changes or is_first:
+                self._read(project, changed)
+            is_first = False
 
     def _read(self, project: Project, changed: Changed) -> None:
         listener = stopping(self._stop)

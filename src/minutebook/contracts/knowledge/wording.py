@@ -3,11 +3,11 @@
 import json
 from importlib import resources
 
-from minutebook.code.files import InvalidRoot
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
     InvalidInput,
+    InvalidRoot,
     Locked,
     MinutebookError,
     ModelUnavailable,
