@@ -62,6 +62,9 @@ class Indexing:
         self._skipped: Counter[Skip] = Counter()
         self._batch = _Batch()
         self.created = 0
+        """How many chunks were made."""
+        self.touched = 0
+        """How many files and chunks were put or removed."""
 
     def run(self) -> Project:
         """Read what changed, forget what is gone; give the project with all its files read.
@@ -173,6 +176,7 @@ class Indexing:
                 self._store.delete(kind, organization, id)
             self._store.put(self._project)
         self.created += batch.created
+        self.touched += len(batch.put) + len(batch.gone)
         self._batch = _Batch()
 
     def _check_still_wanted(self) -> None:

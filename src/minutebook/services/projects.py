@@ -106,12 +106,12 @@ class Projects:
                 return Indexed(self.progress(caller, project.id), None)
             with self._trail.act(caller, home, "index", Kind.PROJECT, project.id):
                 project = self._begun(project)
-            created = self._run(project, caller.listener)
+            created = self._run(project, caller.listener).created
         self._await_vectors(project, caller.listener, vectors_within)
         return Indexed(self.progress(caller, project.id), created)
 
     def refresh(self, organization: str, id: str, listener: Listener) -> int | None:
-        """Read what changed in a known project; give how many chunks were made.
+        """Read what changed in a known project; give how many files and chunks that concerned.
 
         None where another run is under way. Raises as `index`, and NotFound.
         """
@@ -122,7 +122,7 @@ class Projects:
             if not isinstance(project, Project):
                 raise NotFound(Kind.PROJECT, id)
             check_root(project.path, self._allowed)
-            return self._run(self._begun(project), listener)
+            return self._run(self._begun(project), listener).touched
 
     def resume(self, listener: Listener) -> None:
         """Go on with every run that ended before all files were read."""
@@ -213,7 +213,7 @@ class Projects:
         self._paces.pop((project.organization, project.id), None)
         return begun
 
-    def _run(self, project: Project, listener: Listener) -> int:
+    def _run(self, project: Project, listener: Listener) -> Indexing:
         run = Indexing(
             self._store,
             self._clock,
@@ -229,7 +229,7 @@ class Projects:
             self._store.put(replace(project, state=IndexState.FAILED, reason=_said(error)))
             raise
         self._embedded.want()
-        return run.created
+        return run
 
     def _await_vectors(self, project: Project, listener: Listener, seconds: float | None) -> None:
         """Make vectors, or wait while others do."""

@@ -40,7 +40,7 @@ class Watching:
     def watch(self, project: Project, changed: Changed = lambda project: None) -> None:
         """Watch a project's folder in the background until the store closes or the project goes.
 
-        `changed` is called after each time that something was read again.
+        `changed` is called whenever something had changed and was read again.
         """
         key = (project.organization, project.id)
         with self._guard:
@@ -102,12 +102,15 @@ class Watching:
     def _read(self, project: Project, changed: Changed) -> None:
         listener = stopping(self._stop)
         try:
-            while self._projects.refresh(project.organization, project.id, listener) is None:
-                if self._stop.wait(_ASK_AGAIN):
+            touched = None
+            while touched is None:
+                touched = self._projects.refresh(project.organization, project.id, listener)
+                if touched is None and self._stop.wait(_ASK_AGAIN):
                     return
         except Conflict as error:
             log.info("%s: %s", project.id, error.reason)
-        else:
+            return
+        if touched:
             changed(project)
 
 
