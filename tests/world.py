@@ -15,6 +15,7 @@ import numpy as np
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings
+from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.errors import ModelUnavailable
@@ -114,12 +115,26 @@ class World:
         told: dict[str, Any] = json.loads(json.dumps(answer.content, allow_nan=False))
         return told
 
+    def told(self, tool: str, /, **arguments: Any) -> Any:
+        """Call a tool that must answer; the JSON of its text, or the text that is none."""
+        answer = self.contract.call(self.app, self.caller, tool, arguments)
+        assert answer.error is None, answer.error
+        return json.loads(answer.text) if answer.text[:1] in "[{" else answer.text
+
+    def failure(self, tool: str, /, **arguments: Any) -> Failure:
+        """Call a tool that must not answer; the error as the contract words it."""
+        answer = self.contract.call(self.app, self.caller, tool, arguments)
+        assert answer.error is not None, answer.text
+        assert answer.content is None
+        return answer.error
+
     def refused(self, tool: str, /, **arguments: Any) -> str:
         """Call a tool that must not answer; the error's text."""
-        answer = self.contract.call(self.app, self.caller, tool, arguments)
-        assert answer.content is None, answer.content
-        assert answer.error
-        return answer.error
+        return self.failure(tool, **arguments).text
+
+    def speaking(self, contract: Contract) -> "World":
+        """The same world as it is met through another contract."""
+        return replace(self, contract=contract)
 
     def by(self, **changes: Any) -> "World":
         """The same world as another caller meets it; to the system's own every door is open."""

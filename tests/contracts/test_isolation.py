@@ -175,7 +175,7 @@ def test_one_memory_is_shown_to_whom_it_concerns_and_unknown_to_others(
     if hears(caller, population.memories[id]):
         assert answer.error is None
     else:
-        assert answer.error == f"Memory not found: {id}"
+        assert answer.text == f"Memory not found: {id}"
 
 
 @given(callers, st.data(), st.integers(1, 3), st.sampled_from(["outgoing", "incoming", "both"]))
@@ -187,7 +187,7 @@ def test_no_walk_comes_to_an_entity_that_the_caller_may_not_see(
     asked = {"entity_id": id, "depth": depth, "direction": direction}
     answer = world.contract.call(world.app, world.caller, "get_related", asked)
     if not hears(caller, population.entities[id]):
-        assert answer.error == f"Entity not found: {id}"
+        assert answer.text == f"Entity not found: {id}"
         return
     assert answer.content is not None
     for each in answer.content["entities"]:

@@ -21,7 +21,7 @@ def opened(names: Iterable[str]) -> list[Contract]:
             raise InvalidInput("CONTRACT", f"must be one of {known} (got {name!r})")
         contract = CONTRACTS[name]()
         for other in contracts:
-            if shared := sorted(contract.tools.keys() & other.tools.keys()):
+            if shared := sorted(contract.names & other.names):
                 raise InvalidInput(
                     "CONTRACT",
                     f"must not name both {other.name} and {name}: both have {', '.join(shared)}. "

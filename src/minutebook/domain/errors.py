@@ -8,6 +8,7 @@ MinutebookError
 │   └── Locked          the record is locked
 ├── InvalidInput        an argument is not what it must be
 ├── NotAvailable        promised for later, not offered yet
+├── Fault               a mistake of ours
 ├── StoreError          the store could not do its work
 │   ├── StoreBusy       another process keeps the writer's lock
 │   ├── StoreTooNew     written by a later version
@@ -78,6 +79,20 @@ class NotAvailable(MinutebookError):
     """Promised for later, not offered by this version."""
 
     what: str
+
+
+@dataclass(eq=False)
+class Fault(MinutebookError):
+    """A mistake of ours in a request; the log tells more."""
+
+    act: str
+    request: str
+
+    def __str__(self) -> str:
+        return (
+            f"Internal error in {self.act}. Nothing was changed. Please report it with the lines on "
+            f"stderr around request {self.request}."
+        )
 
 
 @dataclass(eq=False)

@@ -1,6 +1,5 @@
 """Contracts as an MCP server: tools listed as promised, calls answered in worker threads."""
 
-import json
 import logging
 import secrets
 from collections.abc import Callable, Mapping, Sequence
@@ -16,8 +15,9 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook import __version__
 from minutebook.app import App
-from minutebook.contracts.contract import Answer, Contract, Tool
-from minutebook.domain.errors import MinutebookError
+from minutebook.contracts.answers import Answer, failed
+from minutebook.contracts.contract import Contract, Tool
+from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Caller
 
 log = logging.getLogger(__name__)
@@ -80,22 +80,23 @@ def _answer(
     try:
         return contract.call(open_app(), caller, name, arguments)
     except MinutebookError as error:
-        return Answer(None, contract.word(error))
+        return failed(contract.word(error, arguments))
     except Exception:
         log.exception("tool %s failed in request %s", name, caller.request)
-        return Answer(
-            None,
-            f"Internal error in {name}. Nothing was changed. Please report it with the lines on "
-            f"stderr around request {caller.request}.",
-        )
+        return failed(contract.word(Fault(name, caller.request), arguments))
 
 
 def _as_result(answer: Answer) -> types.CallToolResult:
-    if answer.content is None:
-        text = types.TextContent(type="text", text=answer.error or "")
-        return types.CallToolResult(content=[text], is_error=True)
-    text = types.TextContent(type="text", text=json.dumps(answer.content, ensure_ascii=False))
-    return types.CallToolResult(content=[text], structured_content=dict(answer.content))
+    text = types.TextContent(type="text", text=answer.text)
+    failure = answer.error
+    if failure is not None and failure.code is not None:
+        raise MCPError(failure.code, failure.text, failure.structured)
+    structured = answer.content if failure is None else failure.structured
+    return types.CallToolResult(
+        content=[text],
+        structured_content=None if structured is None else dict(structured),
+        is_error=failure is not None,
+    )
 
 
 def _described(tool: Tool) -> types.Tool:
