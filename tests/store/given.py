@@ -51,6 +51,7 @@ memories = st.builds(
     superseded_by=st.none() | ids,
     deleted_at=st.none() | st.none() | instants,
     locked_by=st.none() | st.sampled_from(Role),
+    given_uuid=st.none() | st.uuids().map(str),
 )
 versions = st.builds(
     version,

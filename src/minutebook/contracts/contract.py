@@ -43,16 +43,19 @@ class Tool:
         )
 
 
-Door = Callable[[App, Caller, Tool, Mapping[str, Any]], AbstractContextManager[Caller]]
-"""Lets a call in before its arguments are checked, and says as whom it goes on."""
+Entrant = tuple[Caller, Mapping[str, Any]]
+"""As whom a call goes on, and with which arguments."""
+
+Door = Callable[[App, Caller, Tool, Mapping[str, Any]], AbstractContextManager[Entrant]]
+"""Lets a call in before its arguments are checked; sees the errors that are raised inside."""
 
 
 @contextmanager
 def open_door(
     app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
-) -> Iterator[Caller]:
+) -> Iterator[Entrant]:
     """Let everyone in as who they are."""
-    yield caller
+    yield caller, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +136,8 @@ class Contract:
             if name in self.aliases:
                 name, arguments = self.aliases[name].resolve(arguments)
             tool = self.tools[name]
-            with self._door(app, caller, tool, arguments) as asking:
-                checked = tool.arguments.check(arguments)
+            with self._door(app, caller, tool, arguments) as (asking, told):
+                checked = tool.arguments.check(told)
                 return answered(self._operations[name](app, asking, **checked))
         except MinutebookError as error:
             return failed(self.word(error, given))

@@ -6,11 +6,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
 
+from minutebook.domain.ids import uuid_of
+
 SYSTEM_ORGANIZATION = "~system"
 """The organization that holds system-wide records; every caller may read it."""
 
 DEFAULT_ORGANIZATION = "default"
 """Where a personal store writes when nobody named an organization."""
+
+DEFAULT_USER = "default"
+"""Whose a memory of user scope is when nobody named the user."""
 
 
 class Kind(StrEnum):
@@ -23,6 +28,7 @@ class Kind(StrEnum):
     LINK = "link"
     MENTION = "mention"
     ENTRY = "entry"
+    HEAD = "head"
     DECISION = "decision"
     PROPOSAL = "proposal"
     TURN = "turn"
@@ -88,8 +94,10 @@ class Memory:
 
     `event_time` is when it happened, `ingestion_time` when the store learned of it.
     `user` and `repository` are None for what concerns everyone in the organization.
+    `given_uuid` is the UUID under which it was created, where the id does not give it back.
     `reason` tells why it ended or was deprecated; `superseded_by` names the memory that took its
-    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role of whoever locked it.
+    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role of whoever locked it,
+    `unlocks_to` the status that it had before.
     """
 
     kind: ClassVar[Kind] = Kind.MEMORY
@@ -116,6 +124,12 @@ class Memory:
     superseded_by: str | None = None
     deleted_at: datetime | None = None
     locked_by: Role | None = None
+    given_uuid: str | None = None
+
+    @property
+    def uuid(self) -> str:
+        """The UUID by which contracts that speak UUIDs show it."""
+        return self.given_uuid or str(uuid_of(self.id))
 
     @property
     def text(self) -> str:
@@ -203,5 +217,20 @@ class Entry:
     digest: str
 
 
-Record = Memory | Version | Entity | Edge | Entry
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where an organization's trail ends: the number and digest of its last entry.
+
+    Kept apart from the entries, so that the last ones cannot go unnoticed.
+    """
+
+    kind: ClassVar[Kind] = Kind.HEAD
+
+    organization: str
+    number: int
+    digest: str
+    id: str = "head"
+
+
+Record = Memory | Version | Entity | Edge | Entry | Head
 """What a store keeps. Decisions, turns, summaries and chunks join as their contracts do."""

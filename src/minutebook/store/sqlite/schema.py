@@ -40,7 +40,7 @@ CREATE TABLE memories (
     event_time INTEGER NOT NULL, ingestion_time INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     valid_from INTEGER NOT NULL, valid_until INTEGER, repository, user,
     importance REAL NOT NULL, version INTEGER NOT NULL, superseded_by, deleted_at INTEGER,
-    locked_by, reason, title, metadata NOT NULL, content NOT NULL,
+    locked_by, given_uuid, reason, title, metadata NOT NULL, content NOT NULL,
     UNIQUE (organization, id)
 );
 CREATE INDEX memories_by_sequence ON memories (organization, sequence);
@@ -93,6 +93,12 @@ CREATE TABLE entries (
 );
 CREATE INDEX entries_by_sequence ON entries (organization, sequence);
 CREATE INDEX entries_by_number ON entries (organization, number, id);
+CREATE INDEX entries_by_subject ON entries (organization, subject, number, id);
+CREATE TABLE heads (
+    organization INTEGER, id, sequence INTEGER NOT NULL, number INTEGER NOT NULL, digest NOT NULL,
+    PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX heads_by_sequence ON heads (organization, sequence);
 
 -- What the planner is to take as given: that one organization may hold all, so that to search by it
 -- alone is no search. Without this it expects ten rows and scans them in the wanted order.
@@ -118,6 +124,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('entries', 'sqlite_autoindex_entries_1', '1000000 1000000 1'),
     ('entries', 'entries_by_sequence', '1000000 1000000 1'),
     ('entries', 'entries_by_number', '1000000 1000000 1 1'),
+    ('entries', 'entries_by_subject', '1000000 1000000 10 1 1'),
     ('deletions', 'deletions', '100000 100000 1'),
     ('deletions', 'sqlite_autoindex_deletions_2', '100000 100000 50000 1');
 """
