@@ -108,7 +108,7 @@ filters = st.builds(
     with_deleted=st.booleans(),
 )
 memory_filters = st.builds(
-    lambda where, equal: replace(where, equal=equal),
+    lambda where, equal, starts: replace(where, equal=equal, starts=starts),
     filters,
     st.fixed_dictionaries(
         {},
@@ -121,6 +121,10 @@ memory_filters = st.builds(
             "event_time": instants,
             "superseded_by": st.none() | ids,
         },
+    ),
+    st.just({})
+    | st.fixed_dictionaries(
+        {"title": st.sampled_from(["", "a", "ANA", "bread r", "东", "\ud800"])}
     ),
 )
 

@@ -16,10 +16,11 @@ class Filter:
 
     `repositories` and `users`: None lets every record pass; a set lets pass what belongs to none
     or to one of them. `valid_at` keeps the memories true at that instant. `equal` keeps records
-    whose field of that name equals the value, `ids` those with one of these ids (None: any).
+    whose field of that name equals the value, `starts` those whose text field begins with it (A to
+    Z like a to z), `ids` those with one of these ids (None: any).
     Soft-deleted memories pass only `with_deleted`.
     Conditions on fields that a kind of record does not have are met by each record of that kind,
-    except those of `equal`.
+    except those of `equal` and `starts`.
     """
 
     organization: str
@@ -27,6 +28,7 @@ class Filter:
     users: frozenset[str] | None = None
     valid_at: datetime | None = None
     equal: Mapping[str, object] = field(default_factory=dict)
+    starts: Mapping[str, str] = field(default_factory=dict)
     ids: frozenset[str] | None = None
     with_deleted: bool = False
 
@@ -38,6 +40,7 @@ class Filter:
             and _is_free_or_in(self.repositories, getattr(record, "repository", None))
             and _is_free_or_in(self.users, getattr(record, "user", None))
             and all(getattr(record, name) == value for name, value in self.equal.items())
+            and all(_begins(getattr(record, name), value) for name, value in self.starts.items())
             and (not isinstance(record, Memory) or self._passes_memory(record))
         )
 
@@ -75,3 +78,11 @@ def within_reach(caller: Caller, organization: str) -> Filter:
 
 def _is_free_or_in(allowed: frozenset[str] | None, owner: str | None) -> bool:
     return allowed is None or owner is None or owner in allowed
+
+
+def _begins(text: str | None, start: str) -> bool:
+    """Compare beginnings; `bytes.lower` changes A to Z only, as every engine can."""
+    if text is None:
+        return False
+    whole, part = (each.encode("utf-8", "surrogatepass").lower() for each in (text, start))
+    return whole.startswith(part)

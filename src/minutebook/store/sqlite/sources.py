@@ -115,7 +115,7 @@ def conditions(connection: apsw.Connection, kind: Kind, where: Filter) -> Condit
         if name in known
     ]
     ids = where.ids
-    if any(name not in known for name in where.equal):
+    if where.starts or any(name not in known for name in where.equal):
         ids = frozenset(rows.ids(connection, kind, where))
     return Conditions(
         facets=allowed,
