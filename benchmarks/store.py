@@ -34,7 +34,7 @@ from minutebook.domain import trail
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import new_id
 from minutebook.domain.records import (
-    Entry,
+    Head,
     Kind,
     Memory,
     MemoryType,
@@ -187,8 +187,7 @@ def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
             )
         )
         store.put_vectors(Kind.MEMORY, organization, memory.id, SPACE, vectors)
-        here = Filter(organization=organization)
-        last = store.find(Kind.ENTRY, here, order=["-number"], limit=1)
+        last = cast("Head | None", store.get(Kind.HEAD, organization, trail.HEAD))
         act = trail.Act(
             actor=memory.author,
             role=Role.AGENT,
@@ -198,7 +197,9 @@ def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
             request="r",
             after=trail.text_digest(memory.text),
         )
-        store.put(trail.sealed(organization, cast("Entry", last[0]) if last else None, act, NOW))
+        entry = trail.sealed(organization, last, act, NOW)
+        store.put(entry)
+        store.put(trail.head_of(entry))
 
 
 def build(size: int) -> tuple[Path, float]:

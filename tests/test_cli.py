@@ -40,7 +40,7 @@ def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:
     assert id in run("list").output
     shown = run("show", id).output
     assert "The kettle is in the attic." in shown
-    assert "write by" in shown
+    assert "created by" in shown
 
 
 def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:

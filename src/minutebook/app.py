@@ -18,15 +18,20 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.ids import RandomBits
+from minutebook.domain.policy import Policy
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
+from minutebook.services.browsing import Browsing
 from minutebook.services.graph import Graph
+from minutebook.services.keeping import Keeping
+from minutebook.services.links import Links
 from minutebook.services.memories import Memories
 from minutebook.services.mentions import Mentions
 from minutebook.services.overview import Overview
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
+from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
@@ -53,9 +58,13 @@ class App:
     trail: Trail
     mentions: Mentions
     memories: Memories
+    standing: Standing
+    links: Links
     graph: Graph
     retrieval: Retrieval
     overview: Overview
+    browsing: Browsing
+    rules: Policy
     clock: Clock
     stopping: threading.Event = field(default_factory=threading.Event)
 
@@ -111,18 +120,22 @@ def open_app(
     trail = Trail(store, clock)
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
+    keeping = Keeping(store, embedded, trail, mentions)
+    rules = settings.policy
     return App(
         store=store,
         embedding=embedding,
         embedded=embedded,
         trail=trail,
         mentions=mentions,
-        memories=Memories(
-            store, embedded, trail, mentions, supersession, clock, randbits, settings.policy
-        ),
+        memories=Memories(store, keeping, trail, supersession, clock, randbits, rules),
+        standing=Standing(store, keeping, clock, rules),
+        links=Links(store, trail, clock, rules),
         graph=Graph(store, trail, mentions, clock, randbits),
         retrieval=Retrieval(store, embedded, clock),
-        overview=Overview(store, trail, supersession, settings.policy),
+        browsing=Browsing(store),
+        overview=Overview(store, trail, supersession, rules),
+        rules=rules,
         clock=clock,
     )
 

@@ -424,9 +424,4 @@ DIVERGENCES: tuple[Divergence, ...] = (
     Divergence("policy/accept-proposal", f"{_ONE_CONTRACT} Proposals come with ledger."),
     Divergence("policy/system-scope-catalog-only", f"{_ONE_CONTRACT}"),
     Divergence("policy/governed-with-tokens", f"{_NO_HTTP} Tokens come with it."),
-    Divergence(
-        "policy/reset-unlocked",
-        "The contract's own sentence is kept instead: a reset spares what a higher role locked, "
-        "and a steward, who could unlock the rest, removes it.",
-    ),
 )

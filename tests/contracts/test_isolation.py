@@ -51,7 +51,7 @@ def settle(world: World, chance: Random) -> Population:
     for organization in ORGANIZATIONS:
         here = sorted(id for id, each in entities.items() if each.organization == organization)
         for source, target in zip(here, chance.sample(here, len(here)), strict=True):
-            world.relate(source, target, "near")
+            world.by(writes_system=True).relate(source, target, "near")
         _supersede(world, memories, organization, chance)
     return Population(world, memories, entities)
 

@@ -198,11 +198,12 @@ def test_an_agent_deletes_only_its_own(role: Role, may: bool, attempt: Attempt) 
         (Role.AGENT, memory(locked_by=Role.MANAGER), True),
         (Role.HUMAN, memory(author="other"), False),
         (Role.HUMAN, memory(locked_by=Role.ADMIN), True),
-        (Role.MANAGER, memory(locked_by=Role.ADMIN), False),
-        (Role.ADMIN, memory(author="other", locked_by=Role.HUMAN), False),
+        (Role.MANAGER, memory(locked_by=Role.ADMIN), True),
+        (Role.ADMIN, memory(author="other", locked_by=Role.HUMAN), True),
+        (Role.ADMIN, memory(author="other"), False),
     ],
 )
-def test_a_reset_spares_what_a_higher_role_locked_and_to_an_agent_what_others_wrote(
+def test_a_reset_spares_what_is_locked_or_protected_and_to_an_agent_what_others_wrote(
     role: Role, told: Memory, survives: bool
 ) -> None:
     assert policy.survives_reset(caller(role), GOVERNED, told) is survives

@@ -57,10 +57,10 @@ def test_a_failure_undoes_the_act_and_leaves_no_entry(world: World) -> None:
 def test_a_break_is_found_and_named(world: World) -> None:
     for name in ("a", "b", "c"):
         world.entity(name)
-    assert world.app.trail.first_break("default") is None
-    assert world.app.trail.first_break("unknown") is None
+    assert world.app.trail.verify("default") is None
+    assert world.app.trail.verify("unknown") is None
     world.app.store.delete(Kind.ENTRY, "default", "2")
-    broken = world.app.trail.first_break("default")
+    broken = world.app.trail.verify("default")
     assert broken is not None
     assert broken.number == 2
 
@@ -70,7 +70,7 @@ def test_organizations_have_trails_of_their_own(world: World) -> None:
         world.by(organization=name).remember("a")
     for name, length in (("acme", 2), ("other", 1)):
         assert world.app.store.count(Kind.ENTRY, everything(name)) == length
-        assert world.app.trail.first_break(name) is None
+        assert world.app.trail.verify(name) is None
 
 
 def test_writers_at_once_leave_one_unbroken_trail(world: World) -> None:
@@ -84,4 +84,4 @@ def test_writers_at_once_leave_one_unbroken_trail(world: World) -> None:
     for thread in threads:
         thread.join()
     assert [entry.number for entry in trail_of(world)] == [*range(1, 21)]
-    assert world.app.trail.first_break("default") is None
+    assert world.app.trail.verify("default") is None

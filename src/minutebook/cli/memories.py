@@ -18,8 +18,8 @@ from minutebook.domain.errors import InvalidInput
 @click.pass_obj
 def remember(given: dict[str, str], text: str, memory_type: str, as_json: bool) -> None:  # noqa: FBT001
     """Keep TEXT as a memory ("-" reads it from stdin)."""
+    from minutebook.domain.drafts import Draft
     from minutebook.domain.records import MemoryType
-    from minutebook.services.memories import Draft
 
     content = sys.stdin.read().rstrip("\n") if text == "-" else text
     if not content.strip():

@@ -5,8 +5,10 @@ MinutebookError
 ├── Conflict            the record is not as the request supposed
 ├── Refused             the caller may not
 │   ├── Forbidden       role or scope is not enough
+│   ├── ScopeViolation  the scope named is not one that the caller is held to
 │   └── Locked          the record is locked
 ├── InvalidInput        an argument is not what it must be
+├── InBatch             what stood in the way of one of several acts that go together
 ├── NotAvailable        promised for later, not offered yet
 ├── Fault               a mistake of ours
 ├── StoreError          the store could not do its work
@@ -60,6 +62,11 @@ class Forbidden(Refused):
 
 
 @dataclass(eq=False)
+class ScopeViolation(Refused):
+    """The organization, repository or user named is not one that the caller may use."""
+
+
+@dataclass(eq=False)
 class Locked(Refused):
     """The record is locked; it can be changed only after an unlock."""
 
@@ -72,6 +79,14 @@ class InvalidInput(MinutebookError):
 
     argument: str
     remedy: str
+
+
+@dataclass(eq=False)
+class InBatch(MinutebookError):
+    """What stood in the way of one of several acts that go together; `index` counts from 0."""
+
+    index: int
+    error: MinutebookError
 
 
 @dataclass(eq=False)

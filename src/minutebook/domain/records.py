@@ -88,6 +88,11 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+def text_of(title: str | None, content: str) -> str:
+    """Give what search reads of a memory."""
+    return content if title is None else f"{title}\n{content}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One thing that is remembered, valid from `valid_from` until (not including) `valid_until`.
@@ -124,6 +129,7 @@ class Memory:
     superseded_by: str | None = None
     deleted_at: datetime | None = None
     locked_by: Role | None = None
+    unlocks_to: Status | None = None
     given_uuid: str | None = None
 
     @property
@@ -134,7 +140,7 @@ class Memory:
     @property
     def text(self) -> str:
         """What search reads: the title, if there is one, and the content."""
-        return self.content if self.title is None else f"{self.title}\n{self.content}"
+        return text_of(self.title, self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,9 +233,9 @@ class Head:
     kind: ClassVar[Kind] = Kind.HEAD
 
     organization: str
+    id: str
     number: int
     digest: str
-    id: str = "head"
 
 
 Record = Memory | Version | Entity | Edge | Entry | Head

@@ -7,12 +7,12 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
 from minutebook.contracts.knowledge.wording import TEXTS
+from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput, NotAvailable
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Memory, MemoryType
 from minutebook.search.ranking import Signal
 from minutebook.services.graph import Direction
-from minutebook.services.memories import Draft
 from minutebook.services.retrieval import Found, Recalled
 
 VERSION = "0.1.0"
