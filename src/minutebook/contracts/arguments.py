@@ -210,7 +210,7 @@ def _worded(
     if error.rule == "required":
         missing = next(name for name in error.rule_definition if name not in arguments)
         return InvalidInput(missing, "is required")
-    name, rule = error.name.removeprefix("data."), error.rule_definition
+    name, rule = str(error.name).removeprefix("data."), error.rule_definition
     match error.rule:
         case "type":
             remedy = f"must be {_TYPES[rule]}"

@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
+from minutebook.contracts.governance import governance
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.errors import InvalidInput
 
-CONTRACTS: Mapping[str, Callable[[], Contract]] = {"knowledge": knowledge}
+CONTRACTS: Mapping[str, Callable[[], Contract]] = {
+    "knowledge": knowledge,
+    "catalog": catalog,
+    "governance": governance,
+}
 
 
 def opened(names: Iterable[str]) -> list[Contract]:
