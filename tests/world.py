@@ -21,7 +21,16 @@ from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Edge, Entry, Kind, Memory, Role, Status
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Edge,
+    Entry,
+    Kind,
+    Memory,
+    Record,
+    Role,
+    Status,
+)
 from minutebook.embedding import Embedder, Embedding, Model, Rows, Vector
 from minutebook.search.text import words
 
@@ -180,8 +189,12 @@ class World:
 
     def entries(self, subject: str, organization: str = "default") -> list[Entry]:
         """The audit entries about one record, oldest first."""
+        return [each for each in self.trail(organization) if each.subject == subject]
+
+    def trail(self, organization: str = "default") -> list[Entry]:
+        """An organization's audit entries, oldest first."""
         found = self.app.store.find(Kind.ENTRY, everything(organization), order=["number"])
-        return [each for each in found if isinstance(each, Entry) and each.subject == subject]
+        return [each for each in found if isinstance(each, Entry)]
 
     def edges(self, node: str, kind: Kind, organization: str = "default") -> list[Edge]:
         """The edges of one kind that touch a node."""
@@ -193,6 +206,16 @@ class World:
         return {
             name: (store.sequence(name), *(store.count(kind, everything(name)) for kind in COUNTED))
             for name in store.organizations()
+        }
+
+    def kept(self) -> dict[tuple[str, Kind, str], Record]:
+        """Every record but the trail's entries: to see that nothing changed."""
+        store = self.app.store
+        return {
+            (name, kind, each.id): each
+            for name in store.organizations()
+            for kind in COUNTED
+            for each in store.find(kind, everything(name))
         }
 
 

@@ -129,7 +129,7 @@ def open_app(
         trail=trail,
         mentions=mentions,
         memories=Memories(store, keeping, trail, supersession, clock, randbits, rules),
-        standing=Standing(store, keeping, clock, rules),
+        standing=Standing(store, keeping, trail, clock, rules),
         links=Links(store, trail, clock, rules),
         graph=Graph(store, trail, mentions, clock, randbits),
         retrieval=Retrieval(store, embedded, clock),

@@ -35,9 +35,12 @@ class Tool:
 
     @cached_property
     def arguments(self) -> Arguments:
-        """What its arguments must be."""
+        """What its arguments must be, but for those `atDoor`, which the contract's door checks."""
+        schema, taken = self.promise["inputSchema"], self.promise.get("atDoor", ())
+        left = {name: told for name, told in schema["properties"].items() if name not in taken}
+        required = [name for name in schema.get("required", []) if name not in taken]
         return Arguments(
-            self.promise["inputSchema"],
+            {"properties": left, "required": required},
             self.promise.get("enforce", {}),
             self.promise.get("hiddenProperties", {}),
         )

@@ -4,27 +4,36 @@ from dataclasses import replace
 
 from minutebook.domain import drafts, policy
 from minutebook.domain.errors import Conflict
+from minutebook.domain.filters import home_of
 from minutebook.domain.policy import Caller, Policy
-from minutebook.domain.records import Memory, Status
+from minutebook.domain.records import Kind, Memory, Status
 from minutebook.services.keeping import Keeping, Rule
 from minutebook.services.reach import Clock, read_memory
+from minutebook.services.trail import Trail
 from minutebook.store.protocol import Store
 
 
 class Standing:
     """The use cases that change how far a memory may be relied on."""
 
-    def __init__(self, store: Store, keeping: Keeping, clock: Clock, rules: Policy) -> None:
+    def __init__(
+        self, store: Store, keeping: Keeping, trail: Trail, clock: Clock, rules: Policy
+    ) -> None:
         self._store = store
+        self._trail = trail
         self._keeping = keeping
         self._clock = clock
         self._rules = rules
 
     def lock(self, caller: Caller, id: str) -> Memory:
-        """Let nobody change a memory until it is unlocked; NotFound, Forbidden, Locked."""
+        """Let nobody change a memory until it is unlocked; Forbidden, NotFound, Locked.
+
+        Whoever may not lock is refused before anything is looked up.
+        """
+        with self._trail.guard(caller, home_of(caller), "lock", Kind.MEMORY, id):
+            policy.check_may_lock(caller)
 
         def rule(memory: Memory) -> Memory:
-            policy.check_may_lock(caller)
             policy.check_may_change(caller, self._rules, memory)
             return drafts.locked(memory, caller, self._clock())
 
