@@ -33,12 +33,30 @@ IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "poli
 """The settings that every command takes as options; the others come from file or environment."""
 
 
+SERVING = (*IDENTITY, "tool_names")
+"""Those that the commands take which serve, or have a client serve."""
+
+
 def identity(command: F) -> F:
     """Give a command the options that say where the store is and who asks."""
+    return _with_options(command, IDENTITY)
+
+
+def serving(command: F) -> F:
+    """Give a command the options that say what is served, and in whose name."""
+    return _with_options(command, SERVING)
+
+
+def option_of(name: str) -> str:
+    """Give the option that sets a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _with_options(command: F, names: tuple[str, ...]) -> F:
     described = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
-    for name in reversed(IDENTITY):
+    for name in reversed(names):
         command = click.option(
-            f"--{name}",
+            option_of(name),
             metavar=name.upper(),
             help=described[name],
             expose_value=False,

@@ -6,7 +6,14 @@ from datetime import datetime
 
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, Record
+from minutebook.domain.records import (
+    DEFAULT_ORGANIZATION,
+    Memory,
+    MemoryType,
+    Record,
+    ScopeLevel,
+    Status,
+)
 from minutebook.domain.validity import holds_at
 
 
@@ -47,6 +54,29 @@ class Filter:
     def _passes_memory(self, memory: Memory) -> bool:
         return (self.with_deleted or memory.deleted_at is None) and (
             self.valid_at is None or holds_at(memory, self.valid_at)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowing:
+    """The part of what a caller may see that a question asks for; None asks for any.
+
+    A repository stands for its own memories and the wider ones that apply to it. Of metadata each
+    key that is named must have the value that is named.
+    """
+
+    organization: str | None = None
+    repository: str | None = None
+    scope: ScopeLevel | None = None
+    type: MemoryType | None = None
+    status: Status | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+    def fits_metadata(self, memory: Memory) -> bool:
+        """Tell whether the memory's metadata has all that is named."""
+        return all(
+            key in memory.metadata and memory.metadata[key] == value
+            for key, value in self.metadata.items()
         )
 
 

@@ -14,7 +14,7 @@ from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.policy import Caller
-from minutebook.server.reading import add_prompts, add_resources
+from minutebook.server.reading import Resources, add_prompts
 from minutebook.server.watch import Watch
 from minutebook.server.worker import OpenApp, Worker, protocol_error
 
@@ -82,7 +82,7 @@ def build_server(
         lifespan=watch.lifespan,
     )
     if watch.contracts:
-        add_resources(server, watch, worker)
+        Resources(watch, worker).add_to(server)
     if prompting := [each for each in contracts if each.prompts]:
         add_prompts(server, prompting)
     return server

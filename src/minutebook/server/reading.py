@@ -1,7 +1,7 @@
 """What clients read of contracts: resources, their templates and completions, prompts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
@@ -18,97 +18,110 @@ from minutebook.server.worker import Worker, protocol_error
 MOST_VALUES = 100
 """How many values a completion may hold, by the protocol."""
 
+T = TypeVar("T")
+
 _Context = ServerRequestContext[Any, Any]
 _Page = types.PaginatedRequestParams | None
 
 
-def add_resources(server: Server[Any], watch: Watch, worker: Worker) -> None:
-    """Let a server list, read, complete and watch the resources of the watched contracts."""
-    contracts = watch.contracts
+class Resources:
+    """Lists, reads, completes and watches the resources of some contracts."""
 
-    async def list_resources(context: _Context, params: _Page) -> types.ListResourcesResult:
-        await watch.look(context.session)
+    def __init__(self, watch: Watch, worker: Worker) -> None:
+        self._contracts = watch.contracts
+        self._watch = watch
+        self._worker = worker
+
+    def add_to(self, server: Server[Any]) -> None:
+        """Let a server answer what clients ask about resources."""
+        page, add = types.PaginatedRequestParams, server.add_request_handler
+        add("resources/list", page, self.list_all)
+        add("resources/templates/list", page, self.list_templates)
+        add("resources/read", types.ReadResourceRequestParams, self.read)
+        add("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
+        add("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
+        add("subscriptions/listen", types.SubscriptionsListenRequestParams, self._watch.listen)
+        add("completion/complete", types.CompleteRequestParams, self.complete)
+
+    async def list_all(self, context: _Context, params: _Page) -> types.ListResourcesResult:
+        """Describe the resources that are there."""
+        await self._watch.look(context.session)
         told: list[types.Resource] = []
-        for contract in contracts:
-            promises = await worker.do(
+        for contract in self._contracts:
+            promises = await self._worker.do(
                 contract, "resources/list", {}, context.request_id, contract.listing
             )
-            if isinstance(promises, Failure):
-                raise protocol_error(promises)
-            told += map(_resource, promises)
+            told += map(_resource, _unless_failed(promises))
         return types.ListResourcesResult(resources=told)
 
-    async def list_templates(context: _Context, params: _Page) -> types.ListResourceTemplatesResult:
+    async def list_templates(
+        self, context: _Context, params: _Page
+    ) -> types.ListResourceTemplatesResult:
+        """Describe the templates."""
         return types.ListResourceTemplatesResult(
             resource_templates=[
-                _template(each.promise) for contract in contracts for each in contract.templates
+                _template(each.promise)
+                for contract in self._contracts
+                for each in contract.templates
             ]
         )
 
     async def read(
-        context: _Context, params: types.ReadResourceRequestParams
+        self, context: _Context, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
+        """Read one resource."""
         uri = str(params.uri)
-        contract, mime_type = _owner(contracts, uri)
+        contract, mime_type = _owner(self._contracts, uri)
 
         def reading(app: App, asking: Caller) -> Answer:
             return contract.read(app, asking, uri)
 
-        outcome = await worker.do(contract, uri, {"uri": uri}, context.request_id, reading)
-        if isinstance(outcome, Failure) or outcome.error is not None:
-            raise protocol_error(_failure(outcome))
-        text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=outcome.text)
+        answer = _unless_failed(
+            await self._worker.do(contract, uri, {"uri": uri}, context.request_id, reading)
+        )
+        _unless_failed(answer.error)
+        text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
         return types.ReadResourceResult(contents=[text])
 
     async def complete(
-        context: _Context, params: types.CompleteRequestParams
+        self, context: _Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
+        """Give the values that a template's variable may have."""
+        template, argument = str(getattr(params.ref, "uri", "")), params.argument
         found: list[str] = []
-        reference, argument = params.ref, params.argument
-        if isinstance(reference, types.ResourceTemplateReference):
-            for contract in contracts:
+        for contract in self._contracts:
 
-                def completion(
-                    app: App, asking: Caller, contract: Contract = contract
-                ) -> list[str]:
-                    return contract.complete(
-                        app, asking, reference.uri, argument.name, argument.value
-                    )
+            def completion(app: App, asking: Caller, contract: Contract = contract) -> list[str]:
+                return contract.complete(app, asking, template, argument.name, argument.value)
 
-                given = {argument.name: argument.value}
-                values = await worker.do(
-                    contract, "completion/complete", given, context.request_id, completion
-                )
-                if isinstance(values, Failure):
-                    raise protocol_error(values)
-                found += values
+            given = {argument.name: argument.value}
+            values = await self._worker.do(
+                contract, "completion/complete", given, context.request_id, completion
+            )
+            found += _unless_failed(values)
+        has_more = len(found) > MOST_VALUES
         return types.CompleteResult(
             completion=types.Completion(
-                values=found[:MOST_VALUES], total=len(found), has_more=len(found) > MOST_VALUES
+                values=found[:MOST_VALUES],
+                total=None if has_more else len(found),
+                has_more=has_more,
             )
         )
 
     async def subscribe(
-        context: _Context, params: types.SubscribeRequestParams
+        self, context: _Context, params: types.SubscribeRequestParams
     ) -> types.EmptyResult:
-        _owner(contracts, str(params.uri))
-        await watch.subscribe(str(params.uri), context.session)
+        """Tell a client of handshake revisions when a resource reads differently."""
+        _owner(self._contracts, str(params.uri))
+        await self._watch.subscribe(str(params.uri), context.session)
         return types.EmptyResult()
 
     async def unsubscribe(
-        context: _Context, params: types.UnsubscribeRequestParams
+        self, context: _Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
-        watch.unsubscribe(str(params.uri))
+        """Tell it no more."""
+        self._watch.unsubscribe(str(params.uri))
         return types.EmptyResult()
-
-    page, add = types.PaginatedRequestParams, server.add_request_handler
-    add("resources/list", page, list_resources)
-    add("resources/templates/list", page, list_templates)
-    add("resources/read", types.ReadResourceRequestParams, read)
-    add("resources/subscribe", types.SubscribeRequestParams, subscribe)
-    add("resources/unsubscribe", types.UnsubscribeRequestParams, unsubscribe)
-    add("subscriptions/listen", types.SubscriptionsListenRequestParams, watch.listen)
-    add("completion/complete", types.CompleteRequestParams, complete)
 
 
 def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
@@ -149,11 +162,10 @@ def _owner(contracts: Sequence[Contract], uri: str) -> tuple[Contract, str]:
     raise MCPError(types.INVALID_PARAMS, f"Unknown resource: {uri}", {"uri": uri})
 
 
-def _failure(outcome: Answer | Failure) -> Failure:
+def _unless_failed(outcome: T | Failure) -> T:
     if isinstance(outcome, Failure):
-        return outcome
-    assert outcome.error is not None
-    return outcome.error
+        raise protocol_error(outcome)
+    return outcome
 
 
 def _resource(promise: Mapping[str, Any]) -> types.Resource:
