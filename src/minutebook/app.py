@@ -26,6 +26,7 @@ from minutebook.services.browsing import Browsing
 from minutebook.services.graph import Graph
 from minutebook.services.keeping import Keeping
 from minutebook.services.links import Links
+from minutebook.services.matching import Matching
 from minutebook.services.memories import Memories
 from minutebook.services.mentions import Mentions
 from minutebook.services.overview import Overview
@@ -62,6 +63,7 @@ class App:
     links: Links
     graph: Graph
     retrieval: Retrieval
+    matching: Matching
     overview: Overview
     browsing: Browsing
     rules: Policy
@@ -133,6 +135,7 @@ def open_app(
         links=Links(store, trail, clock, rules),
         graph=Graph(store, trail, mentions, clock, randbits),
         retrieval=Retrieval(store, embedded, clock),
+        matching=Matching(store, embedded, clock),
         browsing=Browsing(store),
         overview=Overview(store, trail, supersession, rules),
         rules=rules,

@@ -44,6 +44,17 @@ class Embedded:
             raise EmbeddingNotReady("error", self._embedding.reason)
         return self._embedding.embed_query(text)
 
+    def question(self, text: str) -> Vectors | None:
+        """Embed a question, or None where the model cannot be had; EmbeddingNotReady while it loads."""
+        try:
+            return self.query(text)
+        except EmbeddingNotReady as error:
+            if error.state == "loading":
+                raise
+        except ModelUnavailable as error:
+            log.warning("a question is answered without its meaning: %s", error)
+        return None
+
     def keep(self, memory: Memory, vectors: Vectors | None) -> None:
         """Keep the vectors of a memory that was just put; None leaves it to `catch_up`."""
         if vectors is not None:
