@@ -28,7 +28,7 @@ class Arguments:
     `form`: `id` (also `{"tb": …, "id": {"String": …}}` and UUIDs), `uuid` (or an id), `instant`
     (RFC 3339) or `any` (whatever was sent, or nothing),
     `clears` (null is a value: it empties the field), and
-    `properties`, the same for an object's own properties, or those of a list's objects.
+    `properties` and `hiddenProperties`, the same for an object's own, or those of a list's objects.
     `hidden` names further properties that are taken, not shown.
     """
 
@@ -37,10 +37,7 @@ class Arguments:
         self._required: list[str] = published.get("required", [])
         self._enforced = enforced
         self._inner = {
-            name: Arguments(described, enforced.get(name, {}).get("properties", {}), {})
-            for name, schema in self._properties.items()
-            if "properties" in (described := schema.get("items", schema))
-            and self._form(name) != "any"
+            name: inner for name in self._properties if (inner := self._inside_of(name)) is not None
         }
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,6 +59,14 @@ class Arguments:
             **{name: self._finish(name, value) for name, value in checked.items()},
             **{name: None for name in cleared if self._enforced.get(name, {}).get("clears")},
         }
+
+    def _inside_of(self, name: str) -> "Arguments | None":
+        """Give what checks an object's own properties, or those of a list's objects."""
+        schema, rules = self._properties[name], self._enforced.get(name, {})
+        described = schema.get("items", schema)
+        if "properties" not in described or self._form(name) == "any":
+            return None
+        return Arguments(described, rules.get("properties", {}), rules.get("hiddenProperties", {}))
 
     @cached_property
     def _validate(self) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -116,6 +121,8 @@ class Arguments:
         enforced = self._enforced.get(name, {})
         if enforced.get("form") == "any":
             return value
+        if name in self._inner:
+            return self._finish_inner(name, value)
         size = _size(name, value)
         if self._properties[name].get("type") == "number":
             value = _finite(name, value)
@@ -123,8 +130,6 @@ class Arguments:
             raise InvalidInput(name, f"must be at most {enforced['maxBytes']} bytes, got {size}")
         if isinstance(value, float) and self._properties[name].get("type") == "integer":
             value = int(value)
-        if name in self._inner:
-            return self._finish_inner(name, value)
         if "clamp" in enforced:
             return min(value, enforced["clamp"])
         match enforced.get("form"):
@@ -137,10 +142,12 @@ class Arguments:
 
     def _finish_inner(self, name: str, value: Any) -> Any:
         if not isinstance(value, list):
-            return self._inside(name, name, value)
-        return [self._inside(name, f"{name}[{place}]", each) for place, each in enumerate(value)]
+            return self._checked_inside(name, name, value)
+        return [
+            self._checked_inside(name, f"{name}[{place}]", each) for place, each in enumerate(value)
+        ]
 
-    def _inside(self, name: str, path: str, value: Any) -> dict[str, Any]:
+    def _checked_inside(self, name: str, path: str, value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise InvalidInput(path, f"must be {_TYPES['object']} (got {_shown(value)})")
         try:
@@ -149,7 +156,7 @@ class Arguments:
             raise InvalidInput(f"{path}.{error.argument}", error.remedy) from error
 
 
-_OURS = ("clamp", "maxBytes", "form", "clears")
+_OURS = ("clamp", "maxBytes", "form", "clears", "hiddenProperties")
 _ANNOTATIONS = ("nullable", "description", "format")
 
 

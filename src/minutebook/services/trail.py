@@ -10,9 +10,9 @@ from typing import cast
 
 from minutebook.domain import policy, trail
 from minutebook.domain.errors import Refused
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import Filter, home_of
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import Entry, Head, Kind
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.store.protocol import Store
 
@@ -39,6 +39,15 @@ class Deed:
     def changes_nothing(self) -> None:
         """Leave no entry: nothing came of the act."""
         self.idle = True
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where an organization's trail ends, and where it breaks, if it does."""
+
+    organization: str
+    head: Head | None
+    broken: trail.Break | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +79,16 @@ class Trail:
     def guard(
         self, caller: Caller, organization: str, act: str, kind: Kind, subject: str
     ) -> Iterator[None]:
-        """Enter a refusal raised inside, then let it go on."""
+        """Enter a refusal raised inside, then let it go on.
+
+        Everyone reads what concerns the system's records, so that who was refused one of them is
+        entered where the caller is at home.
+        """
         try:
             yield
         except Refused as error:
-            refusal = _Refusal(caller, Deed(organization, subject), act, kind, type(error).__name__)
+            home = home_of(caller) if organization == SYSTEM_ORGANIZATION else organization
+            refusal = _Refusal(caller, Deed(home, subject), act, kind, type(error).__name__)
             if self._together.refusals is None:
                 self._enter_refusals([refusal])
             else:
@@ -176,6 +190,19 @@ class Trail:
             if last > end:
                 return trail.Break(end + 1, f"it was added: the trail ends with entry {end}")
         return broken
+
+    def prove(self, caller: Caller, noted: Head | None = None) -> list[Proof]:
+        """Verify the trail of each of the caller's organizations; Forbidden as for `entries`.
+
+        A noted head is of the one organization that the caller is held to.
+        """
+        policy.check_may_audit(caller)
+        proofs = []
+        for where in filters(self._store, caller):
+            name = where.organization
+            broken = self.verify(name, noted if name == caller.organization else None)
+            proofs.append(Proof(name, self.head(name), broken))
+        return proofs
 
     def _enter_refusals(self, refusals: Sequence[_Refusal]) -> None:
         with self._store.transaction():

@@ -54,7 +54,7 @@ def memory_search(
 ) -> Shape:
     """Find what this repository, its organization and the system say of something."""
     types = None if type_filter is None else frozenset({MemoryType(type_filter)})
-    found = [each.memory for each in app.retrieval.governed(caller, query, types, limit)]
+    found = [each.memory for each in app.matching.governed(caller, query, types, limit)]
     _enter_read(app, caller, found)
     return {"memories": [_brief(memory) for memory in found], "count": len(found)}
 
