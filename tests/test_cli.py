@@ -1,37 +1,12 @@
 """The command line as a person types it."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from minutebook.cli import main
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Give a way to run a command on a store of its own, without a model."""
-    monkeypatch.setenv("MINUTEBOOK_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "none")
-    monkeypatch.setenv("MINUTEBOOK_LOG_LEVEL", "error")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments: str, **options: Any) -> Result:
-        return CliRunner().invoke(main, arguments, **options)
-
-    return invoke
-
-
-def remembered(run: Run, text: str) -> str:
-    result = run("remember", text)
-    assert result.exit_code == 0, result.output
-    return result.output.strip()
+from tests.terminal import Run, remembered
 
 
 def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:

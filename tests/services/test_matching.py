@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from minutebook.domain.drafts import Draft
-from minutebook.domain.errors import InvalidInput, ScopeViolation
+from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Narrowing
 from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel, Status
 from minutebook.search.ranking import Signal, blended, fuse
@@ -88,11 +88,13 @@ def test_every_narrowing_holds_alone_and_with_others(world: World) -> None:
         assert all_of(world, query, organization="other") == []
 
 
-def test_nobody_narrows_to_what_is_not_theirs(world: World) -> None:
+def test_what_is_not_the_callers_is_not_there(world: World) -> None:
+    keep(world.by(organization="other"), "kettle")
+    keep(world.by(organization="acme"), "kettle", scope=ScopeLevel.REPOSITORY, repository="s")
     held = world.by(organization="acme", repositories=frozenset({"r"}))
-    for narrowing in ({"organization": "other"}, {"repository": "s"}):
-        with pytest.raises(ScopeViolation):
-            all_of(held, None, **narrowing)
+    for query in (None, "kettle"):
+        assert all_of(held, query, organization="other") == []
+        assert all_of(held, query, repository="s") == []
 
 
 def test_a_meaning_that_stands_out_is_found_where_no_words_are(world: World) -> None:

@@ -3,7 +3,7 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import memories, serving, upkeep
+from minutebook.cli import governance, memories, serving, upkeep
 from minutebook.cli.terminal import Group, identity
 
 
@@ -21,6 +21,6 @@ def main() -> None:
     """
 
 
-for _subject in (serving, memories, upkeep):
+for _subject in (serving, memories, governance, upkeep):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

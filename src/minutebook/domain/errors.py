@@ -20,7 +20,7 @@ MinutebookError
     └── ModelUnavailable    the model cannot be had
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(eq=False)
@@ -50,10 +50,11 @@ class Conflict(MinutebookError):
 
 @dataclass(eq=False)
 class Refused(MinutebookError):
-    """The caller may not do this."""
+    """The caller may not do this; `needs` names a role that may, where one would do."""
 
     act: str
     reason: str
+    needs: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False)

@@ -72,6 +72,12 @@ class Narrowing:
     status: Status | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
 
+    @property
+    def equal(self) -> dict[str, object]:
+        """The fields that are named, as conditions of a Filter."""
+        named = {"scope": self.scope, "type": self.type, "status": self.status}
+        return {name: value for name, value in named.items() if value is not None}
+
     def fits_metadata(self, memory: Memory) -> bool:
         """Tell whether the memory's metadata has all that is named."""
         return all(

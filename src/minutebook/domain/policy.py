@@ -155,14 +155,16 @@ def check_may_unlock(caller: Caller, memory: Memory) -> None:
     """Refuse to open what a higher role locked."""
     _check_steward(caller, "unlock")
     if is_locked_above(caller, memory):
-        raise Forbidden("unlock", f"locked by the role {memory.locked_by}; that role or a peer may")
+        reason = f"locked by the role {memory.locked_by}, which outranks {caller.role}"
+        raise Forbidden("unlock", reason, needs=memory.locked_by)
 
 
 def check_may_verify(caller: Caller) -> None:
     """Refuse to have an agent's word count as a person's."""
     _check_not_viewer(caller, "verify")
     if caller.role is Role.AGENT and not caller.sets_status:
-        raise Forbidden("verify", "the role agent may not verify; a human may")
+        reason = "the role agent may not verify; a human may"
+        raise Forbidden("verify", reason, needs=Role.HUMAN)
 
 
 def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
@@ -190,11 +192,16 @@ def _check_unprotected(
 ) -> None:
     is_governed = caller.governed or rules is Policy.GOVERNED
     if is_governed and type in PROTECTED_TYPES and caller.role is Role.AGENT:
-        raise Forbidden(act, f"the type {type} is kept from agents; a person may")
+        reason = f"the type {type} is kept from agents; a person may"
+        raise Forbidden(act, reason, needs=Role.HUMAN)
     if caller.governed and scope in _SHARED and caller.role is Role.AGENT:
-        raise ScopeViolation(act, f"the scope {scope} is kept from agents; a person may")
+        reason = f"the scope {scope} is kept from agents; a person may"
+        raise ScopeViolation(act, reason, needs=Role.HUMAN)
     if scope is ScopeLevel.SYSTEM:
         _check_system_door(caller, act)
+        if rules is Policy.GOVERNED and caller.role not in _STEWARDS:
+            reason = f"the role {caller.role} may not write system scope here; a manager may"
+            raise Forbidden(act, reason, needs=Role.MANAGER)
 
 
 def _check_system_door(caller: Caller, act: str) -> None:
@@ -207,14 +214,17 @@ def _check_system_door(caller: Caller, act: str) -> None:
 
 def _check_steward(caller: Caller, act: str) -> None:
     if caller.role not in _STEWARDS and not (caller.sets_status and caller.role is not Role.VIEWER):
-        raise Forbidden(act, f"the role {caller.role} may not {act}; a manager may")
+        reason = f"the role {caller.role} may not {act}; a manager may"
+        raise Forbidden(act, reason, needs=Role.MANAGER)
 
 
 def _check_unlocked(act: str, memory: Memory) -> None:
     if memory.locked_by is not None:
-        raise Locked(act, f"locked by the role {memory.locked_by}", memory.id)
+        reason = f"locked by the role {memory.locked_by}"
+        opener = memory.locked_by if memory.locked_by in _STEWARDS else Role.MANAGER
+        raise Locked(act, reason, memory.id, needs=opener)
 
 
 def _check_not_viewer(caller: Caller, act: str) -> None:
     if caller.role is Role.VIEWER:
-        raise Forbidden(act, "the role viewer may only read")
+        raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)

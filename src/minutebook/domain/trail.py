@@ -81,14 +81,14 @@ def first_break(entries: Iterable[Entry], noted: Iterable[Head] = ()) -> Break |
                 return Break(entry.number, "its digest is not the one that was noted")
         previous, expected = entry.digest, expected + 1
     if ends:
-        return Break(expected, f"entry {expected} is missing, {ends[-1].number} were noted")
+        return Break(expected, f"it is missing: entry {ends[-1].number} was noted as the end")
     return None
 
 
 def _gap(number: int, expected: int) -> str:
     if number < expected:
-        return f"a second entry {number} stands in its place"
-    return f"entry {expected} is missing, entry {number} follows"
+        return f"it is missing: entry {number} stands there a second time"
+    return f"it is missing: entry {number} follows"
 
 
 def _seal(entry: Entry) -> str:

@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 
 from minutebook.domain import policy
-from minutebook.domain.errors import InvalidInput
+from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.filters import Filter, Narrowing
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, Status
@@ -64,7 +64,7 @@ class Matching:
         """Give every memory that matches, ended ones last, by relevance in [0, 1], then importance.
 
         The latest comes first of equals. Without a query every memory matches, with relevance 0.
-        Records are read as they are asked for. Raises ScopeViolation, EmbeddingNotReady.
+        Records are read as they are asked for. A scope that is not the caller's holds nothing. Raises EmbeddingNotReady.
         """
         wheres = self._narrowed(caller, narrowing)
         if query is None:
@@ -84,7 +84,7 @@ class Matching:
     ) -> list[Near]:
         """Give the memories whose cosine with a text or vector reaches a threshold, by rank score.
 
-        Raises ScopeViolation, EmbeddingNotReady, InvalidInput for a vector that fits no model.
+        Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
             vector = self._embedded.query(question)
@@ -132,12 +132,14 @@ class Matching:
         return [each for _, each in found[:limit]]
 
     def _narrowed(self, caller: Caller, narrowing: Narrowing) -> list[Filter]:
-        held = policy.held_to(
-            caller, organization=narrowing.organization, repository=narrowing.repository
-        )
-        named = {"scope": narrowing.scope, "type": narrowing.type, "status": narrowing.status}
-        equal = {name: value for name, value in named.items() if value is not None}
-        return [narrowed(where, **equal) for where in filters(self._store, held)]
+        try:
+            held = policy.held_to(
+                caller, organization=narrowing.organization, repository=narrowing.repository
+            )
+        except ScopeViolation:
+            # What belongs to others is not there: a search does not tell of it.
+            return []
+        return [narrowed(where, **narrowing.equal) for where in filters(self._store, held)]
 
     def _relevance(
         self,

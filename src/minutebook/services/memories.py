@@ -10,7 +10,7 @@ from typing import Any, cast
 from minutebook.domain import drafts, policy
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
-from minutebook.domain.filters import Filter, home_of
+from minutebook.domain.filters import Filter, Narrowing, home_of
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Caller, Policy
 from minutebook.domain.records import Edge, Entry, Kind, Memory, Version, text_of
@@ -105,6 +105,10 @@ class Memories:
         """Give a memory; NotFound."""
         return read_memory(self._store, caller, id)
 
+    def read_any(self, caller: Caller, id: str) -> Memory:
+        """Give a memory, also a soft-deleted one; NotFound."""
+        return read_any_memory(self._store, caller, id)
+
     def history(self, memory: Memory) -> History:
         """Give the versions, edges and audit entries of a memory that was read."""
         here = Filter(organization=memory.organization)
@@ -178,9 +182,11 @@ class Memories:
             self._supersession.close_gap(memory)
             return self._store.delete(Kind.MEMORY, organization, id)
 
-    def page(self, caller: Caller, limit: int, offset: int) -> Page:
-        """Give a page of all memories the caller may see, newest first."""
+    def page(self, caller: Caller, limit: int, offset: int, where: Narrowing | None = None) -> Page:
+        """Give a page of the memories the caller may see, newest first; of scope, type and status."""
         reach = filters(self._store, caller)
+        if where is not None:
+            reach = [narrowed(each, **where.equal) for each in reach]
         total = sum(self._store.count(Kind.MEMORY, where) for where in reach)
         order = ("-ingestion_time",)
         if len(reach) == 1:
