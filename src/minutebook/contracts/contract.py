@@ -11,7 +11,7 @@ from minutebook.app import App
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Reading, Resource, text_of
-from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
+from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.policy import Caller
 
 Operation = Callable[..., Content]
@@ -151,17 +151,17 @@ class Contract:
         return next((each for each in known if each.fit(uri) is not None), None)
 
     def read(self, app: App, caller: Caller, uri: str) -> Answer:
-        """Read a resource."""
+        """Read a resource; LookupError for a URI of none that was promised."""
+        resource = self.resource(uri)
+        if resource is None:
+            raise LookupError(uri)
+        variables = resource.fit(uri) or {}
         try:
-            resource = self.resource(uri)
-            if resource is None:
-                raise NotFound("resource", uri)
             if "page" in resource.promise:
                 return Answer(text_of(self._package, resource.promise["page"]))
-            reader = self._reading.readers[resource.name]
-            return answered(reader(app, caller, **(resource.fit(uri) or {})))
+            return answered(self._reading.readers[resource.name](app, caller, **variables))
         except MinutebookError as error:
-            return failed(self.word(error, {"uri": uri}))
+            return failed(self.word(error, variables))
 
     def listing(self, app: App, caller: Caller) -> list[Mapping[str, Any]]:
         """Describe every resource that a client is shown: the promised ones, then what is there."""

@@ -1,7 +1,7 @@
 """Wire words to domain words and back, for the `catalog` contract."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from minutebook.app import App
@@ -9,7 +9,14 @@ from minutebook.contracts.catalog.shapes import Shape, whole, written
 from minutebook.contracts.contract import Entrant, Operation, Tool
 from minutebook.domain import policy
 from minutebook.domain.drafts import Draft
-from minutebook.domain.errors import Conflict, InBatch, InvalidInput, MinutebookError, NotFound
+from minutebook.domain.errors import (
+    Conflict,
+    InBatch,
+    InvalidInput,
+    MinutebookError,
+    NotFound,
+    ScopeViolation,
+)
 from minutebook.domain.filters import Narrowing, home_of
 from minutebook.domain.ids import id_of, uuid_of
 from minutebook.domain.policy import Caller
@@ -82,9 +89,10 @@ def memory_search(
 ) -> Iterator[Shape]:
     """Find every memory that matches, by relevance if there is a query."""
     question = query.strip() or None
-    for found in app.retrieval.rank_all(caller, question, _narrowing(filters or {})):
-        shape = whole(found.memory)
-        yield shape if question is None else shape | {"relevance": found.score}
+    with suppress(ScopeViolation):  # Of what is not the caller's, nothing is found.
+        for found in app.matching.rank_all(caller, question, _narrowing(filters or {})):
+            shape = whole(found.memory)
+            yield shape if question is None else shape | {"relevance": found.score}
 
 
 def memory_vector_search(
@@ -105,9 +113,13 @@ def memory_vector_search(
         raise InvalidInput("filters.repository", "must be the same as repository, or left out")
     question = vector if query is None else query
     assert question is not None
+    try:
+        near = app.matching.by_vector(caller, question, _narrowing(told), threshold, limit)
+    except ScopeViolation:
+        return []
     return [
         whole(each.memory) | {"similarity": each.similarity, "rank_score": each.score}
-        for each in app.retrieval.by_vector(caller, question, _narrowing(told), threshold, limit)
+        for each in near
     ]
 
 
