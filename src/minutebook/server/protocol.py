@@ -66,7 +66,6 @@ def build_server(
         def call(app: App, asking: Caller) -> Answer:
             return contract.call(app, asking, name, arguments)
 
-        await watch.look(context.session)
         outcome = await worker.do(contract, name, arguments, context.request_id, call)
         watch.wake()
         return _as_result(outcome)

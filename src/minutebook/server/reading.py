@@ -45,7 +45,7 @@ class Resources:
 
     async def list_all(self, context: _Context, params: _Page) -> types.ListResourcesResult:
         """Describe the resources that are there."""
-        await self._watch.look(context.session)
+        await self._watch.list_to(context.session)
         told: list[types.Resource] = []
         for contract in self._contracts:
             promises = await self._worker.do(

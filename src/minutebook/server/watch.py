@@ -63,11 +63,10 @@ class Watch:
         """Look for changes now."""
         self._woken.set()
 
-    async def look(self, session: ServerSession) -> None:
-        """Note, for a client's first request, which resources there are."""
-        if self.contracts and self._session is None:
-            self._session = session
-            await self._note(LIST)
+    async def list_to(self, session: ServerSession) -> None:
+        """Tell a session, which is about to be shown the list of resources, when it changes."""
+        self._session = session
+        await self._note(LIST)
 
     async def subscribe(self, uri: str, session: ServerSession) -> None:
         """Tell a session from now on when a resource reads differently."""
