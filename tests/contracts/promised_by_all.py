@@ -7,7 +7,7 @@ _COMMON = [
         "RESOLUTIONS §0",
         "common",
         {
-            "one-store": "All five contracts read and write one store.",
+            "one-store": "All contracts that are built read and write one store.",
             "one-memory": "A memory written through catalog is found by knowledge's recall.",
             "locked-for-all": "A locked memory can be changed through no contract.",
             "published-verbatim": "Names and schemas are published exactly as written, descriptions included.",
@@ -61,10 +61,6 @@ _NO_JOURNAL = "Not available yet: the journal contract is not built."
 _NO_HTTP = "Not available yet: there is no HTTP endpoint."
 
 DIVERGENCES: tuple[Divergence, ...] = (
-    Divergence(
-        "common/one-store",
-        "Not available yet: knowledge, catalog and governance do; ledger and journal follow.",
-    ),
     Divergence("common/http-paths", _NO_HTTP),
     Divergence("common/results/output-schema", f"No outputSchema is published. {_NO_JOURNAL}"),
     Divergence("common/ids-of-turns", _NO_JOURNAL),
