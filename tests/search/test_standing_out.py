@@ -5,33 +5,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.standing_out import least_similarity, rank_score
+from minutebook.search.standing_out import expected_strangers, least_similarity, rank_score
 
 cosines = st.floats(-1, 1, allow_nan=False)
 
 
-@given(st.lists(cosines, min_size=1), st.integers(1, 10**6))
-def test_the_middle_of_the_background_never_stands_out(told: list[float], size: int) -> None:
-    least = least_similarity(told, size)
+@given(st.lists(cosines, min_size=1), st.integers(1, 10**6), st.floats(0.1, 10**6))
+def test_the_middle_of_the_background_never_stands_out(
+    told: list[float], size: int, strangers: float
+) -> None:
+    least = least_similarity(told, size, strangers)
     middle = sorted(told)[(len(told) - 1) // 2]
     assert least >= middle
     assert middle == 1 or least > middle
 
 
 def test_without_a_background_nothing_stands_out() -> None:
-    assert least_similarity([], 0) > 1
-    assert least_similarity([0.7], 1) > 0.7
+    assert least_similarity([], 0, 1) > 1
+    assert least_similarity([0.7], 1, 1) > 0.7
 
 
-@pytest.mark.parametrize("size", [100, 10_000])
-def test_few_of_many_unrelated_ones_pass(size: int) -> None:
+@pytest.mark.parametrize("size", [1000, 10_000])
+@pytest.mark.parametrize("strangers", [10.0, 33.0])
+def test_few_of_many_unrelated_ones_pass(size: int, strangers: float) -> None:
     drawn = np.random.default_rng(1).normal(0.75, 0.03, size)
-    passed = int((drawn >= least_similarity(drawn.tolist(), size)).sum())
-    assert passed == pytest.approx(size**0.5 / 3, rel=0.5)
+    passed = int((drawn >= least_similarity(drawn.tolist(), size, strangers)).sum())
+    assert strangers / 3 < passed < 2 * strangers
 
 
 def test_one_that_is_near_stands_out_of_two() -> None:
-    assert 0.74 < least_similarity([0.74, 0.86], 2) < 0.86
+    assert 0.74 < least_similarity([0.74, 0.86], 2, expected_strangers(2)) < 0.86
 
 
 def test_the_rank_score_weighs_meaning_importance_and_freshness() -> None:

@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Status
-from tests.store.samples import IDS, INSTANTS, ORGANIZATIONS, edge, entity, entry, memory, version
+from tests.store.samples import (
+    IDS,
+    INSTANTS,
+    ORGANIZATIONS,
+    edge,
+    entity,
+    entry,
+    head,
+    memory,
+    version,
+)
 
 organizations = st.sampled_from(ORGANIZATIONS)
 ids = st.sampled_from(IDS)
@@ -51,6 +61,7 @@ memories = st.builds(
     superseded_by=st.none() | ids,
     deleted_at=st.none() | st.none() | instants,
     locked_by=st.none() | st.sampled_from(Role),
+    unlocks_to=st.none() | st.sampled_from(Status),
     given_uuid=st.none() | st.uuids().map(str),
 )
 versions = st.builds(
@@ -95,7 +106,8 @@ entries = st.builds(
     subject=ids,
     subject_kind=st.sampled_from(Kind),
 )
-records = memories | versions | entities | edges | entries
+heads = st.builds(head, number=st.integers(1, 12), organization=organizations, digest=anything)
+records = memories | versions | entities | edges | entries | heads
 
 filters = st.builds(
     Filter,

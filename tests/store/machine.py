@@ -29,6 +29,7 @@ KINDS = (
     Kind.LINK,
     Kind.MENTION,
     Kind.ENTRY,
+    Kind.HEAD,
 )
 queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
 
@@ -135,6 +136,8 @@ class StoreMachine(RuleBasedStateMachine):
         found = self.store.find(Kind.MEMORY, where, order=order)
         assert found == self.oracle.find(Kind.MEMORY, where, order=order)
         assert self.store.count(Kind.MEMORY, where) == len(found)
+        assert list(self.store.each(Kind.MEMORY, where, order)) == found
+        assert self.store.ids(Kind.MEMORY, where, order) == [record.id for record in found]
 
     @rule(where=drawn.memory_filters, asked=queries, limit=st.integers(1, 5))
     def match_is_the_same(self, where: Filter, asked: str, limit: int) -> None:

@@ -9,6 +9,7 @@ from minutebook.domain.records import (
     Edge,
     Entity,
     Entry,
+    Head,
     Kind,
     Memory,
     MemoryType,
@@ -90,6 +91,10 @@ def entry(number: int = 1, **fields: Any) -> Entry:
         "digest": "",
     }
     return Entry(id=str(number), number=number, **{**plain, **fields})
+
+
+def head(number: int = 1, **fields: Any) -> Head:
+    return Head(**{"organization": "acme", "id": "head", "number": number, "digest": "", **fields})
 
 
 def unit(*coordinates: float) -> Vectors:

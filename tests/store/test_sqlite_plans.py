@@ -72,6 +72,14 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
             lambda s: s.find(Kind.ENTRY, ACME, order=["-number"], limit=1),
             "entries_by_number (organization=?)",
         ),
+        (
+            lambda s: s.find(Kind.ENTRY, equal(subject="a"), order=["number"]),
+            "entries_by_subject (organization=? AND subject=?)",
+        ),
+        (
+            lambda s: s.ids(Kind.MEMORY, ACME, ["-ingestion_time"]),
+            "COVERING INDEX memories_by_time (organization=?)",
+        ),
         (lambda s: s.edges("acme", ["a", "b"]), "edges_by_source (organization=? AND source=?)"),
         (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),
         (lambda s: s.entities_named(ACME, ["ana"]), "PRIMARY KEY (organization=? AND first=?)"),

@@ -4,29 +4,35 @@ from collections.abc import Sequence
 from datetime import timedelta
 from statistics import NormalDist
 
+NOTHING = 2.0
+"""More than any cosine."""
+
 LEAST_LEAD = 0.08
 """The least part of the way from the background to sameness that what stands out must be ahead.
 
 Holds where few records leave their spread unknown; measured in docs/decisions/0008-governance.md.
 """
 
-_STRANGERS = 3.0
+
+def expected_strangers(size: int) -> float:
+    """Give how many unrelated records an answer without a limit may hold: √size / 3."""
+    return size**0.5 / 3
 
 
-def least_similarity(background: Sequence[float], size: int) -> float:
+def least_similarity(background: Sequence[float], size: int, strangers: float) -> float:
     """Give the cosine from which a record stands out from the background of its store.
 
     `background` holds the query's cosines with some of the store's `size` records. Their middle is
     taken as chance, and the way from there down to the lowest sixth as one deviation, since what
-    stands out lies above. So many deviations are asked that of n unrelated records about √n / 3
-    pass, and a part of the way to 1 at least. Without a background nothing stands out: above 1.
+    stands out lies above. So many deviations are asked that of `size` unrelated records about
+    `strangers` pass, and a part of the way to 1 at least. Without a background nothing stands out.
     """
     if not background:
-        return 2.0
+        return NOTHING
     ordered = sorted(background)
     middle = ordered[(len(ordered) - 1) // 2]
-    deviation = middle - ordered[int((len(ordered) - 1) * 0.16)]
-    share = 1 / (_STRANGERS * max(size, len(ordered)) ** 0.5)
+    deviation = middle - ordered[int((len(ordered) - 1) * 0.1587)]
+    share = min(strangers / max(size, len(ordered)), 0.5)
     ahead = NormalDist().inv_cdf(1 - share) * deviation
     return middle + max(ahead, LEAST_LEAD * (1 - middle))
 

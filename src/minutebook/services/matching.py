@@ -16,7 +16,7 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
 from minutebook.search.ranking import Signal, blended
-from minutebook.search.standing_out import least_similarity, rank_score
+from minutebook.search.standing_out import expected_strangers, least_similarity, rank_score
 from minutebook.search.text import TextQuery, parse_query, terms
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.retrieval import CANDIDATES, SEED_WEIGHTS, Found
@@ -28,6 +28,9 @@ SAMPLE = 256
 
 CHUNK = 500
 """How many records are read at once."""
+
+GOVERNED_STRANGERS = 2.0
+"""How many unrelated memories may stand in a governed answer, before the organization's rules."""
 
 FIRST_LOOK = 256
 """How many of the nearest are asked for first; four times as many each further time."""
@@ -159,7 +162,7 @@ class Matching:
             if vector is None:
                 continue
             if where.organization not in least:
-                least[where.organization] = self._least(where, vector)
+                least[where.organization] = self._least(where, vector, limit)
             standing_out = self._nearest(where, vector, least[where.organization], limit)
             near |= {(place, id): score for id, score in standing_out}
             # What words found has a meaning too: without it fusing loses most of what it gains.
@@ -170,7 +173,7 @@ class Matching:
                 near |= {(place, each.id): each.score for each in found}
         return blended({Signal.VECTOR: near, Signal.LEXICAL: said}, SEED_WEIGHTS)
 
-    def _least(self, where: Filter, vector: Vectors) -> float:
+    def _least(self, where: Filter, vector: Vectors, limit: int | None) -> float:
         """Give the cosine from which a memory stands out in the caller's part of an organization."""
         around = replace(where, equal={}, valid_at=None)
         ends = (("ingestion_time",), ("-ingestion_time",))
@@ -182,7 +185,8 @@ class Matching:
         here, space = replace(around, ids=frozenset(sample)), self._embedded.space
         background = self._store.nearest(Kind.MEMORY, here, space, vector, SAMPLE)
         size = self._store.count(Kind.MEMORY, around)
-        return least_similarity([each.score for each in background], size)
+        strangers = expected_strangers(size) if limit is None else GOVERNED_STRANGERS
+        return least_similarity([each.score for each in background], size, strangers)
 
     def _nearest(
         self, where: Filter, vector: Vectors, least: float, limit: int | None = None
