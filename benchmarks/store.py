@@ -50,7 +50,7 @@ from minutebook.store.sqlite import SqliteStore
 RESULTS = Path(__file__).parent / "results" / "store.json"
 DATA = Path(tempfile.gettempdir()) / "minutebook-benchmarks"
 
-SPACE = VectorSpace("synthetic", "3", 384)
+SPACE = VectorSpace("synthetic", "4", 384)
 VOCABULARY, WORDS, STOP_WORDS, QUERY_WORDS = 50_000, 60, 120, 4
 LEVELS, BRANCHES, SHARE, FALL, OFFSET = 5, 8, 0.12, 0.2, 1.7
 MAIN, PART, FEW = "main", "part", "few"

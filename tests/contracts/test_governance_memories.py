@@ -56,7 +56,7 @@ def test_what_an_agent_writes_is_kept_unverified_as_version_one(client: Client, 
     assert (memory.content, memory.type, memory.status) == ("tea is at four", type, "unverified")
     assert (memory.scope, memory.repository, memory.user) == (ScopeLevel.REPOSITORY, ONE, None)
     assert (memory.author, memory.version) == ("claude", 1)
-    (version,) = client.world.app.memories.history(memory).versions
+    (version,) = client.world.app.memories.history(client.world.caller, memory).versions
     assert (version.number, version.content, version.changed_by) == (1, "tea is at four", "claude")
     assert client.acts(id) == [("created", "done")]
 
@@ -253,7 +253,8 @@ def test_an_agent_writes_into_its_repository_only(client: Client) -> None:
 @pytest.mark.parametrize("role", PEOPLE)
 def test_nobody_writes_system_scope_here(opener: Opener, rules: Policy, role: Role) -> None:
     client = Client(opener(policy=rules))
-    system = client.world.by(organization=SYSTEM_ORGANIZATION).remember("no secrets in logs")
+    steward = client.world.by(organization=SYSTEM_ORGANIZATION, role=Role.ADMIN)
+    system = steward.remember("no secrets in logs")
     person, before = client.of(role), client.world.kept()
     error = person.refused("memory-write", content="a", type="fact", scope="system")
     assert error["code"] == "SCOPE_VIOLATION"

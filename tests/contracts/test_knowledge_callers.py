@@ -60,7 +60,11 @@ def test_a_viewer_may_only_read_and_each_attempt_is_entered(world: World) -> Non
         assert text.startswith("Not allowed to ")
         assert "viewer" in text
     assert world.contents()["default"][1:] == counts
-    entries = [e for e in world.app.memories.history(world.memory(id)).entries if e.actor == "eve"]
+    entries = [
+        e
+        for e in world.app.memories.history(world.caller, world.memory(id)).entries
+        if e.actor == "eve"
+    ]
     assert [e.act for e in entries] == ["update", "update", "delete", "invalidate"]
     assert {(e.outcome, e.role) for e in entries} == {("Forbidden", Role.VIEWER)}
     assert world.app.trail.verify("default") is None

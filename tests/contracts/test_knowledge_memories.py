@@ -17,7 +17,7 @@ LARGEST = 102_400
 
 
 def versions(world: World, id: str) -> list[Version]:
-    return world.app.memories.history(world.memory(id)).versions
+    return world.app.memories.history(world.caller, world.memory(id)).versions
 
 
 @requirement("knowledge/store_memory/output", "common/ids")

@@ -39,7 +39,7 @@ def draft(content: str = "tea", **said: Any) -> Draft:
 
 
 def texts(world: World, memory: Memory) -> list[tuple[int, str, str, str]]:
-    versions = world.app.memories.history(memory).versions
+    versions = world.app.memories.history(world.caller, memory).versions
     return [(each.number, each.content, each.changed_by, each.request) for each in versions]
 
 

@@ -97,7 +97,7 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
             say(fields_of(version), _version_text(version), as_json)
             return
         memory = app.memories.read_any(caller, id_given(id))
-        history = app.memories.history(memory)
+        history = app.memories.history(caller, memory)
         links = app.browsing.links(caller, memory)
     if as_json:
         shape = fields_of(memory) | {

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import timedelta
+from math import sqrt
 from statistics import NormalDist
 
 NOTHING = 2.0
@@ -16,7 +17,7 @@ Holds where few records leave their spread unknown; measured in docs/decisions/0
 
 def expected_strangers(size: int) -> float:
     """Give how many unrelated records an answer without a limit may hold: √size / 3."""
-    return size**0.5 / 3
+    return sqrt(size) / 3
 
 
 def least_similarity(background: Sequence[float], size: int, strangers: float) -> float:

@@ -23,6 +23,7 @@ from minutebook.services.reach import (
     narrowed,
     read_any_memory,
     read_memory,
+    sees_ends,
 )
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
@@ -109,16 +110,20 @@ class Memories:
         """Give a memory, also a soft-deleted one; NotFound."""
         return read_any_memory(self._store, caller, id)
 
-    def history(self, memory: Memory) -> History:
-        """Give the versions, edges and audit entries of a memory that was read."""
+    def history(self, caller: Caller, memory: Memory) -> History:
+        """Give the versions and audit entries of a memory that was read, and its edges.
+
+        An edge is left out whose other end the caller may not see.
+        """
         here = Filter(organization=memory.organization)
         versions = self._store.find(
             Kind.VERSION, narrowed(here, memory=memory.id), order=("number",)
         )
         entries = self._store.find(Kind.ENTRY, narrowed(here, subject=memory.id), order=("number",))
+        edges = self._store.edges(memory.organization, [memory.id])
         return History(
             cast("list[Version]", versions),
-            self._store.edges(memory.organization, [memory.id]),
+            [edge for edge in edges if sees_ends(self._store, caller, edge)],
             cast("list[Entry]", entries),
         )
 

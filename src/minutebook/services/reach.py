@@ -10,7 +10,7 @@ from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter, within_reach
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Record
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Edge, Entity, Kind, Memory, Record
 from minutebook.store.protocol import Store
 
 Clock = Callable[[], datetime]
@@ -41,6 +41,20 @@ def read_any_memory(store: Store, caller: Caller, id: str) -> Memory:
 def read_entity(store: Store, caller: Caller, id: str) -> Entity:
     """Give the entity with that id; NotFound if there is none or the caller may not see it."""
     return _found(store, filters(store, caller), Entity, Kind.ENTITY, id)
+
+
+def sees_ends(store: Store, caller: Caller, edge: Edge) -> bool:
+    """Tell whether the caller may see both what an edge comes from and what it leads to."""
+    kinds = {
+        Kind.LINK: (Kind.MEMORY, Kind.MEMORY),
+        Kind.MENTION: (Kind.MEMORY, Kind.ENTITY),
+        Kind.RELATION: (Kind.ENTITY, Kind.ENTITY),
+    }
+    where = within_reach(caller, edge.organization)
+    ends = zip(kinds[edge.kind], (edge.source, edge.target), strict=True)
+    records = [store.get(kind, edge.organization, id) for kind, id in ends]
+    everything = replace(where, with_deleted=True)
+    return all(each is not None and everything.passes(each) for each in records)
 
 
 def organization_with(store: Store, caller: Caller, id: UUID) -> str:

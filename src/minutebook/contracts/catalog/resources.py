@@ -44,7 +44,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 def history(app: App, caller: Caller, id: str) -> Shape:
     """Show what a memory said before, and who did what to it, oldest first."""
     found = app.memories.read(caller, _id(id))
-    told = app.memories.history(found)
+    told = app.memories.history(caller, found)
     return {
         "id": found.uuid,
         "versions": [_version(each) for each in told.versions],

@@ -62,7 +62,7 @@ def memory_search(
 def memory_read(app: App, caller: Caller, memory_id: str) -> Shape:
     """Show one memory whole, with its latest versions."""
     memory = app.memories.read(caller, memory_id)
-    versions = app.memories.history(memory).versions
+    versions = app.memories.history(caller, memory).versions
     _enter_read(app, caller, [memory])
     return _whole(memory, versions[-LATEST:])
 
