@@ -244,7 +244,7 @@ def inserts(durability: Literal["full", "normal"], count: int) -> dict[str, floa
         "p50": statistics.median(wall),
         "p99": float(np.percentile(wall, 99)),
         "cpu": cpu,
-        "fsync_alone_p50": _fsync_alone() if durability == "full" else 0.0,
+        "fsync_alone_p50": fsync_alone() if durability == "full" else 0.0,
     }
 
 
@@ -437,7 +437,7 @@ def _timed(work: Callable[[int], object], rounds: int) -> tuple[list[float], flo
     return wall, (time.process_time() - used) * 1e3 / rounds
 
 
-def _fsync_alone() -> float:
+def fsync_alone() -> float:
     """Measure what the disk itself takes to keep twelve pages."""
     wall = []
     with tempfile.TemporaryFile(dir=DATA) as file:

@@ -1,5 +1,6 @@
 """Writing, changing and bringing back, below every contract."""
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -167,6 +168,28 @@ def test_an_id_that_is_taken_out_of_sight_is_not_overwritten(world: World) -> No
         with pytest.raises(Conflict):
             act(world.by(user="ben").caller, draft("mine", id=ID))
     assert world.memory(ID) == theirs
+
+
+def test_writers_of_one_id_at_once_all_succeed_and_leave_one_memory(world: World) -> None:
+    start, failures = threading.Barrier(4), []
+
+    def write(number: int) -> None:
+        start.wait()
+        try:
+            for turn in range(5):
+                world.app.memories.write(world.caller, draft(f"{number} {turn}", id=ID))
+        except Conflict as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert world.memory(ID).version == 20
+    assert [number for number, *_ in texts(world, world.memory(ID))] == [*range(1, 21)]
+    assert world.app.trail.verify("default") is None
 
 
 def test_a_batch_is_written_whole_in_order(world: World) -> None:

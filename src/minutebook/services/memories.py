@@ -245,8 +245,15 @@ class Memories:
         return after
 
     def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
-        if draft.id is None or self._known(caller, draft.id) is None:
+        if draft.id is None:
             return self._create(caller, draft, embed)
+        if self._known(caller, draft.id) is None:
+            try:
+                return self._create(caller, draft, embed)
+            except Conflict:
+                # Another writer was quicker; where the memory is out of sight, it stays a conflict.
+                if self._known(caller, draft.id) is None:
+                    raise
 
         def rule(memory: Memory) -> Memory:
             return drafts.redrafted(caller, self._rules, memory, draft, self._clock())
