@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minutebook.app import open_embedding
+from minutebook.config import Settings
 from tests.contracts.cataloged import facts_of, found, write
 from tests.contracts.requirements import requirement
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, worlds
@@ -118,6 +120,8 @@ def test_without_a_model_a_search_goes_by_words(opener: Opener) -> None:
     failure = facts.failure("memory-vector-search", query="kettle")
     assert failure.code == -32603
     assert "memory-search" in failure.text
+    unknown = facts_of(opener(name="unknown", embedding=open_embedding(Settings(embedder="none"))))
+    assert unknown.failure("memory-vector-search", vector=[0.5, 0.5]).code == -32603
 
 
 @requirement("catalog/memory-search/filters", "catalog/memory-search/equality")

@@ -44,6 +44,10 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
             "memories_by_time (organization=?)",
         ),
         (
+            lambda s: s.find(Kind.MEMORY, ACME, order=["-updated_at"], limit=9),
+            "memories_by_update (organization=?)",
+        ),
+        (
             lambda s: s.find(Kind.MEMORY, equal(status=Status.SUPERSEDED), limit=1),
             "memories_by_status (organization=? AND status=?)",
         ),

@@ -81,7 +81,7 @@ class Narrowing:
     def fits_metadata(self, memory: Memory) -> bool:
         """Tell whether the memory's metadata has all that is named."""
         return all(
-            key in memory.metadata and memory.metadata[key] == value
+            key in memory.metadata and _is_same(memory.metadata[key], value)
             for key, value in self.metadata.items()
         )
 
@@ -122,3 +122,14 @@ def _begins(text: str | None, start: str) -> bool:
         return False
     whole, part = (each.encode("utf-8", "surrogatepass").lower() for each in (text, start))
     return whole.startswith(part)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Compare JSON values: 1 and 1.0 are the same, 1 and true are not."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return one == other

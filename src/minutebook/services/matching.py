@@ -258,6 +258,7 @@ class Matching:
             yield from ((key, known[key]) for key in chunk if key in known)
 
     def _unit(self, vector: Sequence[float]) -> Vectors:
+        self._embedded.check_known()
         dimensions = self._embedded.space.dimensions
         if len(vector) != dimensions:
             remedy = f"must have {dimensions} numbers as the model's do, not {len(vector)}"

@@ -29,6 +29,11 @@ class Embedded:
         model = self._embedding.model
         return VectorSpace(model.name, model.digest, model.dimensions)
 
+    def check_known(self) -> None:
+        """Wait until it is known what the model's vectors are like; EmbeddingNotReady without one."""
+        if self.space.dimensions == 0 and self._is_out_of_order():
+            raise EmbeddingNotReady("error", self._embedding.reason)
+
     def passage(self, text: str) -> Vectors | None:
         """Embed a text to keep, its parts as rows; None where the model cannot be had at all.
 
