@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from minutebook.contracts.answers import Answer
 from minutebook.domain.records import Role
+from tests.contracts.fitting import anything, fitting
 from tests.contracts.governed import told
 from tests.contracts.requirements import requirement
-from tests.contracts.wrong import ABSENT, ID, OPENED, Spot, placed, spots, valid, wrong_values
+from tests.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
 from tests.world import World, worlds
 
 TOOLS = {
@@ -136,13 +137,6 @@ def test_the_largest_offset_is_answered(world: World) -> None:
     assert "`offset`" in world.refused("list_memories", offset=2**53)
 
 
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=4,
-)
-
-
 @st.composite
 def calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
     contract, name = draw(st.sampled_from(sorted(TOOLS)))
@@ -176,27 +170,6 @@ def fitting_calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
         if key and key != "context":
             arguments[key] = draw(fitting(published[key]))
     return contract, name, arguments
-
-
-def fitting(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Draw what the published schema of a property allows."""
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if "enum" in schema:
-        return st.sampled_from(schema["enum"])
-    if "properties" in schema:
-        inner = {name: fitting(each) for name, each in schema["properties"].items()}
-        required = {name: inner.pop(name) for name in schema.get("required", [])}
-        return st.fixed_dictionaries(required, optional=inner)
-    by_type: Mapping[str, st.SearchStrategy[Any]] = {
-        "string": st.text(max_size=30) | st.just(ID),
-        "integer": st.integers(least, most),
-        "number": st.floats(least, most, allow_nan=False, allow_infinity=False),
-        "boolean": st.booleans(),
-        "object": st.dictionaries(st.text(max_size=3), anything, max_size=3),
-    }
-    if schema["type"] == "array":
-        return st.lists(fitting(schema["items"]), max_size=3)
-    return by_type[schema["type"]]
 
 
 @given(fitting_calls())

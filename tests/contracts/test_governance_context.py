@@ -28,6 +28,7 @@ TOOLS: dict[str, dict[str, Any]] = {
 }
 FIELDS = ("agent_id", "organization_id", "repository_id", "intent", "request_id")
 UUIDS = ("organization_id", "repository_id")
+NO_CONTEXTS: list[Any] = ["", "x", 5, True, [], [{}]]
 BAD_UUIDS = [
     "acme",
     "550e8400e29b41d4a716446655440000",
@@ -44,10 +45,7 @@ BAD_TEXTS = ["", " ", "\t\n", 5, 1.5, True, [], {}, ["a"], "a" * 1025, "ä" * 51
 def bad_contexts() -> list[Any]:
     cases = [
         pytest.param({}, "context.", id="empty"),
-        *(
-            pytest.param(each, "context", id=f"is-{each!r}")
-            for each in ("", "x", 5, True, [], [{}])
-        ),
+        *(pytest.param(each, "context", id=f"is-{each!r}") for each in NO_CONTEXTS),
     ]
     for name in FIELDS:
         where = f"context.{name}"

@@ -269,10 +269,10 @@ def shown(told: list[dict[str, object]]) -> set[str]:
 
 
 CATALOG: Contract = catalog()
-FILTERS = {
+FILTERS: dict[str, list[str]] = {
     "organization": [ACME, OTHER, UNKNOWN, SYSTEM_ORGANIZATION],
     "repository": [ONE, TWO, UNKNOWN],
-    "scope_type": list(ScopeLevel),
+    "scope_type": [*ScopeLevel],
     "memory_type": ["fact", "risk"],
     "status": ["active", "deprecated", "draft"],
 }

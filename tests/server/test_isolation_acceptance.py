@@ -238,19 +238,21 @@ def test_a_locked_memory_refuses_every_change_through_every_contract(
             assert locked["status"] == "locked"
             assert datetime.fromisoformat(locked["locked_at"]).tzinfo == UTC
             before = house.memories()
-            for tool, arguments in (
+            refused: list[tuple[str, dict[str, Any]]] = [
                 ("memory-write", {"memory_id": id, "content": "a", "type": "fact"}),
                 ("memory.deprecate", {"memory_id": id, "reason": "a"}),
-            ):
+            ]
+            for tool, arguments in refused:
                 error = await governed.govern_refused(tool, **arguments)
                 assert (error["code"], error["number"]) == ("MEMORY_LOCKED", -32001)
-            for tool, arguments in (
+            refused = [
                 ("update_memory", {"id": id, "content": "a"}),
                 ("update_memory", {"id": id, "metadata": {}}),
                 ("invalidate", {"id": id}),
                 ("invalidate", {"id": id, "superseded_by": other}),
                 ("delete_memory", {"id": id}),
-            ):
+            ]
+            for tool, arguments in refused:
                 assert "locked" in (await knowing.refused(tool, **arguments)).text
             whole = {
                 "id": id,
@@ -260,7 +262,7 @@ def test_a_locked_memory_refuses_every_change_through_every_contract(
                 "current_content": "a",
             }
             new = {key: value for key, value in whole.items() if key != "id"}
-            for tool, arguments in (
+            refused = [
                 ("memory-write", whole),
                 ("memory-update", {"id": id, "current_content": "a"}),
                 ("memory-update", {"id": id, "status": "deprecated", "title": "a"}),
@@ -269,7 +271,8 @@ def test_a_locked_memory_refuses_every_change_through_every_contract(
                 ("memory-link", {"source_id": id, "target_id": other}),
                 ("memory-link", {"source_id": other, "target_id": id}),
                 ("memory-batch-write", {"items": [new, whole]}),
-            ):
+            ]
+            for tool, arguments in refused:
                 assert (await listing.refused(tool, **arguments)).code == -32001
             assert house.memories() == before
             assert await governed.found("boiler") == ["the boiler needs oil"]
@@ -280,7 +283,7 @@ def test_a_locked_memory_refuses_every_change_through_every_contract(
     run(scenario)
 
 
-@requirement("acceptance/missing-context", "governance/context/first")
+@requirement("acceptance/missing-context", "governance/context/first", "governance/errors/form")
 def test_a_missing_context_is_refused_before_any_look_up(house: House) -> None:
     async def scenario() -> None:
         async with house.serving("governance", *HERE) as agent:

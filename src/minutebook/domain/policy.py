@@ -21,7 +21,6 @@ ANYBODY = "agent"
 
 _RANK = {role: rank for rank, role in enumerate(Role)}
 _STEWARDS = frozenset({Role.MANAGER, Role.ARCHITECT, Role.ADMIN})
-_SHARED = frozenset({ScopeLevel.SYSTEM, ScopeLevel.ORGANIZATION})
 
 
 class Policy(StrEnum):
@@ -194,7 +193,7 @@ def _check_unprotected(
     if is_governed and type in PROTECTED_TYPES and caller.role is Role.AGENT:
         reason = f"the type {type} is kept from agents; a person may"
         raise Forbidden(act, reason, needs=Role.HUMAN)
-    if caller.governed and scope in _SHARED and caller.role is Role.AGENT:
+    if caller.governed and scope is ScopeLevel.ORGANIZATION and caller.role is Role.AGENT:
         reason = f"the scope {scope} is kept from agents; a person may"
         raise ScopeViolation(act, reason, needs=Role.HUMAN)
     if scope is ScopeLevel.SYSTEM:

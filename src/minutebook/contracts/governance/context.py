@@ -15,7 +15,13 @@ from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.contract import Tool
 from minutebook.contracts.governance.wording import CONTEXT, CONTEXT_RULES, claims
 from minutebook.domain import policy
-from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound, ScopeViolation
+from minutebook.domain.errors import (
+    Conflict,
+    InvalidInput,
+    MinutebookError,
+    NotFound,
+    ScopeViolation,
+)
 from minutebook.domain.filters import home_of
 from minutebook.domain.ids import id_of, uuid_in
 from minutebook.domain.policy import Caller
@@ -64,7 +70,7 @@ def door(
     with _entering(app, known, act, subject, (InvalidInput, ScopeViolation)):
         asking = _narrowed(app, known, _checked(tool, arguments))
     others = {name: value for name, value in arguments.items() if name != "context"}
-    with _entering(app, asking, act, subject, (InvalidInput, NotFound)):
+    with _entering(app, asking, act, subject, (Conflict, InvalidInput, NotFound)):
         yield asking, others
 
 

@@ -59,6 +59,8 @@ def _coded(error: MinutebookError, memory: str) -> tuple[str, str]:
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return "INVALID_CONTEXT", f"Argument `{argument}` {remedy}."
+        case Conflict(reason=reason):
+            return "INVALID_CONTEXT", f"Memory {memory} is not as the request supposes: {reason}."
         case ScopeViolation(act=act, reason=reason):
             return "SCOPE_VIOLATION", f"Not allowed to {act}: {reason}."
         case Locked(reason=reason):
@@ -86,8 +88,6 @@ def _trouble(error: MinutebookError) -> str:
             return "The embedding model is still loading; try again in a few seconds."
         case StoreError(reason=reason):
             return f"The store could not do its work: {reason}."
-        case Conflict(reason=reason):
-            return f"The memory is not as the request supposed: {reason}."
         case _:
             return str(error)
 
