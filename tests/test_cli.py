@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.cli import main
+from minutebook.contracts.registry import CONTRACTS
 from tests.terminal import Run, remembered
 
 
@@ -66,6 +67,8 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
         (["remember", "x", "--type", "rumour"], "--type must be one of"),
         (["search", " "], "QUERY must not be empty"),
         (["serve", "nothing"], "CONTRACT must be one of knowledge"),
+        (["serve", "--tool-names", "short"], "tool_names must be one of contract, safe"),
+        (["serve", "catalog", "governance"], "must not name both catalog and governance"),
         (["export-schema", "nothing"], "CONTRACT must be one of knowledge"),
         (["list", "--role", "king"], "role must be one of viewer, agent"),
         (["list", "--home", "/dev/null/below"], "choose another data directory with --home"),
@@ -132,6 +135,11 @@ def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Pa
     entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
     assert entry["args"][-2:] == ["--home", str(tmp_path / "home")]
     assert "is as it should be" in run("install", "cursor").output
+    safe = run("install", "cursor", "--contract", "catalog", "--tool-names", "safe")
+    assert safe.exit_code == 0
+    entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][2:4] == ["serve", "catalog"]
+    assert entry["args"][-2:] == ["--tool-names", "safe"]
     assert run("install", "cursor", "--remove").exit_code == 0
     assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
 
@@ -141,6 +149,17 @@ def test_the_schema_is_exported_as_one_document(run: Run) -> None:
     assert document["info"]["name"] == "memory-mcp"
     assert len(document["tools"]) == 21
     assert document["errors"]["memory_not_found"] == "Memory not found: {id}"
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_each_contract_is_exported_with_all_that_it_offers(run: Run, contract: str) -> None:
+    document = json.loads(run("export-schema", contract).output)
+    assert document == CONTRACTS[contract]().schema()
+    for tool in document["tools"].values():
+        assert tool["input_schema"]["type"] == "object"
+    if contract == "catalog":
+        assert len(document["resources"]) == 8
+        assert len(document["prompts"]) == 3
 
 
 def test_a_setting_comes_from_flag_before_environment_before_file(
