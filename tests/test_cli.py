@@ -135,13 +135,18 @@ def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Pa
     entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
     assert entry["args"][-2:] == ["--home", str(tmp_path / "home")]
     assert "is as it should be" in run("install", "cursor").output
-    safe = run("install", "cursor", "--contract", "catalog", "--tool-names", "safe")
-    assert safe.exit_code == 0
-    entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
-    assert entry["args"][2:4] == ["serve", "catalog"]
-    assert entry["args"][-2:] == ["--tool-names", "safe"]
     assert run("install", "cursor", "--remove").exit_code == 0
     assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
+
+
+def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
+    run: Run, tmp_path: Path
+) -> None:
+    asked = ("--contract", "catalog", "--contract", "knowledge", "--tool-names", "safe")
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][2:5] == ["serve", "catalog", "knowledge"]
+    assert entry["args"][-2:] == ["--tool-names", "safe"]
 
 
 def test_the_schema_is_exported_as_one_document(run: Run) -> None:
