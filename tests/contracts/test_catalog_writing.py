@@ -352,6 +352,11 @@ def test_a_batch_with_one_bad_item_stores_nothing_and_names_its_place(facts: Wor
             name: count[1:] for name, count in before.items()
         }
     assert facts.failure("memory-batch-write", items=[]).code == -32602
+    foreign = facts.by(organization="acme").failure(
+        "memory-batch-write", items=[said(), said(organization="zoo")]
+    )
+    assert (foreign.code, (foreign.structured or {})["index"]) == (-32003, 1)
+    assert found(facts) == ["Ana likes tea"]
 
 
 @requirement("catalog/errors/locked", "common/locked-for-all", "policy/locked")
@@ -382,6 +387,8 @@ def test_the_status_locks_and_unlocks_in_an_open_store_and_not_in_a_governed_one
     id = write(facts)["id"]
     assert facts.call("memory-update", id=id, status="locked")["status"] == "locked"
     assert facts.call("memory-update", id=id, status="active")["status"] == "active"
+    facts.by(role=Role.MANAGER).call("memory-update", id=id, status="locked")
+    assert facts.failure("memory-update", id=id, status="active").code == -32003
     governed = facts_of(opener(policy=Policy.GOVERNED, name="governed"))
     other = write(governed)["id"]
     for status in ("locked", "verified"):
