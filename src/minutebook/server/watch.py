@@ -102,6 +102,8 @@ class Watch:
     async def _note(self, uri: str) -> None:
         if uri not in self._shown:
             self._shown[uri] = await self._fingerprint(uri)
+            # It may have changed while it was read: compare whatever the sequences say.
+            self._sequences = None
             self.wake()
 
     def _forget(self, uri: str) -> None:
