@@ -119,3 +119,22 @@ def test_what_is_not_said_stays() -> None:
     after = redrafted(MANAGER, OPEN, made, Draft(content="d", type=MemoryType.RISK), LATER)
     assert (after.title, after.importance, after.repository) == ("T", 7.0, "r")
     assert (after.content, after.type) == ("d", MemoryType.RISK)
+
+
+@pytest.mark.parametrize(
+    ("role", "sets_status", "changes", "status"),
+    [
+        (Role.AGENT, False, {"content": "x"}, Status.UNVERIFIED),
+        (Role.AGENT, False, {"title": "x"}, Status.UNVERIFIED),
+        (Role.AGENT, False, {"importance": 2.0}, Status.VERIFIED),
+        (Role.AGENT, True, {"content": "x"}, Status.VERIFIED),
+        (Role.HUMAN, False, {"content": "x"}, Status.VERIFIED),
+        (Role.AGENT, False, {"content": "x", "status": Status.DRAFT}, Status.DRAFT),
+    ],
+)
+def test_what_an_agent_rewrites_is_verified_no_longer(
+    role: Role, sets_status: bool, changes: dict[str, object], status: Status
+) -> None:
+    caller = replace(MANAGER, role=role, sets_status=sets_status)
+    verified = memory(status=Status.VERIFIED)
+    assert changed(caller, OPEN, verified, changes, LATER).status is status

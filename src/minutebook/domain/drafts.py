@@ -121,7 +121,7 @@ def changed(
     """Give the memory with these of its fields changed; Refused, InvalidInput, Conflict.
 
     `scope`, `repository` and `user` are one matter: what is not given stays, as far as the scope
-    goes with it. A status that unlocks must come alone.
+    goes with it. A status that unlocks must come alone. A text that an agent changed is not verified.
     """
     said = dict(changes)
     status = said.pop("status", None)
@@ -134,7 +134,12 @@ def changed(
         memory = _moved(caller, memory, place)
     after = replace(memory, **said, updated_at=now)
     policy.check_may_write(caller, rules, after.type, after.scope)
-    return after if status is None else stood(caller, after, status, now)
+    if status is not None:
+        return stood(caller, after, status, now)
+    is_word_of_agent = after.text != memory.text and not policy.may_verify(caller)
+    if memory.status is Status.VERIFIED and is_word_of_agent:
+        return replace(after, status=Status.UNVERIFIED)
+    return after
 
 
 def redrafted(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:

@@ -158,10 +158,15 @@ def check_may_unlock(caller: Caller, memory: Memory) -> None:
         raise Forbidden("unlock", reason, needs=memory.locked_by)
 
 
+def may_verify(caller: Caller) -> bool:
+    """Tell whether what the caller writes may count as verified."""
+    return caller.sets_status or _RANK[caller.role] > _RANK[Role.AGENT]
+
+
 def check_may_verify(caller: Caller) -> None:
     """Refuse to have an agent's word count as a person's."""
     _check_not_viewer(caller, "verify")
-    if caller.role is Role.AGENT and not caller.sets_status:
+    if not may_verify(caller):
         reason = "the role agent may not verify; a human may"
         raise Forbidden("verify", reason, needs=Role.HUMAN)
 
