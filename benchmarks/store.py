@@ -34,7 +34,7 @@ from minutebook.domain import trail
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import new_id
 from minutebook.domain.records import (
-    Entry,
+    Head,
     Kind,
     Memory,
     MemoryType,
@@ -50,7 +50,7 @@ from minutebook.store.sqlite import SqliteStore
 RESULTS = Path(__file__).parent / "results" / "store.json"
 DATA = Path(tempfile.gettempdir()) / "minutebook-benchmarks"
 
-SPACE = VectorSpace("synthetic", "3", 384)
+SPACE = VectorSpace("synthetic", "4", 384)
 VOCABULARY, WORDS, STOP_WORDS, QUERY_WORDS = 50_000, 60, 120, 4
 LEVELS, BRANCHES, SHARE, FALL, OFFSET = 5, 8, 0.12, 0.2, 1.7
 MAIN, PART, FEW = "main", "part", "few"
@@ -187,8 +187,7 @@ def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
             )
         )
         store.put_vectors(Kind.MEMORY, organization, memory.id, SPACE, vectors)
-        here = Filter(organization=organization)
-        last = store.find(Kind.ENTRY, here, order=["-number"], limit=1)
+        last = cast("Head | None", store.get(Kind.HEAD, organization, trail.HEAD))
         act = trail.Act(
             actor=memory.author,
             role=Role.AGENT,
@@ -198,7 +197,9 @@ def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
             request="r",
             after=trail.text_digest(memory.text),
         )
-        store.put(trail.sealed(organization, cast("Entry", last[0]) if last else None, act, NOW))
+        entry = trail.sealed(organization, last, act, NOW)
+        store.put(entry)
+        store.put(trail.head_of(entry))
 
 
 def build(size: int) -> tuple[Path, float]:
@@ -243,7 +244,7 @@ def inserts(durability: Literal["full", "normal"], count: int) -> dict[str, floa
         "p50": statistics.median(wall),
         "p99": float(np.percentile(wall, 99)),
         "cpu": cpu,
-        "fsync_alone_p50": _fsync_alone() if durability == "full" else 0.0,
+        "fsync_alone_p50": fsync_alone() if durability == "full" else 0.0,
     }
 
 
@@ -436,7 +437,7 @@ def _timed(work: Callable[[int], object], rounds: int) -> tuple[list[float], flo
     return wall, (time.process_time() - used) * 1e3 / rounds
 
 
-def _fsync_alone() -> float:
+def fsync_alone() -> float:
     """Measure what the disk itself takes to keep twelve pages."""
     wall = []
     with tempfile.TemporaryFile(dir=DATA) as file:

@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from minutebook.config import load
 from minutebook.embedding import Embedding, builtin
+from tests.terminal import Run, typed
 from tests.world import Opener, World, worlds
 
 settings.register_profile("minutebook", deadline=None)
@@ -35,6 +36,17 @@ def opener(tmp_path: Path) -> Iterator[Opener]:
 def world(opener: Opener) -> World:
     """A world whose model is ready, as an agent with no scope meets it."""
     return opener()
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """A way to run commands on a store of their own, without a model."""
+    monkeypatch.setenv("MINUTEBOOK_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "none")
+    monkeypatch.setenv("MINUTEBOOK_LOG_LEVEL", "error")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    return typed
 
 
 @pytest.fixture(scope="session")

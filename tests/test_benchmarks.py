@@ -284,6 +284,24 @@ def test_quality_without_its_data_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_the_short_form_of_governing_runs_and_its_figures_make_sense(tmp_path: Path) -> None:
+    told = run("--quick", "governance", TMPDIR=str(tmp_path))
+    assert told.returncode == 0, told.stderr
+    writes, (proof,), searches = results("governance")
+    assert {(row["act"], row["durability"]) for row in writes} == {
+        (act, durability) for act in ("write", "update") for durability in ("full", "normal")
+    }
+    for row in writes:
+        assert 0 < row["p50"] <= row["p99"]
+    assert proof["entries"] == 5_000
+    assert proof["CPU seconds"] > 0
+    asked, everything, nothing = searches
+    assert 0 < asked["found"] < everything["found"] == 4_949
+    assert nothing["found"] == 0
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_short_form_of_all_runs_and_its_figures_make_sense(tmp_path: Path) -> None:
     told = run("--quick", "quality", "start", "tool", TMPDIR=str(tmp_path))

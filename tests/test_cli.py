@@ -2,37 +2,13 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 from minutebook.cli import main
-
-Run = Callable[..., Result]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Give a way to run a command on a store of its own, without a model."""
-    monkeypatch.setenv("MINUTEBOOK_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "none")
-    monkeypatch.setenv("MINUTEBOOK_LOG_LEVEL", "error")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments: str, **options: Any) -> Result:
-        return CliRunner().invoke(main, arguments, **options)
-
-    return invoke
-
-
-def remembered(run: Run, text: str) -> str:
-    result = run("remember", text)
-    assert result.exit_code == 0, result.output
-    return result.output.strip()
+from minutebook.contracts.registry import CONTRACTS
+from tests.terminal import Run, remembered
 
 
 def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:
@@ -41,7 +17,7 @@ def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:
     assert id in run("list").output
     shown = run("show", id).output
     assert "The kettle is in the attic." in shown
-    assert "write by" in shown
+    assert "created by" in shown
 
 
 def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:
@@ -92,6 +68,8 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
         (["remember", "x", "--type", "rumour"], "--type must be one of"),
         (["search", " "], "QUERY must not be empty"),
         (["serve", "nothing"], "CONTRACT must be one of knowledge"),
+        (["serve", "--tool-names", "short"], "tool_names must be one of contract, safe"),
+        (["serve", "catalog", "governance"], "must not name both catalog and governance"),
         (["export-schema", "nothing"], "CONTRACT must be one of knowledge"),
         (["list", "--role", "king"], "role must be one of viewer, agent"),
         (["list", "--home", "/dev/null/below"], "choose another data directory with --home"),
@@ -162,11 +140,32 @@ def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Pa
     assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
 
 
+def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
+    run: Run, tmp_path: Path
+) -> None:
+    asked = ("--contract", "catalog", "--contract", "knowledge", "--tool-names", "safe")
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][2:5] == ["serve", "catalog", "knowledge"]
+    assert entry["args"][-2:] == ["--tool-names", "safe"]
+
+
 def test_the_schema_is_exported_as_one_document(run: Run) -> None:
     document = json.loads(run("export-schema", "knowledge").output)
     assert document["info"]["name"] == "memory-mcp"
     assert len(document["tools"]) == 21
     assert document["errors"]["memory_not_found"] == "Memory not found: {id}"
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_each_contract_is_exported_with_all_that_it_offers(run: Run, contract: str) -> None:
+    document = json.loads(run("export-schema", contract).output)
+    assert document == CONTRACTS[contract]().schema()
+    for tool in document["tools"].values():
+        assert tool["input_schema"]["type"] == "object"
+    if contract == "catalog":
+        assert len(document["resources"]) == 8
+        assert len(document["prompts"]) == 3
 
 
 def test_a_setting_comes_from_flag_before_environment_before_file(

@@ -62,7 +62,7 @@ BROAD = [
 @pytest.mark.parametrize("text", BROAD)
 def test_a_broad_except_has_two_places(text: str) -> None:
     assert told(MODULE, text) == [(3, "broad except")]
-    assert told("src/minutebook/server/protocol.py", text) == []
+    assert told("src/minutebook/server/worker.py", text) == []
     assert told("src/minutebook/embedding/service.py", text) == []
 
 

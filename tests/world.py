@@ -15,12 +15,22 @@ import numpy as np
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings
+from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Edge, Entry, Kind, Memory, Role, Status
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Edge,
+    Entry,
+    Kind,
+    Memory,
+    Record,
+    Role,
+    Status,
+)
 from minutebook.embedding import Embedder, Embedding, Model, Rows, Vector
 from minutebook.search.text import words
 
@@ -114,12 +124,26 @@ class World:
         told: dict[str, Any] = json.loads(json.dumps(answer.content, allow_nan=False))
         return told
 
+    def told(self, tool: str, /, **arguments: Any) -> Any:
+        """Call a tool that must answer; the JSON of its text, or the text that is none."""
+        answer = self.contract.call(self.app, self.caller, tool, arguments)
+        assert answer.error is None, answer.error
+        return json.loads(answer.text) if answer.text[:1] in "[{" else answer.text
+
+    def failure(self, tool: str, /, **arguments: Any) -> Failure:
+        """Call a tool that must not answer; the error as the contract words it."""
+        answer = self.contract.call(self.app, self.caller, tool, arguments)
+        assert answer.error is not None, answer.text
+        assert answer.content is None
+        return answer.error
+
     def refused(self, tool: str, /, **arguments: Any) -> str:
         """Call a tool that must not answer; the error's text."""
-        answer = self.contract.call(self.app, self.caller, tool, arguments)
-        assert answer.content is None, answer.content
-        assert answer.error
-        return answer.error
+        return self.failure(tool, **arguments).text
+
+    def speaking(self, contract: Contract) -> "World":
+        """The same world as it is met through another contract."""
+        return replace(self, contract=contract)
 
     def by(self, **changes: Any) -> "World":
         """The same world as another caller meets it; to the system's own every door is open."""
@@ -165,8 +189,12 @@ class World:
 
     def entries(self, subject: str, organization: str = "default") -> list[Entry]:
         """The audit entries about one record, oldest first."""
+        return [each for each in self.trail(organization) if each.subject == subject]
+
+    def trail(self, organization: str = "default") -> list[Entry]:
+        """An organization's audit entries, oldest first."""
         found = self.app.store.find(Kind.ENTRY, everything(organization), order=["number"])
-        return [each for each in found if isinstance(each, Entry) and each.subject == subject]
+        return [each for each in found if isinstance(each, Entry)]
 
     def edges(self, node: str, kind: Kind, organization: str = "default") -> list[Edge]:
         """The edges of one kind that touch a node."""
@@ -178,6 +206,16 @@ class World:
         return {
             name: (store.sequence(name), *(store.count(kind, everything(name)) for kind in COUNTED))
             for name in store.organizations()
+        }
+
+    def kept(self) -> dict[tuple[str, Kind, str], Record]:
+        """Every record but the trail's entries: to see that nothing changed."""
+        store = self.app.store
+        return {
+            (name, kind, each.id): each
+            for name in store.organizations()
+            for kind in COUNTED
+            for each in store.find(kind, everything(name))
         }
 
 

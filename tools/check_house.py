@@ -18,7 +18,7 @@ FUNCTION_LINES = 60
 
 # The only places, each with its reason. Elsewhere an error is named or let through.
 BROAD_EXCEPTS = {
-    "server/protocol.py": "the dispatch loop: a fault of ours must not end the connection",
+    "server/worker.py": "the dispatch loop: a fault of ours must not end the connection",
     "embedding/service.py": "the background worker: its error is kept and shown as a state",
 }
 ENVIRONMENT_READS = {"config.py"}

@@ -1,7 +1,7 @@
 """Writes the pages that are made from the code; `--check` only compares.
 
-`docs/settings.md` comes from `config.Settings`; `docs/contracts/knowledge.md` from the contract's
-`contract.json`, the manifest of requirements, and the tests that claim to prove them.
+`docs/settings.md` comes from `config.Settings`, `docs/contracts/` from each contract's `contract.json`,
+`docs/promises.md` from the manifest of requirements and the tests that claim to prove them.
 """
 
 import json
@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from enum import StrEnum
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
@@ -18,9 +19,10 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from minutebook.config import FILE, PREFIX, Settings  # noqa: E402
+from minutebook.contracts.contract import Contract  # noqa: E402
+from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
 
-CONTRACT = ROOT / "src" / "minutebook" / "contracts" / "knowledge" / "contract.json"
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
 KINDS = {Path: "folder", int: "whole number", float: "number", str: "text", bool: "true or false"}
 
@@ -74,50 +76,101 @@ def _default_of(each: "Field[Any]") -> str:
     return "none" if each.default in (None, "", ()) else f"`{each.default}`"
 
 
-def contract_page() -> str:
-    """Describe a contract's tools and what became of each promise."""
-    promise = json.loads(CONTRACT.read_text(encoding="utf-8"))
+def contract_page(contract: Contract) -> str:
+    """Describe what a contract offers, as its `contract.json` promises it."""
+    promise = contract.promise
     info = promise["info"]
     lines = [
-        f"# The `{promise['contract']}` contract",
+        f"# The `{contract.name}` contract",
         "",
         f"Served as `{info['name']}` {info['version']}. {info['instructions']}",
+        "",
+        "What is promised, sentence by sentence, and which test proves it: "
+        "[promises](../promises.md).",
         "",
         "## Tools",
     ]
     for tool in promise["tools"]:
-        lines += ["", *_tool(tool)]
-    lines += ["", "## Later names", "", "Called, not listed.", ""]
-    lines += table(["name", "leads to"], ([f"`{h['name']}`", _alias(h)] for h in promise["hidden"]))
-    lines += ["", "## Errors", ""]
-    lines += table(["error", "text"], ([n, t] for n, t in promise["errors"].items()))
-    lines += ["", "## Promises", "", _summary(), *_promises()]
+        lines += ["", *_tool(contract.name, tool)]
+    if promise["hidden"]:
+        lines += ["", "## Other names", "", "Called, not listed.", ""]
+        lines += table(
+            ["name", "leads to"], ([f"`{h['name']}`", _alias(h)] for h in promise["hidden"])
+        )
+    lines += [*_resources(contract), *_prompts(contract), "", "## Errors", "", *_errors(promise)]
     return _page(lines)
 
 
-def _tool(tool: Mapping[str, Any]) -> list[str]:
+def _tool(contract: str, tool: Mapping[str, Any]) -> list[str]:
     schema, rules = tool["inputSchema"], tool.get("enforce", {})
     hints = [n.removesuffix("Hint") for n, holds in tool["annotations"].items() if holds]
     lines = [f"### {tool['name']}", "", f"{tool['description']} ({', '.join(hints) or 'writes'})"]
     errors = [
         each.text
         for each in MANIFEST
-        if each.id.startswith(f"knowledge/{tool['name']}/") and each.text.startswith("Error ")
+        if each.id.startswith(f"{contract}/{tool['name']}/") and each.text.startswith("Error ")
     ]
     lines += ["", *errors] if errors else []
     if not schema["properties"]:
         return [*lines, "", "No arguments."]
-    rows = [
-        [
-            f"`{name}`",
+    heads = ["argument", "type", "default", "limits", "meaning"]
+    return [*lines, "", *table(heads, _arguments(schema, rules, ""))]
+
+
+def _arguments(
+    schema: Mapping[str, Any], rules: Mapping[str, Any], outer: str
+) -> Iterator[list[str]]:
+    for name, told in schema["properties"].items():
+        rule = rules.get(name, {})
+        yield [
+            f"`{outer}{name}`",
             told["type"],
             "required" if name in schema.get("required", []) else _json(told.get("default")),
-            _limits({**told, **rules.get(name, {})}),
+            _limits({**told, **rule}),
             told["description"],
         ]
-        for name, told in schema["properties"].items()
-    ]
-    return [*lines, "", *table(["argument", "type", "default", "limits", "meaning"], rows)]
+        inner = told.get("items", told)
+        if "properties" in inner:
+            path = f"{outer}{name}{'[]' if 'items' in told else ''}."
+            yield from _arguments(inner, rule.get("properties", {}), path)
+
+
+def _resources(contract: Contract) -> Iterator[str]:
+    known = (*contract.resources, *contract.templates)
+    if known:
+        yield from ("", "## Resources", "")
+        yield from table(
+            ["address", "type", "what it is"],
+            (
+                [
+                    f"`{each.promise.get('uri') or each.promise['uriTemplate']}`",
+                    each.mime_type,
+                    each.promise["description"],
+                ]
+                for each in known
+            ),
+        )
+
+
+def _prompts(contract: Contract) -> Iterator[str]:
+    if contract.prompts:
+        yield from ("", "## Prompts", "")
+        yield from table(
+            ["prompt", "what it is"],
+            ([f"`{name}`", each["description"]] for name, each in contract.prompts.items()),
+        )
+
+
+def _errors(promise: Mapping[str, Any]) -> list[str]:
+    """Describe the errors: a text each, or an object of facts."""
+    errors = promise["errors"]
+    facts = {key: None for told in errors.values() if isinstance(told, dict) for key in told}
+    if not facts:
+        return table(["error", "text"], ([name, told] for name, told in errors.items()))
+    return table(
+        ["error", *facts],
+        ([name, *(str(told.get(key, "")) for key in facts)] for name, told in errors.items()),
+    )
 
 
 LIMITS: Mapping[str, Callable[[Any], str]] = {
@@ -126,8 +179,15 @@ LIMITS: Mapping[str, Callable[[Any], str]] = {
     "maximum": lambda each: f"at most {each}",
     "clamp": lambda each: f"larger counts as {each}",
     "minLength": lambda each: "not empty",
+    "minItems": lambda each: "not empty",
     "maxBytes": lambda each: f"at most {each:,} bytes",
-    "form": lambda each: {"id": "an id", "instant": "ISO 8601", "any": "anything"}[each],
+    "form": lambda each: {
+        "id": "an id",
+        "uuid": "a UUID",
+        "instant": "ISO 8601",
+        "any": "anything",
+    }[each],
+    "clears": lambda each: "null empties it",
 }
 
 
@@ -149,20 +209,29 @@ def _alias(told: Mapping[str, Any]) -> str:
             return ", ".join(f"{told['by']} = {key}: `{name}`" for key, name in choices.items())
 
 
-def _summary() -> str:
+def promises_page() -> str:
+    """List every promised sentence with what became of it."""
     kept, diverged = len(MANIFEST) - len(DIVERGENCES), len(DIVERGENCES)
-    return (
-        f"{kept} of {len(MANIFEST)} promises are kept, each proved by a test; {diverged} are not."
+    return _page(
+        [
+            "# Promises",
+            "",
+            "Every sentence that the contracts promise, with the tests that prove it or what keeps "
+            "it from being so.",
+            "",
+            f"{kept} of {len(MANIFEST)} promises are kept, each proved by a test; {diverged} are not.",
+            *_promises(),
+        ]
     )
 
 
 def _promises() -> Iterator[str]:
     tests: dict[str, list[str]] = defaultdict(list)
     for proof in proofs():
-        tests[proof.id].append(f"[{proof.test}](../../{proof.path})")
+        tests[proof.id].append(f"[{proof.test}](../{proof.path})")
     why = {each.id: each.why for each in DIVERGENCES}
     for source, promised in groupby(MANIFEST, key=lambda each: each.source):
-        yield from ["", f"### {source}", ""]
+        yield from ["", f"## {source}", ""]
         rows = []
         for each in promised:
             kept = ", ".join(dict.fromkeys(tests[each.id]))
@@ -176,9 +245,14 @@ def _page(lines: Iterable[str]) -> str:
     return "\n".join([MADE, "", *lines, ""])
 
 
+def _opened_page(name: str) -> str:
+    return contract_page(CONTRACTS[name]())
+
+
 PAGES: Mapping[str, Callable[[], str]] = {
     "docs/settings.md": settings_page,
-    "docs/contracts/knowledge.md": contract_page,
+    "docs/promises.md": promises_page,
+    **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
 }
 
 

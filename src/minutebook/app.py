@@ -18,17 +18,23 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.ids import RandomBits
+from minutebook.domain.policy import Policy
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
+from minutebook.services.browsing import Browsing
 from minutebook.services.code_search import CodeSearch
 from minutebook.services.graph import Graph
+from minutebook.services.keeping import Keeping
+from minutebook.services.links import Links
+from minutebook.services.matching import Matching
 from minutebook.services.memories import Memories
 from minutebook.services.mentions import Mentions
 from minutebook.services.overview import Overview
 from minutebook.services.projects import Projects, stopping
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
+from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
 from minutebook.services.turns import Turns
@@ -57,12 +63,17 @@ class App:
     trail: Trail
     mentions: Mentions
     memories: Memories
+    standing: Standing
+    links: Links
     graph: Graph
     retrieval: Retrieval
+    matching: Matching
     overview: Overview
     projects: Projects
     watching: Watching
     code: CodeSearch
+    browsing: Browsing
+    rules: Policy
     clock: Clock
     stopping: threading.Event
 
@@ -132,18 +143,23 @@ def open_app(
     projects = Projects(store, embedded, trail, turns, settings.index_roots, clock, randbits)
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
+    keeping = Keeping(store, embedded, trail, mentions)
+    rules = settings.policy
     return App(
         store=store,
         embedding=embedding,
         embedded=embedded,
         trail=trail,
         mentions=mentions,
-        memories=Memories(
-            store, embedded, trail, mentions, supersession, clock, randbits, settings.policy
-        ),
+        memories=Memories(store, keeping, trail, supersession, clock, randbits, rules),
+        standing=Standing(store, keeping, trail, clock, rules),
+        links=Links(store, trail, clock, rules),
         graph=Graph(store, trail, mentions, clock, randbits),
         retrieval=Retrieval(store, embedded, clock),
-        overview=Overview(store, trail, supersession, projects, settings.policy),
+        matching=Matching(store, embedded, clock),
+        browsing=Browsing(store),
+        overview=Overview(store, trail, supersession, projects, rules),
+        rules=rules,
         projects=projects,
         watching=Watching(projects, turns, stop),
         code=CodeSearch(store, embedded),

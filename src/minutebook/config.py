@@ -14,7 +14,7 @@ from typing import Any, Literal
 import platformdirs
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import ANYBODY, Caller, Policy
 from minutebook.domain.records import Role
 
 PREFIX = "MINUTEBOOK_"
@@ -40,7 +40,7 @@ class Settings:
         metadata={"help": "Where prepared embedding models are kept; can be made again."},
     )
     role: Role = _setting(Role.AGENT, "Role of whoever connects over stdio.")
-    agent: str = _setting("agent", "Name under which a stdio client's acts are recorded.")
+    agent: str = _setting(ANYBODY, "Name under which a stdio client's acts are recorded.")
     organization: str | None = _setting(None, "Hold the caller to this organization.")
     repository: str | None = _setting(None, "Hold the caller to this repository.")
     user: str | None = _setting(None, "Hold the caller to this user's and shared memories.")
@@ -75,6 +75,11 @@ class Settings:
         (),
         "Folders that may be indexed, with all below them; none named: all that can be read but "
         "places for secrets.",
+    )
+    tool_names: Literal["contract", "safe"] = _setting(
+        "contract",
+        "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
+        "digits and underscores only, for clients that refuse others. Calls may use both.",
     )
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
 
@@ -116,7 +121,9 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
         for name in named
         if variables.get(PREFIX + name.upper())
     }
-    values |= {name: _parsed(name, value, f"--{name}") for name, value in given.items()}
+    values |= {
+        name: _parsed(name, value, f"--{name.replace('_', '-')}") for name, value in given.items()
+    }
     home = values.get("home", Settings().home)
     for name, value in _read_file(home / FILE).items():
         if name not in named or name == "home":
@@ -140,6 +147,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "role": tuple(Role),
     "policy": tuple(Policy),
     "durability": ("full", "normal"),
+    "tool_names": ("contract", "safe"),
     "log_level": ("debug", "info", "warning", "error"),
 }
 

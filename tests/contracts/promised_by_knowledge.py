@@ -328,55 +328,6 @@ _SYSTEM = [
     ),
 ]
 
-_COMMON = [
-    *promised(
-        "RESOLUTIONS §0",
-        "common",
-        {
-            "one-store": "All five contracts read and write one store.",
-            "locked-for-all": "A locked memory can be changed through no contract.",
-            "published-verbatim": "Names and schemas are published exactly as written, descriptions included.",
-            "null-is-absent": "`null` is accepted as absent.",
-            "safe-spelling": "Calls accept the safe spelling of a name; `--tool-names safe` publishes it.",
-            "clash": "Contracts that share a tool's name are refused at start, with the clash and the two ways out.",
-            "http-paths": "Over HTTP every contract has its own path.",
-            "bad-input/named": "A missing or ill-typed argument, an unlisted enum value, a number out of range: an error that names the argument, before the core.",
-            "bad-input/clamped": "Where only the prose gives a maximum, larger values are clamped to it.",
-            "bad-input/unknown": "Unknown arguments are refused with the name and the nearest known one.",
-            "results/text-and-structured": "Results are sent as text and as structuredContent.",
-            "results/output-schema": "Where an outputSchema is published the structured content validates against it.",
-            "results/no-null-cursor": "Absent cursors are left out; never nextCursor: null.",
-            "stdout-protocol-only": "Nothing but protocol on stdout.",
-            "times": "Times on the wire: RFC 3339, UTC, Z, microseconds.",
-            "ids": "Ids on the wire: 20 lower-case alphanumerics for knowledge.",
-            "ids-of-all": "Every id resolves in every contract that can show that kind.",
-            "ids-of-turns": "Two turns in one millisecond do not collide.",
-            "one-policy": "One policy module decides, for all contracts.",
-        },
-    ),
-    *promised(
-        "RESOLUTIONS §6",
-        "policy",
-        {
-            "read": "Everyone reads and searches inside their own scopes.",
-            "write": "Everyone but a viewer writes.",
-            "protected-types": "In a governed store an agent writes no business_rule and no system_constraint.",
-            "locked": "Nobody changes, deletes or invalidates a locked record.",
-            "lock-unlock": "Managers, architects and admins lock, and unlock what their role or a lower one locked.",
-            "supersede-human": "An agent supersedes no decision of a human.",
-            "accept-proposal": "Stewards accept a proposal with the secret.",
-            "system-scope": "In a governed store system scope is written by the command line only.",
-            "system-scope-catalog-only": "In an open store system scope is written through catalog.",
-            "delete-own": "An agent deletes its own unlocked records, a human and above all unlocked ones, a viewer none.",
-            "reset-own": "An agent resets its own unlocked records.",
-            "reset-unlocked": "Managers, architects and admins reset only what is unlocked.",
-            "open-by-default": "`open` is the default of a personal store on stdio.",
-            "governed-with-tokens": "`governed` is the default as soon as tokens exist.",
-            "role-of-caller": "The role is the caller's, given by the start-up identity.",
-        },
-    ),
-]
-
 MANIFEST: tuple[Requirement, ...] = (
     *_SERVER,
     *_MEMORIES,
@@ -385,11 +336,8 @@ MANIFEST: tuple[Requirement, ...] = (
     *_TIME,
     *_CODE,
     *_SYSTEM,
-    *_COMMON,
 )
 
-_ONE_CONTRACT = "Not available yet: knowledge is the only contract so far."
-_NO_HTTP = "Not available yet: there is no HTTP endpoint."
 
 DIVERGENCES: tuple[Divergence, ...] = (
     Divergence(
@@ -405,21 +353,5 @@ DIVERGENCES: tuple[Divergence, ...] = (
     Divergence(
         "knowledge/get_status/dimensions",
         "The built-in model is multilingual-e5-small with 384 dimensions; the status says so.",
-    ),
-    Divergence("common/one-store", _ONE_CONTRACT),
-    Divergence(
-        "common/safe-spelling", f"{_ONE_CONTRACT} None of its names needs another spelling."
-    ),
-    Divergence("common/http-paths", _NO_HTTP),
-    Divergence("common/results/output-schema", f"{_ONE_CONTRACT} It publishes no outputSchema."),
-    Divergence("common/ids-of-turns", _ONE_CONTRACT),
-    Divergence("policy/supersede-human", f"{_ONE_CONTRACT} Decisions come with ledger."),
-    Divergence("policy/accept-proposal", f"{_ONE_CONTRACT} Proposals come with ledger."),
-    Divergence("policy/system-scope-catalog-only", f"{_ONE_CONTRACT}"),
-    Divergence("policy/governed-with-tokens", f"{_NO_HTTP} Tokens come with it."),
-    Divergence(
-        "policy/reset-unlocked",
-        "The contract's own sentence is kept instead: a reset spares what a higher role locked, "
-        "and a steward, who could unlock the rest, removes it.",
     ),
 )

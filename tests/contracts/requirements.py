@@ -1,7 +1,7 @@
 """Every promised sentence with an id and its source; what is not kept, or not yet, and why.
 
 A test says what it proves with `@requirement("id")`; `test_requirements.py` holds both to one
-another, and `tools/write_docs.py` prints them as `docs/contracts/knowledge.md`.
+another, and `tools/write_docs.py` prints them as `docs/promises.md` and one page a contract.
 """
 
 import ast
@@ -11,7 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.contracts import promised_by_knowledge as knowledge
+from tests.contracts import (
+    promised_by_all,
+    promised_by_catalog,
+    promised_by_governance,
+    promised_by_knowledge,
+)
 
 TESTS = Path(__file__).resolve().parent.parent
 
@@ -44,5 +49,7 @@ def proofs() -> Iterator[Proof]:
                             yield Proof(ast.literal_eval(each), where, node.name)
 
 
-MANIFEST = (*knowledge.MANIFEST,)
-DIVERGENCES = (*knowledge.DIVERGENCES,)
+_SOURCES = (promised_by_knowledge, promised_by_catalog, promised_by_governance, promised_by_all)
+
+MANIFEST = tuple(each for source in _SOURCES for each in source.MANIFEST)
+DIVERGENCES = tuple(each for source in _SOURCES for each in source.DIVERGENCES)

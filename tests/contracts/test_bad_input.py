@@ -1,6 +1,5 @@
 """Every argument wrong in every way that its schema allows: an error that names it, nothing kept."""
 
-import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -8,88 +7,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.contracts.knowledge import knowledge
+from minutebook.contracts.answers import Answer
+from minutebook.domain.records import Role
+from tests.contracts.fitting import anything, fitting
+from tests.contracts.governed import told
 from tests.contracts.requirements import requirement
+from tests.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
 from tests.world import World, worlds
 
-TOOLS = {tool.name: tool for tool in knowledge().tools.values() if tool.is_listed}
-ABSENT = object()
-ID = "0" * 20
-
-VALID: Mapping[str, Any] = {
-    "content": "Ana likes tea",
-    "id": ID,
-    "query": "tea",
-    "name": "Ana",
-    "from_entity": ID,
-    "to_entity": ID,
-    "relation_type": "knows",
-    "entity_id": ID,
-    "timestamp": "2026-01-06T12:00:00Z",
-    "path": "/tmp",
-    "project_id": "p",
-    "confirm": False,
+TOOLS = {
+    (contract.name, tool.name): tool
+    for contract in OPENED.values()
+    for tool in contract.tools.values()
+    if tool.is_listed
 }
-"""What each required argument may be."""
-
-WRONG_TYPES: Mapping[str, list[Any]] = {
-    "string": [5, 1.5, True, False, [], ["a"], {}, {"a": 1}],
-    "integer": ["5", "", 1.5, True, False, [], [1], {}, math.nan, math.inf, -math.inf],
-    "number": ["0.5", "", True, False, [], [1], {}, math.nan, math.inf, -math.inf, 10**400],
-    "boolean": ["true", "", 1, 0, 1.0, [], {}],
-    "object": ["{}", "", 5, 1.5, True, [], [{}]],
-}
-
-
-def nested(depth: int) -> Any:
-    told: Any = 1
-    for _ in range(depth):
-        told = [told]
-    return told
-
-
-def wrong_values(schema: Mapping[str, Any], rules: Mapping[str, Any]) -> Iterator[Any]:
-    """Give values that a property must not have: by type, range, length and form."""
-    yield from WRONG_TYPES[schema["type"]]
-    if "enum" in schema or "enum" in rules:
-        for allowed in schema.get("enum", rules.get("enum")):
-            yield from (allowed.upper(), f"{allowed} ", allowed[:-1])
-    least = schema.get("minimum", rules.get("minimum"))
-    if least is not None:
-        yield from (least - 1, -(10**30))
-    most = schema.get("maximum", rules.get("maximum"))
-    if most is not None:
-        yield from (most + 1, 10**30)
-    if rules.get("minLength"):
-        yield ""
-    if "maxBytes" in rules and schema["type"] == "string":
-        yield from ("a" * (rules["maxBytes"] + 1), "ä" * (rules["maxBytes"] // 2 + 1))
-    if schema["type"] == "object":
-        yield from ({"a": math.nan}, {"a": [-math.inf]}, {"a": "b" * 102_400}, {"a": nested(9**5)})
-    if rules.get("form") == "instant":
-        yield from ("then", "2026-02-30T00:00:00Z", "2026-01-06T12:00:00+99:00", "1e9")
-    if rules.get("form") == "id":
-        yield from ({"tb": "memories"}, {"id": {"String": ID}}, {"tb": "memories", "id": {}})
-        yield from ({"tb": 1, "id": ID}, {"tb": "memories", "id": {"String": 1}}, [ID])
 
 
 def cases() -> Iterator[Any]:
-    for name, tool in TOOLS.items():
-        schema, rules = tool.promise["inputSchema"], tool.promise.get("enforce", {})
-        for key, told in schema["properties"].items():
-            if rules.get(key, {}).get("form") == "any":
-                continue
-            if key in schema.get("required", []):
-                yield pytest.param(name, key, ABSENT, id=f"{name}-{key}-absent")
-                yield pytest.param(name, key, None, id=f"{name}-{key}-null")
-            for number, value in enumerate(wrong_values(told, rules.get(key, {}))):
-                yield pytest.param(name, key, value, id=f"{name}-{key}-{number}")
-            if key.endswith("_weight"):
-                yield pytest.param(name, key, -0.001, id=f"{name}-{key}-negative")
-
-
-def valid(name: str) -> dict[str, Any]:
-    return {key: VALID[key] for key in TOOLS[name].promise["inputSchema"].get("required", [])}
+    for (contract, name), tool in TOOLS.items():
+        for spot in spots(tool):
+            for number, value in enumerate(wrong_values(spot)):
+                id = f"{contract}-{name}-{spot.name}-{number}"
+                yield pytest.param(contract, name, spot, value, id=id)
+            if spot.name.endswith("_weight"):
+                yield pytest.param(contract, name, spot, -0.001, id=f"{name}-{spot.name}-negative")
 
 
 @pytest.fixture(scope="module")
@@ -103,41 +44,83 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         yield made
 
 
-@pytest.mark.parametrize("name", TOOLS)
-def test_what_is_valid_is_not_refused_for_its_arguments(world: World, name: str) -> None:
-    answer = world.contract.call(world.app, world.by(role="viewer").caller, name, valid(name))
-    assert "argument" not in (answer.error or "")
+def check_form(contract: str, answer: Answer) -> None:
+    """See that an error has the form that its contract promises."""
+    assert answer.error is not None, answer.text
+    assert answer.content is None
+    assert "Traceback" not in answer.text
+    failure = answer.error
+    match contract:
+        case "knowledge":
+            assert (failure.code, failure.structured) == (None, None)
+        case "catalog":
+            assert failure.code in {404, -32602, -32001, -32003, -32603}
+            assert failure.structured is not None
+        case "governance":
+            told(failure.text, failure.code, failure.structured)
+        case other:
+            pytest.fail(f"no form of errors is known for {other}")
 
 
-@requirement("common/bad-input/named")
-@pytest.mark.parametrize(("name", "key", "value"), list(cases()))
-def test_a_wrong_argument_is_named_and_nothing_is_kept(
-    world: World, name: str, key: str, value: Any
+def check_refused_for(contract: str, answer: Answer, argument: str) -> None:
+    """See that an argument was refused, by its name, in the contract's form."""
+    check_form(contract, answer)
+    assert answer.error is not None
+    assert f"`{argument}" in answer.text
+    assert len(answer.text) < 500
+    if contract == "catalog":
+        assert answer.error.code == -32602
+    if contract == "governance":
+        assert answer.text.startswith("INVALID_CONTEXT: ")
+
+
+def call(world: World, contract: str, tool: str, arguments: Mapping[str, Any]) -> Answer:
+    return OPENED[contract].call(world.app, world.caller, tool, arguments)
+
+
+@pytest.mark.parametrize(("contract", "name"), TOOLS)
+def test_what_is_valid_is_not_refused_for_its_arguments(
+    world: World, contract: str, name: str
 ) -> None:
-    before = world.contents()
-    arguments = {**valid(name), key: value}
-    if value is ABSENT:
-        del arguments[key]
-    text = world.refused(name, **arguments)
-    assert f"`{key}`" in text
-    assert len(text) < 400
-    assert world.contents() == before
+    answer = call(world.by(role=Role.VIEWER), contract, name, valid(contract, name))
+    assert "argument" not in (answer.text.lower() if answer.error else "")
+
+
+@requirement(
+    "common/bad-input/named",
+    "governance/published/bad-input",
+    "governance/memory-search/limit-refused",
+)
+@pytest.mark.parametrize(("contract", "name", "spot", "value"), list(cases()))
+def test_a_wrong_argument_is_named_and_nothing_is_kept(
+    world: World, contract: str, name: str, spot: Spot, value: Any
+) -> None:
+    before = world.kept()
+    answer = call(world, contract, name, placed(valid(contract, name), spot.path, value))
+    check_refused_for(contract, answer, spot.name)
+    assert world.kept() == before
 
 
 @requirement("common/bad-input/unknown")
-@pytest.mark.parametrize("name", TOOLS)
-def test_an_unknown_argument_is_refused_with_the_nearest_known_one(world: World, name: str) -> None:
-    before = world.contents()
-    properties = TOOLS[name].promise["inputSchema"]["properties"]
-    for key in properties:
+@pytest.mark.parametrize(("contract", "name"), TOOLS)
+def test_an_unknown_argument_is_refused_with_the_nearest_known_one(
+    world: World, contract: str, name: str
+) -> None:
+    before = world.kept()
+    tool = TOOLS[contract, name]
+    for spot in spots(tool):
+        *around, key = spot.path
+        if not isinstance(key, str) or key in tool.promise.get("atDoor", ()):
+            continue
         for near in (f"{key}s", key.capitalize(), key.replace("_", "-") + "_"):
-            text = world.refused(name, **valid(name), **{near: "x"})
-            assert f"`{near}`" in text
-            assert f"did you mean `{key}`" in text
-    text = world.refused(name, **valid(name), zzzz=1)
-    assert "`zzzz`" in text
-    assert all(key in text for key in properties)
-    assert world.contents() == before
+            wrong = placed(valid(contract, name), (*around, near), "x")
+            answer = call(world, contract, name, wrong)
+            *_, place = Spot((*around, near), {}, {}, False).name.rpartition("`")
+            check_refused_for(contract, answer, place)
+            assert f"did you mean `{key}`" in answer.text
+    answer = call(world, contract, name, {**valid(contract, name), "zzzz": 1})
+    check_refused_for(contract, answer, "zzzz")
+    assert world.kept() == before
 
 
 @pytest.mark.parametrize("depth", [0, 4, -1, 2.5])
@@ -156,68 +139,57 @@ def test_the_largest_offset_is_answered(world: World) -> None:
     assert "`offset`" in world.refused("list_memories", offset=2**53)
 
 
-anything = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner),
-    max_leaves=4,
-)
-
-
 @st.composite
-def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    name = draw(st.sampled_from(sorted(TOOLS)))
-    properties = TOOLS[name].promise["inputSchema"]["properties"]
-    keys = draw(st.lists(st.sampled_from([*properties, "zz"]), unique=True))
-    arguments = {key: draw(anything) for key in keys}
-    return name, (valid(name) if draw(st.booleans()) else {}) | arguments
+def calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
+    contract, name = draw(st.sampled_from(sorted(TOOLS)))
+    there = [spot.path for spot in spots(TOOLS[contract, name])]
+    paths = draw(st.lists(st.sampled_from([*there, ("zz",)]), unique=True, max_size=4))
+    arguments = valid(contract, name)
+    for path in sorted(paths, key=len, reverse=True):
+        arguments = placed(arguments, path, draw(anything))
+    return contract, name, arguments
 
 
 @given(calls())
-@settings(max_examples=150)
+@settings(max_examples=300)
 def test_no_arguments_whatever_end_in_anything_but_an_answer_or_an_error(
-    world: World, call: tuple[str, dict[str, Any]]
+    world: World, made: tuple[str, str, dict[str, Any]]
 ) -> None:
-    before = world.contents()
-    answer = world.contract.call(world.app, world.caller, *call)
-    assert (answer.content is None) is (answer.error is not None)
+    before = world.kept()
+    answer = call(world, *made)
     if answer.error is not None:
-        assert world.contents() == before
+        check_form(made[0], answer)
+        assert world.kept() == before
 
 
 @st.composite
-def fitting_calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
-    name = draw(st.sampled_from(sorted(TOOLS)))
-    schema = TOOLS[name].promise["inputSchema"]
-    required = schema.get("required", [])
-    optional = [key for key in schema["properties"] if key not in required]
-    chosen: st.SearchStrategy[list[str]] = (
-        st.lists(st.sampled_from(optional), unique=True) if optional else st.just([])
-    )
-    keys = [*required, *draw(chosen)]
-    return name, {key: draw(fitting(schema["properties"][key])) for key in keys}
-
-
-def fitting(schema: Mapping[str, Any]) -> st.SearchStrategy[Any]:
-    """Draw what the published schema of a property allows."""
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if "enum" in schema:
-        return st.sampled_from(schema["enum"])
-    by_type: Mapping[str, st.SearchStrategy[Any]] = {
-        "string": st.text(max_size=30) | st.just(ID),
-        "integer": st.integers(least, most),
-        "number": st.floats(least, most, allow_nan=False, allow_infinity=False),
-        "boolean": st.booleans(),
-        "object": st.dictionaries(st.text(max_size=3), anything, max_size=3),
-    }
-    return by_type[schema["type"]]
+def fitting_calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
+    contract, name = draw(st.sampled_from(sorted(TOOLS)))
+    arguments = valid(contract, name)
+    published = TOOLS[contract, name].promise["inputSchema"]["properties"]
+    for key in draw(st.lists(st.sampled_from([*published, ""]), unique=True)):
+        # A context is made of several things that must fit one another: its own test is elsewhere.
+        if key and key != "context":
+            arguments[key] = draw(fitting(published[key]))
+    return contract, name, arguments
 
 
 @given(fitting_calls())
-@settings(max_examples=150)
+@settings(max_examples=300)
 def test_arguments_that_fit_the_published_schema_are_answered_or_refused_with_a_reason(
-    world: World, call: tuple[str, dict[str, Any]]
+    world: World, made: tuple[str, str, dict[str, Any]]
 ) -> None:
-    answer = world.contract.call(world.app, world.caller, *call)
-    assert (answer.content is None) is (answer.error is not None)
-    assert "is not an argument" not in (answer.error or "")
-    assert "must be text" not in (answer.error or "")
+    answer = call(world, *made)
+    if answer.error is not None:
+        check_form(made[0], answer)
+        assert "is not an argument" not in answer.text
+        assert "must be text" not in answer.text
+
+
+def test_every_spot_of_every_schema_is_tried() -> None:
+    tried = {(case.values[0], case.values[1], case.values[2].name) for case in cases()}
+    assert ("catalog", "memory-search", "filters.status") in tried
+    assert ("catalog", "memory-batch-write", "items[0].importance") in tried
+    assert ("governance", "memory.read", "context.repository_id") in tried
+    assert ("knowledge", "recall", "ppr_weight") in tried
+    assert any(case.values[3] is ABSENT for case in cases())

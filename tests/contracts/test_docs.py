@@ -1,10 +1,21 @@
 from dataclasses import fields
 from pathlib import Path
 
+import pytest
+
 from minutebook.config import Settings
-from minutebook.contracts.knowledge import knowledge
+from minutebook.contracts.registry import CONTRACTS
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs
-from tools.write_docs import PAGES, contract_page, settings_page, stale, table, write
+from tools.write_docs import (
+    PAGES,
+    ROOT,
+    contract_page,
+    promises_page,
+    settings_page,
+    stale,
+    table,
+    write,
+)
 
 
 def test_pages_are_written_once_and_then_in_step(tmp_path: Path) -> None:
@@ -24,19 +35,37 @@ def test_every_setting_has_a_row() -> None:
 
 
 def test_no_path_of_this_machine_reaches_a_page() -> None:
-    assert str(Path.home()) not in settings_page() + contract_page()
+    for page in PAGES.values():
+        assert str(Path.home()) not in page()
 
 
-def test_every_tool_argument_promise_proof_and_divergence_is_on_the_contracts_page() -> None:
-    page = contract_page()
-    for tool in knowledge().promise["tools"]:
+@pytest.mark.parametrize("name", CONTRACTS)
+def test_every_tool_argument_resource_prompt_and_error_is_on_its_contracts_page(name: str) -> None:
+    contract = CONTRACTS[name]()
+    page = contract_page(contract)
+    for tool in contract.promise["tools"]:
         assert f"### {tool['name']}\n" in page
-        for name in tool["inputSchema"]["properties"]:
-            assert f"| `{name}` |" in page
+        for argument in tool["inputSchema"]["properties"]:
+            assert f"| `{argument}` |" in page
+    for each in (*contract.resources, *contract.templates):
+        assert each.promise["description"] in page
+    for each in (*contract.prompts, *contract.promise["errors"], *contract.aliases):
+        assert each in page
+
+
+def test_an_argument_inside_another_has_a_row_with_its_way() -> None:
+    page = contract_page(CONTRACTS["catalog"]())
+    for way in ("filters.metadata", "items[].current_content"):
+        assert f"| `{way}` |" in page
+
+
+def test_every_promise_proof_and_divergence_is_on_the_page_of_promises() -> None:
+    page = promises_page()
     for each in MANIFEST:
-        assert f"`{each.id}`" in page
+        assert f"| `{each.id}` |" in page
     for proof in proofs():
         assert proof.test in page
+        assert (ROOT / proof.path).is_file()
     for divergence in DIVERGENCES:
         assert divergence.why.replace("|", "&#124;") in page
 

@@ -1,5 +1,6 @@
 """Random memories of many scopes, random callers: nobody hears what is not theirs."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -10,18 +11,33 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from minutebook.contracts.catalog import catalog
+from minutebook.contracts.contract import Contract
+from minutebook.domain.drafts import Draft
+from minutebook.domain.ids import id_of
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Edge, Entity, Kind, Memory, Role
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Edge,
+    Entity,
+    Kind,
+    Memory,
+    MemoryType,
+    Role,
+    ScopeLevel,
+)
+from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN, Client
+from tests.contracts.requirements import requirement
 from tests.world import NOON, World, bare, worlds
 
-ORGANIZATIONS = ("acme", "other", SYSTEM_ORGANIZATION)
-REPOSITORIES = (None, "one", "two")
+ORGANIZATIONS = (ACME, OTHER, SYSTEM_ORGANIZATION)
+REPOSITORIES = (None, ONE, TWO)
 USERS = (None, "ana", "ben")
 WORDS = ("tea", "cat", "boiler", "harbour", "Falcon")
 SCOPES = tuple(product(ORGANIZATIONS, REPOSITORIES, USERS))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Population:
     """A world, and everything that is kept in it."""
 
@@ -48,12 +64,32 @@ def settle(world: World, chance: Random) -> Population:
         if chance.random() < 0.5:
             teller.call("invalidate", id=id)
             memories[id] = world.memory(id, organization)
+        told = _tell(teller, chance)
+        memories[told.id] = told
     for organization in ORGANIZATIONS:
         here = sorted(id for id, each in entities.items() if each.organization == organization)
         for source, target in zip(here, chance.sample(here, len(here)), strict=True):
-            world.relate(source, target, "near")
+            world.by(writes_system=True).relate(source, target, "near")
         _supersede(world, memories, organization, chance)
     return Population(world, memories, entities)
+
+
+def _tell(teller: World, chance: Random) -> Memory:
+    """Keep a memory of a type and, where there is a choice, a scope of its own; delete some."""
+    caller, app = teller.caller, teller.app
+    levels = [ScopeLevel.ORGANIZATION, ScopeLevel.USER]
+    levels += [ScopeLevel.REPOSITORY] if caller.repositories else []
+    draft = Draft(
+        content=" ".join(chance.choices(WORDS, k=3)),
+        type=chance.choice(list(MemoryType)),
+        scope=None if caller.organization == SYSTEM_ORGANIZATION else chance.choice(levels),
+        title=chance.choice(WORDS),
+    )
+    teller.clock.turn()
+    told = app.memories.store(caller, draft)
+    if chance.random() < 0.3:
+        return app.memories.remove(replace(caller, role=Role.ADMIN), told.id)
+    return told
 
 
 def _supersede(
@@ -92,8 +128,8 @@ callers = st.builds(
     Caller,
     name=st.sampled_from(["agent", "other"]),
     role=st.sampled_from(Role),
-    organization=st.sampled_from([None, "acme", "other", "unknown", SYSTEM_ORGANIZATION]),
-    repositories=st.none() | st.frozensets(st.sampled_from(["one", "two", "three"])),
+    organization=st.sampled_from([None, ACME, OTHER, UNKNOWN, SYSTEM_ORGANIZATION]),
+    repositories=st.none() | st.frozensets(st.sampled_from([ONE, TWO, UNKNOWN])),
     user=st.sampled_from([None, "ana", "ben", "cleo"]),
 )
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
@@ -102,6 +138,8 @@ limits = st.sampled_from([1, 5, 50])
 
 def hears(caller: Caller, record: Memory | Entity) -> bool:
     """Tell whether a record is the caller's to hear, worked out once more, the plain way."""
+    if isinstance(record, Memory) and record.deleted_at is not None:
+        return False
     organization = caller.organization is None or record.organization in (
         caller.organization,
         SYSTEM_ORGANIZATION,
@@ -175,7 +213,7 @@ def test_one_memory_is_shown_to_whom_it_concerns_and_unknown_to_others(
     if hears(caller, population.memories[id]):
         assert answer.error is None
     else:
-        assert answer.error == f"Memory not found: {id}"
+        assert answer.text == f"Memory not found: {id}"
 
 
 @given(callers, st.data(), st.integers(1, 3), st.sampled_from(["outgoing", "incoming", "both"]))
@@ -187,7 +225,7 @@ def test_no_walk_comes_to_an_entity_that_the_caller_may_not_see(
     asked = {"entity_id": id, "depth": depth, "direction": direction}
     answer = world.contract.call(world.app, world.caller, "get_related", asked)
     if not hears(caller, population.entities[id]):
-        assert answer.error == f"Entity not found: {id}"
+        assert answer.text == f"Entity not found: {id}"
         return
     assert answer.content is not None
     for each in answer.content["entities"]:
@@ -219,3 +257,213 @@ def test_no_act_touches_what_the_caller_may_not_hear(
         assert world.refused("invalidate", id=id) == unknown
         assert world.call("delete_memory", id=id) == {"deleted": False}
     assert world.contents() == before
+
+
+def catalogued(population: Population, caller: Caller) -> World:
+    return replace(population.world, caller=caller, contract=CATALOG)
+
+
+def shown(told: list[dict[str, object]]) -> set[str]:
+    """The ids of the memories that an answer of the catalog shows."""
+    return {id_of(str(each["id"])) or "" for each in told}
+
+
+CATALOG: Contract = catalog()
+FILTERS: dict[str, list[str]] = {
+    "organization": [ACME, OTHER, UNKNOWN, SYSTEM_ORGANIZATION],
+    "repository": [ONE, TWO, UNKNOWN],
+    "scope_type": [*ScopeLevel],
+    "memory_type": ["fact", "risk"],
+    "status": ["active", "deprecated", "draft"],
+}
+narrowings = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from(values) for name, values in FILTERS.items()}
+)
+
+
+@given(callers, st.none() | queries, narrowings)
+@settings(max_examples=60)
+def test_no_search_of_the_catalog_finds_what_the_caller_may_not_hear(
+    population: Population, caller: Caller, query: str | None, narrowing: dict[str, str]
+) -> None:
+    world, theirs = catalogued(population, caller), heard(population, caller)
+    asked = {"filters": narrowing} if query is None else {"query": query, "filters": narrowing}
+    found = shown(world.told("memory-search", **asked))
+    assert found <= set(theirs)
+    if query is None and not narrowing:
+        assert found == set(theirs)
+    if "repository" in narrowing:
+        owners = {theirs[id].repository for id in found}
+        assert owners <= {None, narrowing["repository"]}
+
+
+@given(callers, queries, narrowings, st.none() | st.sampled_from([ONE, TWO]))
+def test_no_vector_search_finds_what_the_caller_may_not_hear(
+    population: Population,
+    caller: Caller,
+    query: str,
+    narrowing: dict[str, str],
+    repository: str | None,
+) -> None:
+    world = catalogued(population, caller)
+    if narrowing.get("repository", repository) != repository:
+        del narrowing["repository"]
+    asked = {"query": query, "filters": narrowing, "threshold": -1, "repository": repository}
+    found = shown(world.told("memory-vector-search", **asked))
+    assert found <= set(heard(population, caller))
+
+
+@given(callers, st.sampled_from(WORDS), st.integers(0, 3))
+def test_the_index_and_the_completions_hold_the_callers_own(
+    population: Population, caller: Caller, word: str, length: int
+) -> None:
+    world, theirs = catalogued(population, caller), heard(population, caller)
+    answer = CATALOG.read(world.app, caller, "memory://index")
+    index = json.loads(answer.text)
+    assert shown(index) <= set(theirs)
+    assert len(index) == min(50, len(theirs))
+    listed = [str(each["uri"]) for each in CATALOG.listing(world.app, caller)]
+    there = {id_of(uri.removeprefix("memory://")) for uri in listed}
+    assert there - {None} == shown(index)
+    typed = word[:length]
+    completed = CATALOG.complete(world.app, caller, "memory://{id}", "id", typed)
+    expected = {
+        id for id, each in theirs.items() if (each.title or "-").lower().startswith(typed.lower())
+    }
+    assert {id_of(each) for each in completed} == expected - {
+        id for id in expected if theirs[id].title is None
+    }
+
+
+@given(callers, st.data())
+def test_a_memory_its_history_and_its_links_are_shown_to_whom_they_concern(
+    population: Population, caller: Caller, data: st.DataObject
+) -> None:
+    world, theirs = catalogued(population, caller), heard(population, caller)
+    memory = population.memories[data.draw(st.sampled_from(sorted(population.memories)))]
+    whole = CATALOG.read(world.app, caller, f"memory://{memory.uuid}")
+    history = CATALOG.read(world.app, caller, f"memory://{memory.uuid}/history")
+    if memory.id not in theirs:
+        assert whole.error is not None
+        assert history.error is not None
+        assert whole.error.code == history.error.code == 404
+        assert memory.content not in whole.text + history.text
+        return
+    told = json.loads(whole.text)
+    assert told["current_content"] == memory.content
+    assert shown(told["links"]) <= set(theirs)
+    (version,) = json.loads(history.text)["versions"]
+    assert version["current_content"] == memory.content
+
+
+@given(callers)
+@settings(max_examples=40)
+def test_no_write_of_the_catalog_touches_what_the_caller_may_not_hear(
+    population: Population, caller: Caller
+) -> None:
+    caller = replace(caller, role=Role.ADMIN)
+    world, theirs = catalogued(population, caller), heard(population, caller)
+    known = [m for m in population.memories.values() if m.deleted_at is None]
+    hidden = [m for m in known if m.id not in theirs][:4]
+    before = world.kept()
+    own = next(iter(theirs.values()), None)
+    for memory in hidden:
+        id = memory.uuid
+        whole = {
+            "id": id,
+            "organization": memory.organization,
+            "scope_type": "organization",
+            "memory_type": "fact",
+            "current_content": "taken",
+        }
+        new = {key: value for key, value in whole.items() if key != "id"}
+        assert world.failure("memory-write", **whole).code in {-32602, -32003}
+        assert world.failure("memory-batch-write", items=[new, whole]).code in {-32602, -32003}
+        assert world.failure("memory-update", id=id, title="taken").code == 404
+        assert world.failure("memory-delete", id=id).code == 404
+        if own is not None:
+            for ends in ((own.uuid, id), (id, own.uuid)):
+                told = dict(zip(("source_id", "target_id"), ends, strict=True))
+                assert world.failure("memory-link", **told).code == 404
+    assert world.kept() == before
+
+
+contexts = st.tuples(st.sampled_from([ACME, OTHER, UNKNOWN]), st.sampled_from([ONE, TWO, UNKNOWN]))
+
+
+def client_of(
+    population: Population, caller: Caller, context: tuple[str, str]
+) -> tuple[Client, dict[str, Memory] | None]:
+    """A governance client, and what it may hear: None if it may not be where it says it is."""
+    organization, repository = context
+    client = Client(
+        replace(population.world, caller=caller),
+        agent=caller.name if caller.name != "agent" else "claude",
+        organization=organization,
+        repository=repository,
+    )
+    if caller.organization not in (None, organization) or (
+        caller.repositories is not None and repository not in caller.repositories
+    ):
+        return client, None
+    asking = replace(caller, organization=organization, repositories=frozenset({repository}))
+    return client, heard(population, asking)
+
+
+@requirement("governance/memory-search/scopes")
+@given(callers, contexts, queries, st.integers(1, 10))
+@settings(max_examples=60)
+def test_governance_finds_what_the_context_and_the_start_up_identity_both_open(
+    population: Population, caller: Caller, context: tuple[str, str], query: str, limit: int
+) -> None:
+    client, theirs = client_of(population, caller, context)
+    if theirs is None:
+        error = client.refused("memory-search", query=query, limit=limit)
+        assert error["code"] == "SCOPE_VIOLATION"
+        return
+    answer = client.call("memory-search", query=query, limit=limit)
+    found = {id_of(each["memory_id"]) for each in answer["memories"]}
+    assert found <= {id for id, each in theirs.items() if holds(each, client.world)}
+    assert answer["count"] == len(answer["memories"]) <= limit
+
+
+@given(callers, contexts, st.data())
+def test_governance_shows_and_changes_one_memory_only_to_whom_it_concerns(
+    population: Population, caller: Caller, context: tuple[str, str], data: st.DataObject
+) -> None:
+    client, theirs = client_of(population, replace(caller, role=Role.ADMIN), context)
+    memory = population.memories[data.draw(st.sampled_from(sorted(population.memories)))]
+    if theirs is not None and memory.id in theirs:
+        told = client.call("memory.read", memory_id=memory.uuid)
+        assert (told["content"], told["scope_origin"]) == (memory.content, memory.scope)
+        return
+    before = client.world.kept()
+    expected = "SCOPE_VIOLATION" if theirs is None else "MEMORY_NOT_FOUND"
+    for tool, arguments in (
+        ("memory.read", {}),
+        ("memory-write", {"content": "taken", "type": "fact"}),
+        ("memory.lock", {}),
+        ("memory.deprecate", {"reason": "taken"}),
+    ):
+        error = client.refused(tool, memory_id=memory.uuid, **arguments)
+        assert error["code"] == expected
+        assert memory.content not in error["message"]
+    assert client.world.kept() == before
+
+
+def test_the_history_of_a_system_wide_memory_tells_one_organization_nothing_of_another(
+    population: Population,
+) -> None:
+    memory = next(
+        each
+        for each in population.memories.values()
+        if each.scope is ScopeLevel.SYSTEM
+        and (each.repository, each.user, each.deleted_at) == (None, None, None)
+    )
+    spy = Client(population.world, agent="spy").by(organization=ACME)
+    write = {"content": "a", "type": "fact"}
+    assert spy.refused("memory-write", memory_id=memory.uuid, **write)["code"] == "SCOPE_VIOLATION"
+    listing = catalogued(population, Caller(name="b", role=Role.AGENT, organization=OTHER))
+    told = CATALOG.read(listing.app, listing.caller, f"memory://{memory.uuid}/history").text
+    assert '"spy"' not in told
+    assert spy.entries()[-1].subject == memory.id

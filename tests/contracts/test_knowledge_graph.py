@@ -356,4 +356,4 @@ def test_entities_and_relations_leave_entries(world: World) -> None:
     assert [(e.act, e.outcome) for e in world.entries(ana)] == [("create", "done")]
     assert [(e.act, e.subject_kind) for e in world.entries(relation)] == [("relate", Kind.RELATION)]
     assert world.app.store.count(Kind.ENTRY, Filter(organization="default")) == 3
-    assert world.app.trail.first_break("default") is None
+    assert world.app.trail.verify("default") is None

@@ -17,7 +17,7 @@ LARGEST = 102_400
 
 
 def versions(world: World, id: str) -> list[Version]:
-    return world.app.memories.history(world.memory(id)).versions
+    return world.app.memories.history(world.caller, world.memory(id)).versions
 
 
 @requirement("knowledge/store_memory/output", "common/ids")
@@ -311,7 +311,7 @@ def test_every_act_leaves_one_entry_with_digests_and_never_the_text(world: World
     teller.call("delete_memory", id=one)
     one_is, other = text_digest("one"), text_digest("other")
     assert [(e.act, e.outcome, e.before, e.after) for e in world.entries(one)] == [
-        ("write", "done", "", one_is),
+        ("created", "done", "", one_is),
         ("update", "done", one_is, other),
         ("update", "done", other, other),
         ("invalidate", "done", other, other),
@@ -320,7 +320,7 @@ def test_every_act_leaves_one_entry_with_digests_and_never_the_text(world: World
     assert {(e.actor, e.request, e.subject_kind) for e in world.entries(one)} == {
         ("ana", "r1", Kind.MEMORY)
     }
-    assert world.app.trail.first_break("default") is None
+    assert world.app.trail.verify("default") is None
 
 
 def test_a_memory_of_another_contracts_type_is_shown_as_it_is(world: World) -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.filters import Filter, home_of, within_reach
+from minutebook.domain.filters import Filter, Narrowing, home_of, within_reach
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
@@ -98,6 +98,11 @@ A, NONE = frozenset({"a"}), frozenset[str]()
         ({"equal": {"type": MemoryType.SEMANTIC}}, memory(), True),
         ({"equal": {"type": MemoryType.FACT}}, memory(), False),
         ({"equal": {"user": None}}, memory(user="a"), False),
+        ({"starts": {"title": "dep"}}, memory(title="Deployment"), True),
+        ({"starts": {"title": "DEPLOY"}}, memory(title="deployment"), True),
+        ({"starts": {"title": "ploy"}}, memory(title="Deployment"), False),
+        ({"starts": {"title": "Ä"}}, memory(title="ähnlich"), False),
+        ({"starts": {"title": ""}}, memory(title=None), False),
         ({"equal": {"user": "a"}}, memory(), False),
         ({"equal": {"name": "Ana", "type": "person"}}, entity(), True),
         ({"equal": {"name": "Ana", "type": "dog"}}, entity(), False),
@@ -148,3 +153,28 @@ def test_all_inside_the_callers_scopes_passes(caller: Caller, record: Memory | E
 def test_whoever_named_no_organization_writes_into_the_default_one() -> None:
     assert home_of(Caller(name="me", role=Role.AGENT)) == DEFAULT_ORGANIZATION
     assert home_of(Caller(name="me", role=Role.AGENT, organization="acme")) == "acme"
+
+
+@pytest.mark.parametrize(
+    ("asked", "fits"),
+    [
+        ({}, True),
+        ({"n": 1}, True),
+        ({"n": 1.0}, True),
+        ({"n": True}, False),
+        ({"n": "1"}, False),
+        ({"flag": True, "n": 1}, True),
+        ({"flag": 1}, False),
+        ({"deep": {"list": [1, {"a": None}]}}, True),
+        ({"deep": {"list": [True, {"a": None}]}}, False),
+        ({"deep": {"list": [1]}}, False),
+        ({"deep": {}}, False),
+        ({"absent": None}, False),
+        ({"null": None}, True),
+    ],
+)
+def test_metadata_fits_when_each_key_that_is_asked_for_has_the_same_json_value(
+    asked: dict[str, object], fits: bool
+) -> None:
+    metadata = {"n": 1, "flag": True, "deep": {"list": [1, {"a": None}]}, "null": None}
+    assert Narrowing(metadata=asked).fits_metadata(memory(metadata=metadata)) is fits

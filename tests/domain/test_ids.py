@@ -1,11 +1,11 @@
 from datetime import UTC, datetime, timedelta
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from minutebook.domain.ids import id_of, is_id, new_id, uuid_of
+from minutebook.domain.ids import id_of, is_id, new_id, uuid_in, uuid_named, uuid_of
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -102,3 +102,37 @@ def test_a_uuid_one_bit_away_from_ours_is_another_id(id: str, bit: int) -> None:
 def test_other_text_is_no_id(text: str) -> None:
     assert not is_id(text)
     assert id_of(text) is None
+
+
+def test_a_name_that_is_a_uuid_is_its_own_whatever_its_case() -> None:
+    text = "550e8400-e29b-41d4-a716-446655440000"
+    assert str(uuid_named(text)) == str(uuid_named(text.upper())) == text
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_other_name_has_the_uuid_that_the_standard_gives_its_url(name: str) -> None:
+    assume(uuid_in(name) is None)
+    assert uuid_named(name) == uuid5(NAMESPACE_URL, f"minutebook:{name}")
+
+
+@given(st.text(), st.text())
+def test_names_that_differ_in_more_than_the_case_of_a_uuid_have_different_uuids(
+    one: str, other: str
+) -> None:
+    assert (uuid_named(one) == uuid_named(other)) is (one == other)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "550e8400e29b41d4a716446655440000",
+        "{550e8400-e29b-41d4-a716-446655440000}",
+        "urn:uuid:550e8400-e29b-41d4-a716-446655440000",
+        "550e8400-e29b-41d4-a716-44665544000",
+        "550e8400-e29b-41d4-a716-446655440000\n",
+        "",
+        "acme",
+    ],
+)
+def test_only_the_usual_form_of_a_uuid_is_one(text: str) -> None:
+    assert uuid_in(text) is None

@@ -9,9 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain import policy
-from minutebook.domain.errors import Forbidden, Locked, Refused
+from minutebook.domain.errors import Forbidden, Locked, Refused, ScopeViolation
 from minutebook.domain.policy import Caller, Policy
-from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Memory,
+    MemoryType,
+    Role,
+    ScopeLevel,
+    Status,
+)
 from tests.contracts.requirements import requirement
 
 NOW = datetime(2026, 1, 6, 12, tzinfo=UTC)
@@ -20,7 +27,8 @@ COLUMNS = (Role.VIEWER, Role.AGENT, Role.HUMAN, Role.MANAGER, Role.ARCHITECT, Ro
 STEWARDS = frozenset(COLUMNS[3:])
 
 FACT, RULE, CONSTRAINT = MemoryType.FACT, MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT
-REPOSITORY, SYSTEM = ScopeLevel.REPOSITORY, ScopeLevel.SYSTEM
+REPOSITORY, SHARED = ScopeLevel.REPOSITORY, ScopeLevel.ORGANIZATION
+SYSTEM = ScopeLevel.SYSTEM
 
 
 def caller(role: Role) -> Caller:
@@ -72,6 +80,18 @@ def by_system_door(attempt: Attempt) -> Attempt:
     return lambda who: attempt(replace(who, writes_system=True))
 
 
+def by_open_door(rules: Policy, attempt: Attempt) -> Attempt:
+    return lambda who: attempt(policy.at_open_door(who, rules))
+
+
+def by_governance(attempt: Attempt) -> Attempt:
+    return lambda who: attempt(replace(who, governed=True))
+
+
+def stand(before: Status, after: Status) -> Attempt:
+    return lambda who: policy.check_may_set_status(who, before, after)
+
+
 def table(*rows: tuple[str, str, Attempt]) -> list[object]:
     return [
         pytest.param(role, letter == "y", attempt, id=f"{act}-{role}")
@@ -115,6 +135,17 @@ def test_everyone_but_a_viewer_writes(role: Role, may: bool, attempt: Attempt) -
         ("change a rule, governed", "n n y y y y", change(GOVERNED, memory(RULE))),
         ("delete a rule, governed", "n n y y y y", delete(GOVERNED, memory(RULE))),
         ("change a rule, open", "n y y y y y", change(OPEN, memory(RULE))),
+        ("write a rule, governance", "n n y y y y", by_governance(write(OPEN, RULE))),
+        ("write a constraint, governance", "n n y y y y", by_governance(write(OPEN, CONSTRAINT))),
+        ("change a rule, governance", "n n y y y y", by_governance(change(OPEN, memory(RULE)))),
+        ("write a fact, governance", "n y y y y y", by_governance(write(OPEN))),
+        ("share a fact, governance", "n n y y y y", by_governance(write(OPEN, FACT, SHARED))),
+        (
+            "change a shared fact, governance",
+            "n n y y y y",
+            by_governance(change(GOVERNED, memory(scope=SHARED))),
+        ),
+        ("share a fact", "n y y y y y", write(GOVERNED, FACT, SHARED)),
     ),
 )
 def test_a_governed_store_keeps_rules_from_agents(role: Role, may: bool, attempt: Attempt) -> None:
@@ -134,6 +165,31 @@ def test_a_governed_store_keeps_rules_from_agents(role: Role, may: bool, attempt
             "write it through a door that opens it",
             "n y y y y y",
             by_system_door(write(OPEN, FACT, SYSTEM)),
+        ),
+        (
+            "write it through that door, governed",
+            "n n n y y y",
+            by_system_door(write(GOVERNED, FACT, SYSTEM)),
+        ),
+        (
+            "write it through catalog, open",
+            "n y y y y y",
+            by_open_door(OPEN, write(OPEN, FACT, SYSTEM)),
+        ),
+        (
+            "write it through catalog, governed",
+            "n n n n n n",
+            by_open_door(GOVERNED, write(GOVERNED, FACT, SYSTEM)),
+        ),
+        (
+            "write it through governance, open",
+            "n n n n n n",
+            by_governance(write(OPEN, FACT, SYSTEM)),
+        ),
+        (
+            "relate the system's entities",
+            "n n n n n n",
+            lambda who: policy.check_may_relate(who, SYSTEM_ORGANIZATION),
         ),
     ),
 )
@@ -167,10 +223,106 @@ def test_nobody_changes_or_deletes_what_is_locked(
         ("unlock a manager's", "n n n y y y", unlock(memory(locked_by=Role.MANAGER))),
         ("unlock an architect's", "n n n y y y", unlock(memory(locked_by=Role.ARCHITECT))),
         ("unlock an admin's", "n n n y y y", unlock(memory(locked_by=Role.ADMIN))),
+        ("lock by status", "n n n y y y", stand(Status.ACTIVE, Status.LOCKED)),
+        (
+            "lock by status through catalog, open",
+            "n y y y y y",
+            by_open_door(OPEN, stand(Status.ACTIVE, Status.LOCKED)),
+        ),
+        (
+            "lock by status through catalog, governed",
+            "n n n y y y",
+            by_open_door(GOVERNED, stand(Status.ACTIVE, Status.LOCKED)),
+        ),
+        (
+            "unlock an agent's through catalog, open",
+            "n y y y y y",
+            by_open_door(OPEN, unlock(memory(locked_by=Role.AGENT))),
+        ),
+        (
+            "unlock a person's through catalog, open",
+            "n n y y y y",
+            by_open_door(OPEN, unlock(memory(locked_by=Role.HUMAN))),
+        ),
+        (
+            "unlock a manager's through catalog, open",
+            "n n n y y y",
+            by_open_door(OPEN, unlock(memory(locked_by=Role.MANAGER))),
+        ),
+        (
+            "unlock an agent's through catalog, governed",
+            "n n n y y y",
+            by_open_door(GOVERNED, unlock(memory(locked_by=Role.AGENT))),
+        ),
     ),
 )
 def test_stewards_lock_and_unlock(role: Role, may: bool, attempt: Attempt) -> None:
     check(role, may, attempt)
+
+
+@pytest.mark.parametrize(
+    ("role", "may", "attempt"),
+    table(
+        ("verify", "n n y y y y", policy.check_may_verify),
+        ("verify by status", "n n y y y y", stand(Status.ACTIVE, Status.VERIFIED)),
+        (
+            "verify by status through catalog, open",
+            "n y y y y y",
+            by_open_door(OPEN, stand(Status.ACTIVE, Status.VERIFIED)),
+        ),
+        ("leave verified as it is", "y y y y y y", stand(Status.VERIFIED, Status.VERIFIED)),
+        ("deprecate by status", "y y y y y y", stand(Status.ACTIVE, Status.DEPRECATED)),
+    ),
+)
+def test_what_an_agent_says_is_not_verified(role: Role, may: bool, attempt: Attempt) -> None:
+    check(role, may, attempt)
+
+
+@pytest.mark.parametrize("role", COLUMNS)
+def test_the_whole_trail_is_for_whoever_is_not_held_to_a_part(role: Role) -> None:
+    policy.check_may_audit(caller(role))
+    policy.check_may_audit(replace(caller(role), organization="acme"))
+    for held in ({"user": "ana"}, {"repositories": frozenset({"r"})}):
+        with pytest.raises(Forbidden):
+            policy.check_may_audit(replace(caller(role), **held))
+
+
+NAMES = st.sampled_from([None, "a", "b", "~system"])
+
+
+@given(
+    st.sampled_from([None, "a", "b"]),
+    st.none() | st.frozensets(st.sampled_from("ab")),
+    st.sampled_from([None, "a", "b"]),
+    NAMES,
+    NAMES,
+    NAMES,
+)
+def test_what_a_request_names_narrows_its_caller_or_is_refused(
+    held: str | None,
+    repositories: frozenset[str] | None,
+    own: str | None,
+    organization: str | None,
+    repository: str | None,
+    user: str | None,
+) -> None:
+    who = replace(
+        caller(Role.ADMIN), organization=held, repositories=repositories, user=own, request="r"
+    )
+    may = (
+        (organization is None or (organization != "~system" and held in (None, organization)))
+        and (repository is None or repositories is None or repository in repositories)
+        and (user is None or own in (None, user))
+    )
+    if not may:
+        with pytest.raises(ScopeViolation):
+            policy.held_to(who, organization=organization, repository=repository, user=user)
+        return
+    narrow = policy.held_to(who, organization=organization, repository=repository, user=user)
+    assert narrow.organization == (organization or held)
+    assert narrow.repositories == (repositories if repository is None else frozenset({repository}))
+    assert narrow.user == (user or own)
+    assert (narrow.name, narrow.role, narrow.request) == (who.name, who.role, "r")
 
 
 @requirement("policy/delete-own")
@@ -198,11 +350,12 @@ def test_an_agent_deletes_only_its_own(role: Role, may: bool, attempt: Attempt) 
         (Role.AGENT, memory(locked_by=Role.MANAGER), True),
         (Role.HUMAN, memory(author="other"), False),
         (Role.HUMAN, memory(locked_by=Role.ADMIN), True),
-        (Role.MANAGER, memory(locked_by=Role.ADMIN), False),
-        (Role.ADMIN, memory(author="other", locked_by=Role.HUMAN), False),
+        (Role.MANAGER, memory(locked_by=Role.ADMIN), True),
+        (Role.ADMIN, memory(author="other", locked_by=Role.HUMAN), True),
+        (Role.ADMIN, memory(author="other"), False),
     ],
 )
-def test_a_reset_spares_what_a_higher_role_locked_and_to_an_agent_what_others_wrote(
+def test_a_reset_spares_what_is_locked_or_protected_and_to_an_agent_what_others_wrote(
     role: Role, told: Memory, survives: bool
 ) -> None:
     assert policy.survives_reset(caller(role), GOVERNED, told) is survives
@@ -216,8 +369,12 @@ def test_roles_are_ranked_from_viewer_to_human_below_three_equal_stewards(
     assert policy.outranks(one, other) is expected
 
 
-def test_a_refusal_says_the_act_and_why() -> None:
+def test_a_refusal_says_the_act_and_why_and_which_role_may() -> None:
     with pytest.raises(Forbidden) as refusal:
         policy.check_may_lock(caller(Role.AGENT))
     assert refusal.value.act == "lock"
     assert "agent" in refusal.value.reason
+    assert refusal.value.needs is Role.MANAGER
+    with pytest.raises(Locked) as locked:
+        policy.check_may_change(caller(Role.HUMAN), OPEN, memory(locked_by=Role.AGENT))
+    assert locked.value.needs is Role.MANAGER

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.records import Entry, Kind, Role
-from minutebook.domain.trail import Act, Break, first_break, sealed, text_digest
+from minutebook.domain.trail import Act, Break, first_break, head_of, sealed, text_digest
 
 START = datetime(2026, 1, 6, 12, tzinfo=UTC)
 NAMES = st.sampled_from(["", "ana", "b", "\ud800"])
@@ -30,7 +30,9 @@ instants = st.integers(0, 2).map(lambda each: START + timedelta(seconds=each))
 def trails(draw: st.DrawFn, least: int = 1) -> list[Entry]:
     entries: list[Entry] = []
     for act in draw(st.lists(acts, min_size=least, max_size=6)):
-        entries.append(sealed("acme", entries[-1] if entries else None, act, draw(instants)))
+        entries.append(
+            sealed("acme", head_of(entries[-1]) if entries else None, act, draw(instants))
+        )
     return entries
 
 
@@ -73,7 +75,7 @@ def test_an_entry_forged_with_a_seal_of_its_own_is_found_at_the_next(
     place = data.draw(st.integers(0, len(entries) - 2))
     told = entries[place]
     said = {f.name: getattr(told, f.name) for f in fields(Act)} | {"actor": f"{told.actor}!"}
-    forged = sealed("acme", entries[place - 1] if place else None, Act(**said), told.at)
+    forged = sealed("acme", head_of(entries[place - 1]) if place else None, Act(**said), told.at)
     assert first_break([*entries[:place], forged, *entries[place + 1 :]]) == Break(
         place + 2, "it does not carry the digest of the entry before"
     )

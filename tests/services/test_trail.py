@@ -1,9 +1,12 @@
 import threading
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from minutebook.domain.errors import Forbidden, StoreError
-from minutebook.domain.records import Entry, Kind
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Entry, Kind, Role
 from minutebook.domain.trail import text_digest
 from tests.world import World, everything
 
@@ -54,23 +57,12 @@ def test_a_failure_undoes_the_act_and_leaves_no_entry(world: World) -> None:
     assert world.contents() == {}
 
 
-def test_a_break_is_found_and_named(world: World) -> None:
-    for name in ("a", "b", "c"):
-        world.entity(name)
-    assert world.app.trail.first_break("default") is None
-    assert world.app.trail.first_break("unknown") is None
-    world.app.store.delete(Kind.ENTRY, "default", "2")
-    broken = world.app.trail.first_break("default")
-    assert broken is not None
-    assert broken.number == 2
-
-
 def test_organizations_have_trails_of_their_own(world: World) -> None:
     for name in ("acme", "other", "acme"):
         world.by(organization=name).remember("a")
     for name, length in (("acme", 2), ("other", 1)):
         assert world.app.store.count(Kind.ENTRY, everything(name)) == length
-        assert world.app.trail.first_break(name) is None
+        assert world.app.trail.verify(name) is None
 
 
 def test_writers_at_once_leave_one_unbroken_trail(world: World) -> None:
@@ -84,4 +76,58 @@ def test_writers_at_once_leave_one_unbroken_trail(world: World) -> None:
     for thread in threads:
         thread.join()
     assert [entry.number for entry in trail_of(world)] == [*range(1, 21)]
-    assert world.app.trail.first_break("default") is None
+    assert world.app.trail.verify("default") is None
+
+
+def test_a_refused_act_of_several_leaves_its_refusal_and_nothing_else(world: World) -> None:
+    def attempt() -> None:
+        with world.app.trail.together():
+            world.entity("Ana")
+            with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m"):
+                raise Forbidden("paint", "no colours")
+
+    with pytest.raises(Forbidden):
+        attempt()
+    assert [(e.act, e.outcome) for e in trail_of(world)] == [("paint", "Forbidden")]
+    assert world.app.store.count(Kind.ENTITY, everything("default")) == 0
+    world.entity("Ben")
+    assert world.app.trail.verify("default") is None
+
+
+def test_a_reading_is_entered_once_for_each_record(world: World) -> None:
+    world.app.trail.note(world.caller, "acme", "read", Kind.MEMORY, ["a", "b"])
+    world.app.trail.note(world.caller, "acme", "read", Kind.MEMORY, ["c"], outcome="Forbidden")
+    found = world.app.store.find(Kind.ENTRY, everything("acme"), order=["number"])
+    entries = [each for each in found if isinstance(each, Entry)]
+    assert [(e.subject, e.outcome) for e in entries] == [
+        ("a", "done"),
+        ("b", "done"),
+        ("c", "Forbidden"),
+    ]
+    assert world.app.trail.verify("acme") is None
+
+
+def test_entries_are_given_newest_first_by_every_filter(world: World) -> None:
+    ana, ben = world.by(name="ana"), world.by(name="ben", organization="acme")
+    first = ana.remember("a")
+    second = ben.remember("b")
+    third = ana.remember("c")
+    at = world.clock.now
+    world.by(role=Role.VIEWER, name="eve").refused("update_memory", id=third, content="d")
+    trail = world.app.trail
+
+    def subjects(caller: Caller = world.caller, **asked: Any) -> list[str]:
+        return [entry.subject for entry in trail.entries(caller, **asked)]
+
+    assert subjects() == [third, third, second, first]
+    assert subjects(limit=2) == [third, third]
+    assert subjects(actor="ana") == [third, first]
+    assert subjects(act="update") == [third]
+    assert subjects(subject=second) == [second]
+    assert subjects(outcome="Forbidden") == [third]
+    assert subjects(since=at) == [third, third]
+    assert subjects(actor="ana", since=at, outcome="done") == [third]
+    assert subjects(replace(world.caller, organization="acme")) == [second]
+    assert subjects(replace(world.caller, organization="unknown")) == []
+    with pytest.raises(Forbidden):
+        subjects(replace(world.caller, user="ana"))

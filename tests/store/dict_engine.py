@@ -62,14 +62,16 @@ class DictStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Record]:
-        found = self._selected(kind, where)
-        found.sort(key=lambda r: r.id, reverse=bool(order) and order[0].startswith("-"))
-        for name in reversed(order):
-            found.sort(
-                key=lambda r: _none_first(getattr(r, name.removeprefix("-"))),
-                reverse=name.startswith("-"),
-            )
+        found = _sorted(self._selected(kind, where), order)
         return found[offset:] if limit is None else found[offset : offset + limit]
+
+    def each(self, kind: Kind, where: Filter, order: Sequence[str]) -> Iterator[Record]:
+        if self._closed:
+            raise StoreClosed("closed")
+        yield from _sorted(_selected(self._committed, kind, where), order)
+
+    def ids(self, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
+        return [record.id for record in self.find(kind, where, order=order)]
 
     def count(self, kind: Kind, where: Filter) -> int:
         return len(self._selected(kind, where))
@@ -208,9 +210,21 @@ class DictStore:
         return getattr(self._local, "working", None) or self._committed
 
     def _selected(self, kind: Kind, where: Filter) -> list[Record]:
-        return [
-            r for (_, k, _), r in self._state().records.items() if k == kind and where.passes(r)
-        ]
+        return _selected(self._state(), kind, where)
+
+
+def _selected(state: State, kind: Kind, where: Filter) -> list[Record]:
+    return [r for (_, k, _), r in state.records.items() if k == kind and where.passes(r)]
+
+
+def _sorted(found: list[Record], order: Sequence[str]) -> list[Record]:
+    found.sort(key=lambda r: r.id, reverse=bool(order) and order[0].startswith("-"))
+    for name in reversed(order):
+        found.sort(
+            key=lambda r: _none_first(getattr(r, name.removeprefix("-"))),
+            reverse=name.startswith("-"),
+        )
+    return found
 
 
 def _key(record: Record) -> Key:

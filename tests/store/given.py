@@ -16,6 +16,7 @@ from tests.store.samples import (
     entity,
     entry,
     file,
+    head,
     memory,
     project,
     version,
@@ -63,6 +64,8 @@ memories = st.builds(
     superseded_by=st.none() | ids,
     deleted_at=st.none() | st.none() | instants,
     locked_by=st.none() | st.sampled_from(Role),
+    unlocks_to=st.none() | st.sampled_from(Status),
+    given_uuid=st.none() | st.uuids().map(str),
 )
 versions = st.builds(
     version,
@@ -137,7 +140,8 @@ chunks = st.builds(
     repository=owners,
     user=users,
 )
-records = memories | versions | entities | edges | entries | projects | files | chunks
+heads = st.builds(head, number=st.integers(1, 12), organization=organizations, digest=anything)
+records = memories | versions | entities | edges | entries | projects | files | chunks | heads
 
 filters = st.builds(
     Filter,
@@ -150,7 +154,7 @@ filters = st.builds(
     with_deleted=st.booleans(),
 )
 memory_filters = st.builds(
-    lambda where, equal: replace(where, equal=equal),
+    lambda where, equal, starts: replace(where, equal=equal, starts=starts),
     filters,
     st.fixed_dictionaries(
         {},
@@ -163,6 +167,10 @@ memory_filters = st.builds(
             "event_time": instants,
             "superseded_by": st.none() | ids,
         },
+    ),
+    st.just({})
+    | st.fixed_dictionaries(
+        {"title": st.sampled_from(["", "a", "ANA", "bread r", "东", "\ud800"])}
     ),
 )
 chunk_filters = st.builds(

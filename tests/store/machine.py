@@ -29,6 +29,7 @@ KINDS = (
     Kind.LINK,
     Kind.MENTION,
     Kind.ENTRY,
+    Kind.HEAD,
     Kind.PROJECT,
     Kind.FILE,
     Kind.CHUNK,
@@ -142,6 +143,8 @@ class StoreMachine(RuleBasedStateMachine):
     def find_is_the_same(self, where: Filter, order: tuple[str, ...]) -> None:
         found = self.store.find(Kind.MEMORY, where, order=order)
         assert found == self.oracle.find(Kind.MEMORY, where, order=order)
+        assert list(self.store.each(Kind.MEMORY, where, order)) == found
+        assert self.store.ids(Kind.MEMORY, where, order) == [record.id for record in found]
 
     @rule(selection=drawn.selections, space=st.sampled_from(SPACES))
     def counts_are_the_same(self, selection: Selection, space: VectorSpace) -> None:

@@ -115,6 +115,21 @@ class RecordPromises(Promises):
         in_threads([look])
         assert seen == [(0, 0, 0, 0), (0, 0, 0, 0), (2, 2, 2, store.sequence("acme"))]
 
+    def test_what_is_given_one_by_one_is_of_one_moment(self, store: Store) -> None:
+        for id in "abcd":
+            store.put(memory(id))
+        given = store.each(Kind.MEMORY, ACME, ["-ingestion_time"])
+        assert next(given).id == "d"
+        store.delete(Kind.MEMORY, "acme", "b")
+        store.put(memory("e"))
+        assert store.get(Kind.MEMORY, "acme", "b") is None
+        assert [record.id for record in given] == ["c", "b", "a"]
+        assert store.ids(Kind.MEMORY, ACME, ["-ingestion_time"]) == ["e", "d", "c", "a"]
+        with store.transaction():
+            store.put(memory("f"))
+            assert "f" in store.ids(Kind.MEMORY, ACME, [])
+            assert "f" not in {record.id for record in store.each(Kind.MEMORY, ACME, [])}
+
     def test_writers_wait_for_one_another(self, store: Store) -> None:
         store.put(memory("counter", "0"))
 

@@ -11,6 +11,7 @@ from minutebook.domain.records import (
     Entity,
     Entry,
     File,
+    Head,
     IndexState,
     Kind,
     Memory,
@@ -131,6 +132,10 @@ def entry(number: int = 1, **fields: Any) -> Entry:
         "digest": "",
     }
     return Entry(id=str(number), number=number, **{**plain, **fields})
+
+
+def head(number: int = 1, **fields: Any) -> Head:
+    return Head(**{"organization": "acme", "id": "head", "number": number, "digest": "", **fields})
 
 
 def unit(*coordinates: float) -> Vectors:

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from minutebook.domain import trail
-from minutebook.domain.records import Entry, Kind
+from minutebook.domain.records import Entry, Head, Kind
 from minutebook.search.text import parse_query
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import SPACES
@@ -123,7 +123,8 @@ def _check_whole(path: Path, acknowledged: set[str], everything: set[str] | None
     assert everything is None or ids == everything
     assert {f"{id}.1" for id in ids} == {r.id for r in store.find(Kind.VERSION, ACME)}
     entries = cast("list[Entry]", store.find(Kind.ENTRY, ACME, order=["number"]))
-    assert trail.first_break(entries) is None
+    head = cast("Head", store.get(Kind.HEAD, "acme", trail.HEAD))
+    assert trail.first_break(entries, [head]) is None
     assert {entry.subject for entry in entries} == ids
     assert store.without_vectors(Kind.MEMORY, "acme", SPACES[0], 9) == []
     near = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(1), len(ids) + 1)

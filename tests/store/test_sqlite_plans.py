@@ -57,6 +57,10 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
             "memories_by_time (organization=?)",
         ),
         (
+            lambda s: s.find(Kind.MEMORY, ACME, order=["-updated_at"], limit=9),
+            "memories_by_update (organization=?)",
+        ),
+        (
             lambda s: s.find(Kind.MEMORY, equal(status=Status.SUPERSEDED), limit=1),
             "memories_by_status (organization=? AND status=?)",
         ),
@@ -104,6 +108,14 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         (
             lambda s: s.find(Kind.ENTRY, ACME, order=["-number"], limit=1),
             "entries_by_number (organization=?)",
+        ),
+        (
+            lambda s: s.find(Kind.ENTRY, equal(subject="a"), order=["number"]),
+            "entries_by_subject (organization=? AND subject=?)",
+        ),
+        (
+            lambda s: s.ids(Kind.MEMORY, ACME, ["-ingestion_time"]),
+            "COVERING INDEX memories_by_time (organization=?)",
         ),
         (lambda s: s.edges("acme", ["a", "b"]), "edges_by_source (organization=? AND source=?)"),
         (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),

@@ -13,7 +13,7 @@ import numpy as np
 from minutebook.domain import trail
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entry, Kind, Role
+from minutebook.domain.records import Head, Kind, Role
 from minutebook.store.protocol import Vectors
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import SPACES, START, memory, version
@@ -34,7 +34,8 @@ def remember(store: SqliteStore, id: str, number: int, padding: str = "") -> Non
         store.put(memory(id, f"number{number} of many {padding}"))
         store.put(version(id))
         store.put_vectors(Kind.MEMORY, "acme", id, SPACES[0], direction(number)[None])
-        last = store.find(Kind.ENTRY, ACME, order=["-number"], limit=1)
+        last = store.get(Kind.HEAD, "acme", trail.HEAD)
+        assert last is None or isinstance(last, Head)
         act = trail.Act(
             actor="ana",
             role=Role.AGENT,
@@ -43,9 +44,9 @@ def remember(store: SqliteStore, id: str, number: int, padding: str = "") -> Non
             subject=id,
             request="",
         )
-        tail = last[0] if last else None
-        assert tail is None or isinstance(tail, Entry)
-        store.put(trail.sealed("acme", tail, act, START))
+        entry = trail.sealed("acme", last, act, START)
+        store.put(entry)
+        store.put(trail.head_of(entry))
 
 
 def write(path: Path, argument: str) -> None:

@@ -3,7 +3,7 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import code, memories, serving, upkeep
+from minutebook.cli import code, governance, memories, serving, upkeep
 from minutebook.cli.terminal import Group, identity
 
 
@@ -23,6 +23,6 @@ def main() -> None:
     """
 
 
-for _subject in (serving, memories, code, upkeep):
+for _subject in (serving, memories, code, governance, upkeep):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

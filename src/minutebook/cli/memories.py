@@ -1,12 +1,22 @@
 """Keep, find, show, list and forget memories."""
 
-import sys
 from dataclasses import fields
 from typing import Any
 
 import click
 
-from minutebook.cli.terminal import as_json, fields_of, headline, identity, opened, say
+from minutebook.cli.terminal import (
+    as_json,
+    entry_line,
+    fields_of,
+    headline,
+    id_given,
+    identity,
+    one_of,
+    opened,
+    say,
+    text_given,
+)
 from minutebook.domain.errors import InvalidInput
 
 
@@ -18,16 +28,13 @@ from minutebook.domain.errors import InvalidInput
 @click.pass_obj
 def remember(given: dict[str, str], text: str, memory_type: str, as_json: bool) -> None:  # noqa: FBT001
     """Keep TEXT as a memory ("-" reads it from stdin)."""
+    from minutebook.domain.drafts import Draft
     from minutebook.domain.records import MemoryType
-    from minutebook.services.memories import Draft
 
-    content = sys.stdin.read().rstrip("\n") if text == "-" else text
-    if not content.strip():
-        raise InvalidInput("TEXT", "must not be empty")
-    if memory_type not in list(MemoryType):
-        raise InvalidInput("--type", f"must be one of {', '.join(MemoryType)}")
+    content = text_given(text)
+    type = one_of(MemoryType, "--type", memory_type)
     with opened(given) as (app, caller):
-        memory = app.memories.store(caller, Draft(content=content, type=MemoryType(memory_type)))
+        memory = app.memories.store(caller, Draft(content=content, type=type))
         say({"id": memory.id}, memory.id, as_json)
 
 
@@ -78,50 +85,83 @@ def _hit_shape(recalled: Any) -> dict[str, Any]:
 
 @click.command()
 @click.argument("id")
+@click.option("--version", "number", type=click.IntRange(1), help="Show this version's text only.")
 @identity
 @as_json
 @click.pass_obj
-def show(given: dict[str, str], id: str, as_json: bool) -> None:  # noqa: FBT001
-    """Show the memory ID with its earlier versions, links and audit entries."""
-    from minutebook.domain.ids import id_of
-
+def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> None:  # noqa: FBT001
+    """Show the memory ID: what is kept of it, its versions, links and audit entries."""
     with opened(given) as (app, caller):
-        memory = app.memories.read(caller, id_of(id) or id)
-        history = app.memories.history(memory)
-    shape = fields_of(memory) | {
-        "versions": [fields_of(version) for version in history.versions],
-        "edges": [fields_of(edge) for edge in history.edges],
-        "audit": [fields_of(entry) for entry in history.entries],
-    }
+        if number is not None:
+            version = app.memories.version(caller, id_given(id), number)
+            say(fields_of(version), _version_text(version), as_json)
+            return
+        memory = app.memories.read_any(caller, id_given(id))
+        history = app.memories.history(caller, memory)
+        links = app.browsing.links(caller, memory)
     if as_json:
+        shape = fields_of(memory) | {
+            "versions": [fields_of(version) for version in history.versions],
+            "edges": [fields_of(edge) for edge in history.edges],
+            "audit": [fields_of(entry) for entry in history.entries],
+        }
         say(shape, "", as_json)
         return
     for name, value in fields_of(memory).items():
         if value not in (None, {}):
             click.echo(f"{click.style(f'{name:<15}', bold=True)} {value}")
     for version in history.versions[:-1]:
-        click.echo(f"\nversion {version.number}, {version.changed_at:%Y-%m-%d %H:%M}:")
-        click.echo(f"  {version.content}")
-    for edge in history.edges:
-        click.echo(f"{edge.kind}: {edge.source} {edge.type} {edge.target}")
+        click.echo(f"\n{_version_text(version)}")
+    if links:
+        click.echo("\nlinks")
+    for link in links:
+        way = "→" if link.edge.source == memory.id else "←"
+        click.echo(headline(f"  {way} {link.edge.type}", link.memory))
+    click.echo("\naudit")
     for entry in history.entries:
-        click.secho(
-            f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} ({entry.role}): "
-            f"{entry.outcome}",
-            dim=True,
-        )
+        click.echo(f"  {entry_line(entry)}")
+
+
+def _version_text(version: Any) -> str:
+    title = "" if version.title is None else f"  {version.title}\n"
+    return (
+        f"version {version.number}, {version.changed_at:%Y-%m-%d %H:%M:%S} by {version.changed_by}"
+        f"\n{title}  {version.content}"
+    )
 
 
 @click.command("list")
+@click.option("--type", "memory_type", help="Only this type: fact, business_rule…")
+@click.option("--status", help="Only this status: active, verified, locked, deprecated…")
+@click.option("--scope", help="Only this scope: system, organization, repository or user.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0)
 @identity
 @as_json
 @click.pass_obj
-def list_(given: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
-    """List memories, newest first, ended ones included."""
+def list_(
+    given: dict[str, str],
+    memory_type: str | None,
+    status: str | None,
+    scope: str | None,
+    limit: int,
+    offset: int,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """List memories, newest first, ended ones included.
+
+    --organization, --repository and --user show what whoever is held to them may see.
+    """
+    from minutebook.domain.filters import Narrowing
+    from minutebook.domain.records import MemoryType, ScopeLevel, Status
+
+    where = Narrowing(
+        type=one_of(MemoryType, "--type", memory_type),
+        status=one_of(Status, "--status", status),
+        scope=one_of(ScopeLevel, "--scope", scope),
+    )
     with opened(given) as (app, caller):
-        page = app.memories.page(caller, limit, offset)
+        page = app.memories.page(caller, limit, offset, where)
     if as_json:
         shapes = [fields_of(memory) for memory in page.memories]
         say({"memories": shapes, "total": page.total}, "", as_json)
@@ -139,10 +179,8 @@ def list_(given: dict[str, str], limit: int, offset: int, as_json: bool) -> None
 @click.pass_obj
 def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
     """Remove the memory ID and its versions for good."""
-    from minutebook.domain.ids import id_of
-
     with opened(given) as (app, caller):
-        memory = app.memories.read(caller, id_of(id) or id)
+        memory = app.memories.read(caller, id_given(id))
         if not yes:
             click.echo(memory.content)
             click.confirm("Remove this for good?", abort=True)

@@ -9,13 +9,21 @@ from pathlib import Path
 
 import click
 
-from minutebook.cli.terminal import IDENTITY, as_json, identity, log_to_stderr, say
+from minutebook.cli.terminal import (
+    SERVING,
+    as_json,
+    identity,
+    log_to_stderr,
+    option_of,
+    say,
+    serving,
+)
 from minutebook.config import PREFIX, Settings, environment, load
 
 
 @click.command()
 @click.argument("contracts", nargs=-1, metavar="[CONTRACT]...")
-@identity
+@serving
 @click.pass_obj
 def serve(given: dict[str, str], contracts: tuple[str, ...]) -> None:
     """Serve contracts over stdio to an MCP client (default: knowledge)."""
@@ -43,7 +51,7 @@ def demo(keep: bool) -> None:  # noqa: FBT001
 @click.option("--contract", "contracts", multiple=True, help="Contract to serve; may be repeated.")
 @click.option("--remove", is_flag=True, help="Take the entry out again.")
 @click.option("--dry-run", is_flag=True, help="Show the change; write nothing.")
-@identity
+@serving
 @click.pass_obj
 def install(
     given: dict[str, str],
@@ -68,9 +76,9 @@ def install(
     standard = Settings()
     asked = [
         part
-        for name in IDENTITY
+        for name in SERVING
         if (value := getattr(settings, name)) != getattr(standard, name)
-        for part in (f"--{name}", str(value))
+        for part in (option_of(name), str(value))
     ]
     serve_command = [sys.executable, "-m", "minutebook", "serve", *contracts, *asked]
     places = clients.Places(

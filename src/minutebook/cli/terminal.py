@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from datetime import datetime
+from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 import click
 
@@ -19,27 +20,48 @@ from minutebook.domain.errors import (
     EmbeddingNotReady,
     InvalidInput,
     InvalidRoot,
+    Locked,
     MinutebookError,
     ModelUnavailable,
     NotFound,
     Refused,
     StoreError,
 )
-from minutebook.domain.policy import Caller
+from minutebook.domain.ids import id_of
+from minutebook.domain.policy import ANYBODY, Caller
 from minutebook.domain.records import Role
 
 F = TypeVar("F", bound=Callable[..., Any])
+E = TypeVar("E", bound=StrEnum)
 
 IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy")
 """The settings that every command takes as options; the others come from file or environment."""
 
 
+SERVING = (*IDENTITY, "tool_names")
+"""Those that the commands take which serve, or have a client serve."""
+
+
 def identity(command: F) -> F:
     """Give a command the options that say where the store is and who asks."""
+    return _with_options(command, IDENTITY)
+
+
+def serving(command: F) -> F:
+    """Give a command the options that say what is served, and in whose name."""
+    return _with_options(command, SERVING)
+
+
+def option_of(name: str) -> str:
+    """Give the option that sets a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def _with_options(command: F, names: tuple[str, ...]) -> F:
     described = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
-    for name in reversed(IDENTITY):
+    for name in reversed(names):
         command = click.option(
-            f"--{name}",
+            option_of(name),
             metavar=name.upper(),
             help=described[name],
             expose_value=False,
@@ -77,8 +99,12 @@ def _sentence(error: MinutebookError) -> str:
             return f"{argument} {remedy}"
         case NotFound(kind=kind, id=id):
             return f"there is no {kind} {id}"
-        case Refused(act=act, reason=reason):
-            return f"not allowed to {act}: {reason}"
+        case Locked(id=id, reason=reason, needs=needs):
+            way = "" if needs is None else f"; first `minutebook unlock {id} --role {needs}`"
+            return f"{id} stays as it is: {reason}{way}"
+        case Refused(act=act, reason=reason, needs=needs):
+            way = "" if needs is None else f"; if you are one, add `--role {needs}`"
+            return f"not allowed to {act}: {reason}{way}"
         case ModelUnavailable(reason=reason, remedy=remedy):
             return f"{reason}; {remedy}"
         case EmbeddingNotReady(state=state, reason=reason):
@@ -104,20 +130,48 @@ def log_to_stderr(settings: Settings) -> None:
 
 @contextmanager
 def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
-    """Open the store for a person at the keyboard."""
+    """Open the store for a person at the keyboard, to whom system scope is open too."""
     from minutebook.app import open_app
 
     settings = load(given)
     log_to_stderr(settings)
     app = open_app(settings)
     app.embedding.start()
-    asks = settings.caller()
-    if asks.role is Role.AGENT:
-        asks = replace(asks, role=Role.HUMAN, name=getpass.getuser())
+    asks = replace(settings.caller(), request="command-line", writes_system=True)
+    if asks.role is Role.AGENT and "role" not in given:
+        asks = replace(asks, role=Role.HUMAN)
+    if asks.name == ANYBODY:
+        asks = replace(asks, name=getpass.getuser())
     try:
-        yield app, replace(asks, request="command-line")
+        yield app, asks
     finally:
         app.close()
+
+
+def id_given(text: str) -> str:
+    """Read an id as people and clients write it: short, or a UUID."""
+    return id_of(text) or text
+
+
+def text_given(text: str) -> str:
+    """Give a text from the command line, "-" being stdin; InvalidInput if there is none."""
+    content = sys.stdin.read().rstrip("\n") if text == "-" else text
+    if not content.strip():
+        raise InvalidInput("TEXT", "must not be empty")
+    return content
+
+
+@overload
+def one_of(choices: type[E], option: str, value: str) -> E: ...
+@overload
+def one_of(choices: type[E], option: str, value: None) -> None: ...
+@overload
+def one_of(choices: type[E], option: str, value: str | None) -> E | None: ...
+def one_of(choices: type[E], option: str, value: str | None) -> E | None:
+    """Read one of an enumeration's values; None where the option was not given; InvalidInput."""
+    if value is not None and value not in list(choices):
+        raise InvalidInput(option, f"must be one of {', '.join(choices)}")
+    return None if value is None else choices(value)
 
 
 def fields_of(record: Any) -> dict[str, Any]:
@@ -130,6 +184,15 @@ def headline(lead: str, memory: Any) -> str:
     text = " ".join(memory.text.split())
     short = text if len(text) <= 100 else f"{text[:99]}…"
     return f"{lead}  {click.style(memory.id, dim=True)}  {short}"
+
+
+def entry_line(entry: Any) -> str:
+    """Give an audit entry on one line, without its subject."""
+    line = (
+        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} ({entry.role}): "
+        f"{entry.outcome}"
+    )
+    return click.style(line, fg=None if entry.outcome == "done" else "red")
 
 
 def say(shape: Any, text: str, as_json: bool) -> None:  # noqa: FBT001

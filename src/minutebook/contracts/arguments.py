@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import uuid
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from functools import cached_property
@@ -10,34 +11,43 @@ from typing import Any
 import fastjsonschema
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.ids import id_of
+from minutebook.domain.ids import id_of, is_id
 
 EXAMPLE_INSTANT = "2026-01-06T12:00:00Z"
+EXAMPLE_UUID = "550e8400-e29b-41d4-a716-446655440000"
 
 Schema = Mapping[str, Any]
 
 
 class Arguments:
-    """Checks one tool's arguments and fills their defaults.
+    """Checks the properties of one object, a tool's arguments, and fills their defaults.
 
     `published` is the schema as clients see it. `enforced` adds, by property, what the contract
     says in prose: JSON Schema keywords, and
     `clamp` (larger numbers become this one), `maxBytes` (of the value as UTF-8 or JSON text),
-    `form`: `id` (also `{"tb": …, "id": {"String": …}}` and UUIDs), `instant` (RFC 3339) or `any`
-    (whatever was sent, or nothing). `hidden` names further properties that are taken, not shown.
+    `form`: `id` (also `{"tb": …, "id": {"String": …}}` and UUIDs), `uuid` (or an id), `instant`
+    (RFC 3339) or `any` (whatever was sent, or nothing),
+    `clears` (null is a value: it empties the field), and
+    `properties` and `hiddenProperties`, the same for an object's own, or those of a list's objects.
+    `hidden` names further properties that are taken, not shown.
     """
 
     def __init__(self, published: Schema, enforced: Schema, hidden: Schema) -> None:
         self._properties: dict[str, Any] = {**published["properties"], **hidden}
         self._required: list[str] = published.get("required", [])
         self._enforced = enforced
+        self._inner = {
+            name: inner for name in self._properties if (inner := self._inside_of(name)) is not None
+        }
 
     def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Give the arguments complete and in the right types, or raise InvalidInput.
 
-        An argument given as null is as good as not given. Instants become `datetime`s in UTC.
+        An argument given as null is as good as not given, unless null clears it. Instants become
+        `datetime`s in UTC. An argument inside another is named `filters.status`, `items[0].title`.
         """
         self._check_known(given)
+        cleared = {name: None for name, value in given.items() if value is None}
         arguments = {
             name: self._read(name, value) for name, value in given.items() if value is not None
         }
@@ -45,7 +55,18 @@ class Arguments:
             checked: dict[str, Any] = self._validate(arguments)
         except fastjsonschema.JsonSchemaValueException as error:
             raise _worded(error, arguments) from error
-        return {name: self._finish(name, value) for name, value in checked.items()}
+        return {
+            **{name: self._finish(name, value) for name, value in checked.items()},
+            **{name: None for name in cleared if self._enforced.get(name, {}).get("clears")},
+        }
+
+    def _inside_of(self, name: str) -> "Arguments | None":
+        """Give what checks an object's own properties, or those of a list's objects."""
+        schema, rules = self._properties[name], self._enforced.get(name, {})
+        described = schema.get("items", schema)
+        if "properties" not in described or self._form(name) == "any":
+            return None
+        return Arguments(described, rules.get("properties", {}), rules.get("hiddenProperties", {}))
 
     @cached_property
     def _validate(self) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -63,11 +84,11 @@ class Arguments:
     def _schema_of(self, name: str) -> dict[str, Any]:
         if self._form(name) == "any":
             return {}
-        ours = {"clamp", "maxBytes", "form"}
-        enforced = {k: v for k, v in self._enforced.get(name, {}).items() if k not in ours}
-        schema = {**self._properties[name], **enforced}
-        for annotation in ("nullable", "description", "format"):
-            schema.pop(annotation, None)
+        schema = {**self._properties[name], **self._enforced.get(name, {})}
+        # What is inside another argument is checked by the Arguments of its own.
+        inside = ("properties", "required", "items") if name in self._inner else ()
+        for word in (*_OURS, *_ANNOTATIONS, *inside):
+            schema.pop(word, None)
         return schema
 
     def _form(self, name: str) -> str | None:
@@ -100,6 +121,8 @@ class Arguments:
         enforced = self._enforced.get(name, {})
         if enforced.get("form") == "any":
             return value
+        if name in self._inner:
+            return self._finish_inner(name, value)
         size = _size(name, value)
         if self._properties[name].get("type") == "number":
             value = _finite(name, value)
@@ -109,9 +132,32 @@ class Arguments:
             value = int(value)
         if "clamp" in enforced:
             return min(value, enforced["clamp"])
-        if enforced.get("form") == "instant":
-            return _instant(name, value)
-        return value
+        match enforced.get("form"):
+            case "instant":
+                return _instant(name, value)
+            case "uuid":
+                return _uuid(name, value)
+            case _:
+                return value
+
+    def _finish_inner(self, name: str, value: Any) -> Any:
+        if not isinstance(value, list):
+            return self._checked_inside(name, name, value)
+        return [
+            self._checked_inside(name, f"{name}[{place}]", each) for place, each in enumerate(value)
+        ]
+
+    def _checked_inside(self, name: str, path: str, value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise InvalidInput(path, f"must be {_TYPES['object']} (got {_shown(value)})")
+        try:
+            return self._inner[name].check(value)
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}.{error.argument}", error.remedy) from error
+
+
+_OURS = ("clamp", "maxBytes", "form", "clears", "hiddenProperties")
+_ANNOTATIONS = ("nullable", "description", "format")
 
 
 def _finite(name: str, value: float) -> float:
@@ -144,6 +190,17 @@ def _instant(name: str, text: str) -> datetime:
         raise InvalidInput(name, f"{remedy} (got {_shown(text)})") from error
 
 
+def _uuid(name: str, text: str) -> str:
+    """Give an id as it is, a UUID in its usual spelling."""
+    if is_id(text):
+        return text
+    try:
+        return str(uuid.UUID(text))
+    except ValueError as error:
+        remedy = f"must be a UUID, such as {EXAMPLE_UUID}"
+        raise InvalidInput(name, f"{remedy} (got {_shown(text)})") from error
+
+
 _TYPES = {
     "string": "text",
     "integer": "a whole number",
@@ -160,7 +217,7 @@ def _worded(
     if error.rule == "required":
         missing = next(name for name in error.rule_definition if name not in arguments)
         return InvalidInput(missing, "is required")
-    name, rule = error.path[1], error.rule_definition
+    name, rule = str(error.name).removeprefix("data."), error.rule_definition
     match error.rule:
         case "type":
             remedy = f"must be {_TYPES[rule]}"
@@ -168,13 +225,13 @@ def _worded(
             remedy = f"must be at least {rule}"
         case "maximum":
             remedy = f"must be at most {rule}"
-        case "minLength":
+        case "minLength" | "minItems" | "minProperties":
             remedy = "must not be empty"
         case "enum":
             remedy = f"must be one of {', '.join(map(str, rule))}"
         case _:
             remedy = error.message.removeprefix(f"{error.name} ")
-    return InvalidInput(name, f"{remedy} (got {_shown(arguments[name])})")
+    return InvalidInput(name, f"{remedy} (got {_shown(error.value)})")
 
 
 def _shown(value: Any) -> str:

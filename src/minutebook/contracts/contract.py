@@ -1,22 +1,24 @@
 """A contract: its promise, read from `contract.json`, joined to the code that answers."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from importlib import resources
 from typing import Any
 
 from minutebook.app import App
+from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
+from minutebook.contracts.resources import Reading, Resource, text_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.policy import Caller
 
-Operation = Callable[..., Mapping[str, Any]]
+Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
 
-Wording = Callable[[MinutebookError], str]
-"""Puts a fact of the domain into the contract's words."""
+Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
+"""Puts a fact of the domain into the contract's words; the call's arguments as they were given."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,30 @@ class Tool:
 
     @cached_property
     def arguments(self) -> Arguments:
-        """What its arguments must be."""
+        """What its arguments must be, but for those `atDoor`, which the contract's door checks."""
+        schema, taken = self.promise["inputSchema"], self.promise.get("atDoor", ())
+        left = {name: told for name, told in schema["properties"].items() if name not in taken}
+        required = [name for name in schema.get("required", []) if name not in taken]
         return Arguments(
-            self.promise["inputSchema"],
+            {"properties": left, "required": required},
             self.promise.get("enforce", {}),
             self.promise.get("hiddenProperties", {}),
         )
+
+
+Entrant = tuple[Caller, Mapping[str, Any]]
+"""As whom a call goes on, and with which arguments."""
+
+Door = Callable[[App, Caller, Tool, Mapping[str, Any]], AbstractContextManager[Entrant]]
+"""Lets a call in before its arguments are checked; sees the errors that are raised inside."""
+
+
+@contextmanager
+def open_door(
+    app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
+) -> Iterator[Entrant]:
+    """Let everyone in as who they are."""
+    yield caller, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,23 +83,30 @@ class Alias:
         return chosen, arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a call came to: an object in the contract's shape, or an error's text."""
-
-    content: Mapping[str, Any] | None
-    error: str | None = None
+def safe(name: str) -> str:
+    """Spell a tool's name with letters, digits and underscores only."""
+    return name.replace("-", "_").replace(".", "_")
 
 
 class Contract:
     """One published contract, ready to be called."""
 
-    def __init__(self, package: str, operations: Mapping[str, Operation], word: Wording) -> None:
-        text = resources.files(package).joinpath("contract.json").read_text(encoding="utf-8")
-        self.promise: Mapping[str, Any] = json.loads(text)
+    def __init__(
+        self,
+        package: str,
+        operations: Mapping[str, Operation],
+        word: Wording,
+        *,
+        door: Door = open_door,
+        reading: Reading | None = None,
+    ) -> None:
+        self._package = package
+        self.promise: Mapping[str, Any] = json.loads(text_of(package, "contract.json"))
         self.name = str(self.promise["contract"])
         self._operations = operations
         self.word = word
+        self._door = door
+        self._reading = reading or Reading()
         hidden = self.promise["hidden"]
         listed = [Tool(promise, is_listed=True) for promise in self.promise["tools"]]
         unlisted = [Tool(each, is_listed=False) for each in hidden if "to" not in each]
@@ -89,24 +116,78 @@ class Contract:
             for each in hidden
             if "to" in each
         }
+        self._names = {safe(name): name for name in self.names}
+        promised = self.promise.get("resources", [])
+        self.resources = [Resource(each) for each in promised if "uri" in each]
+        self.templates = [Resource(each) for each in promised if "uriTemplate" in each]
+        self.prompts = {str(each["name"]): each for each in self.promise.get("prompts", [])}
+
+    @property
+    def names(self) -> set[str]:
+        """Every name under which a tool can be called, as it was promised."""
+        return {*self.tools, *self.aliases}
 
     def offers(self, name: str) -> bool:
-        """Tell whether a tool can be called by that name."""
-        return name in self.tools or name in self.aliases
+        """Tell whether a tool can be called by that name, or its safe spelling."""
+        return safe(name) in self._names
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
+        given = arguments
         try:
+            name = self._names[safe(name)]
             if name in self.aliases:
                 name, arguments = self.aliases[name].resolve(arguments)
-            checked = self.tools[name].arguments.check(arguments)
-            return Answer(self._operations[name](app, caller, **checked))
+            tool = self.tools[name]
+            with self._door(app, caller, tool, arguments) as (asking, told):
+                checked = tool.arguments.check(told)
+                return answered(self._operations[name](app, asking, **checked))
         except MinutebookError as error:
-            return Answer(None, self.word(error))
+            return failed(self.word(error, given))
+
+    def resource(self, uri: str) -> Resource | None:
+        """Give the promised resource, or template, that a URI belongs to."""
+        known = (*self.resources, *self.templates)
+        return next((each for each in known if each.fit(uri) is not None), None)
+
+    def read(self, app: App, caller: Caller, uri: str) -> Answer:
+        """Read a resource; LookupError for a URI of none that was promised."""
+        resource = self.resource(uri)
+        if resource is None:
+            raise LookupError(uri)
+        variables = resource.fit(uri) or {}
+        try:
+            if "page" in resource.promise:
+                return Answer(text_of(self._package, resource.promise["page"]))
+            return answered(self._reading.readers[resource.name](app, caller, **variables))
+        except MinutebookError as error:
+            return failed(self.word(error, variables))
+
+    def listing(self, app: App, caller: Caller) -> list[Mapping[str, Any]]:
+        """Describe every resource that a client is shown: the promised ones, then what is there."""
+        there = self._reading.listing
+        return [
+            *(each.promise for each in self.resources),
+            *(there(app, caller) if there is not None else ()),
+        ]
+
+    def complete(
+        self, app: App, caller: Caller, template: str, variable: str, typed: str
+    ) -> list[str]:
+        """Give the values that what was typed for a template's variable may become."""
+        for each in self.templates:
+            if each.promise["uriTemplate"] == template:
+                complete = self._reading.completions.get(f"{each.name}/{variable}")
+                return [] if complete is None else complete(app, caller, typed)
+        return []
+
+    def prompt(self, name: str) -> str:
+        """Give the text of a promised prompt."""
+        return text_of(self._package, self.prompts[name]["file"])
 
     def schema(self) -> dict[str, Any]:
         """Give the whole promise as one document."""
-        return {
+        document = {
             "mcp_api_version": self.promise["mcp_api_version"],
             "info": dict(self.promise["info"]),
             "tools": {
@@ -121,3 +202,16 @@ class Contract:
             },
             "errors": dict(self.promise["errors"]),
         }
+        if self.resources or self.templates:
+            document["resources"] = [
+                _public(each.promise) for each in (*self.resources, *self.templates)
+            ]
+        if self.prompts:
+            document["prompts"] = [
+                {**_public(each), "text": self.prompt(name)} for name, each in self.prompts.items()
+            ]
+        return document
+
+
+def _public(promise: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: told for key, told in promise.items() if key not in {"page", "file"}}

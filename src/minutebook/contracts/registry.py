@@ -2,11 +2,17 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
+from minutebook.contracts.governance import governance
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.errors import InvalidInput
 
-CONTRACTS: Mapping[str, Callable[[], Contract]] = {"knowledge": knowledge}
+CONTRACTS: Mapping[str, Callable[[], Contract]] = {
+    "knowledge": knowledge,
+    "catalog": catalog,
+    "governance": governance,
+}
 
 
 def opened(names: Iterable[str]) -> list[Contract]:
@@ -21,7 +27,7 @@ def opened(names: Iterable[str]) -> list[Contract]:
             raise InvalidInput("CONTRACT", f"must be one of {known} (got {name!r})")
         contract = CONTRACTS[name]()
         for other in contracts:
-            if shared := sorted(contract.tools.keys() & other.tools.keys()):
+            if shared := sorted(contract.names & other.names):
                 raise InvalidInput(
                     "CONTRACT",
                     f"must not name both {other.name} and {name}: both have {', '.join(shared)}. "

@@ -5,9 +5,12 @@ MinutebookError
 ├── Conflict            the record is not as the request supposed
 ├── Refused             the caller may not
 │   ├── Forbidden       role or scope is not enough
+│   ├── ScopeViolation  the scope named is not one that the caller is held to
 │   └── Locked          the record is locked
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
+├── InBatch             what stood in the way of one of several acts that go together
+├── Fault               a mistake of ours
 ├── StoreError          the store could not do its work
 │   ├── StoreBusy       another process keeps the writer's lock
 │   ├── StoreTooNew     written by a later version
@@ -17,7 +20,7 @@ MinutebookError
     └── ModelUnavailable    the model cannot be had
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(eq=False)
@@ -47,15 +50,21 @@ class Conflict(MinutebookError):
 
 @dataclass(eq=False)
 class Refused(MinutebookError):
-    """The caller may not do this."""
+    """The caller may not do this; `needs` names a role that may, where one would do."""
 
     act: str
     reason: str
+    needs: str | None = field(default=None, kw_only=True)
 
 
 @dataclass(eq=False)
 class Forbidden(Refused):
     """The caller's role or scope is not enough for the act."""
+
+
+@dataclass(eq=False)
+class ScopeViolation(Refused):
+    """The organization, repository or user named is not one that the caller may use."""
 
 
 @dataclass(eq=False)
@@ -74,11 +83,33 @@ class InvalidInput(MinutebookError):
 
 
 @dataclass(eq=False)
+class InBatch(MinutebookError):
+    """What stood in the way of one of several acts that go together; `index` counts from 0."""
+
+    index: int
+    error: MinutebookError
+
+
+@dataclass(eq=False)
 class InvalidRoot(MinutebookError):
     """The path cannot be the root of a project; `reason` goes on from it: `does not exist`."""
 
     path: str
     reason: str
+
+
+@dataclass(eq=False)
+class Fault(MinutebookError):
+    """A mistake of ours in a request; the log tells more."""
+
+    act: str
+    request: str
+
+    def __str__(self) -> str:
+        return (
+            f"Internal error in {self.act}. Nothing was changed. Please report it with the lines on "
+            f"stderr around request {self.request}."
+        )
 
 
 @dataclass(eq=False)

@@ -6,7 +6,14 @@ from datetime import datetime
 
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, Record
+from minutebook.domain.records import (
+    DEFAULT_ORGANIZATION,
+    Memory,
+    MemoryType,
+    Record,
+    ScopeLevel,
+    Status,
+)
 from minutebook.domain.validity import holds_at
 
 
@@ -16,10 +23,11 @@ class Filter:
 
     `repositories` and `users`: None lets every record pass; a set lets pass what belongs to none
     or to one of them. `valid_at` keeps the memories true at that instant. `equal` keeps records
-    whose field of that name equals the value, `ids` those with one of these ids (None: any).
+    whose field of that name equals the value, `starts` those whose text field begins with it (A to
+    Z like a to z), `ids` those with one of these ids (None: any).
     Soft-deleted memories pass only `with_deleted`.
     Conditions on fields that a kind of record does not have are met by each record of that kind,
-    except those of `equal`.
+    except those of `equal` and `starts`.
     """
 
     organization: str
@@ -27,6 +35,7 @@ class Filter:
     users: frozenset[str] | None = None
     valid_at: datetime | None = None
     equal: Mapping[str, object] = field(default_factory=dict)
+    starts: Mapping[str, str] = field(default_factory=dict)
     ids: frozenset[str] | None = None
     with_deleted: bool = False
 
@@ -38,12 +47,42 @@ class Filter:
             and _is_free_or_in(self.repositories, getattr(record, "repository", None))
             and _is_free_or_in(self.users, getattr(record, "user", None))
             and all(getattr(record, name) == value for name, value in self.equal.items())
+            and all(_begins(getattr(record, name), value) for name, value in self.starts.items())
             and (not isinstance(record, Memory) or self._passes_memory(record))
         )
 
     def _passes_memory(self, memory: Memory) -> bool:
         return (self.with_deleted or memory.deleted_at is None) and (
             self.valid_at is None or holds_at(memory, self.valid_at)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowing:
+    """The part of what a caller may see that a question asks for; None asks for any.
+
+    A repository stands for its own memories and the wider ones that apply to it. Of metadata each
+    key that is named must have the value that is named.
+    """
+
+    organization: str | None = None
+    repository: str | None = None
+    scope: ScopeLevel | None = None
+    type: MemoryType | None = None
+    status: Status | None = None
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def equal(self) -> dict[str, object]:
+        """The fields that are named, as conditions of a Filter."""
+        named = {"scope": self.scope, "type": self.type, "status": self.status}
+        return {name: value for name, value in named.items() if value is not None}
+
+    def fits_metadata(self, memory: Memory) -> bool:
+        """Tell whether the memory's metadata has all that is named."""
+        return all(
+            key in memory.metadata and _is_same(memory.metadata[key], value)
+            for key, value in self.metadata.items()
         )
 
 
@@ -75,3 +114,22 @@ def within_reach(caller: Caller, organization: str) -> Filter:
 
 def _is_free_or_in(allowed: frozenset[str] | None, owner: str | None) -> bool:
     return allowed is None or owner is None or owner in allowed
+
+
+def _begins(text: str | None, start: str) -> bool:
+    """Compare beginnings; `bytes.lower` changes A to Z only, as every engine can."""
+    if text is None:
+        return False
+    whole, part = (each.encode("utf-8", "surrogatepass").lower() for each in (text, start))
+    return whole.startswith(part)
+
+
+def _is_same(one: object, other: object) -> bool:
+    """Compare JSON values: 1 and 1.0 are the same, 1 and true are not."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        return one.keys() == other.keys() and all(_is_same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_is_same, one, other))
+    return one == other

@@ -12,6 +12,7 @@ _RANDOM_BITS = 55
 _VALUES = 36**_LENGTH
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT = re.compile(rf"[0-9a-z]{{{_LENGTH}}}")
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 RandomBits = Callable[[int], int]
 """Gives an integer of that many random bits, as `secrets.randbits` does."""
@@ -35,6 +36,22 @@ def uuid_of(id: str) -> uuid.UUID:
     return uuid.UUID(
         int=(high >> 12 << 80) | (0x8 << 76) | ((high & 0xFFF) << 64) | (0x2 << 62) | low
     )
+
+
+def uuid_in(text: str) -> uuid.UUID | None:
+    """Read a UUID in its usual form, five groups of hexadecimal digits; None when it is not one."""
+    return uuid.UUID(text) if _UUID.fullmatch(text) else None
+
+
+def uuid_named(name: str) -> uuid.UUID:
+    """Give the UUID of an organization's or a repository's name.
+
+    A name that is a UUID is its own. Any other has the UUID of version 5 (RFC 9562, section 5.5) of
+    the URL `minutebook:NAME`; `uuid.uuid5` gives the same, but takes no lone surrogates.
+    """
+    text = f"minutebook:{name}".encode("utf-8", "surrogatepass")
+    digest = hashlib.sha1(uuid.NAMESPACE_URL.bytes + text, usedforsecurity=False).digest()
+    return uuid_in(name) or uuid.UUID(bytes=digest[:16], version=5)
 
 
 def id_of(text: str) -> str | None:

@@ -1,14 +1,24 @@
 """Who may do what: one table for every contract, over caller, act and record."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from minutebook.domain.errors import Forbidden, Locked
-from minutebook.domain.records import Memory, MemoryType, Role, ScopeLevel
+from minutebook.domain.errors import Forbidden, Locked, ScopeViolation
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Memory,
+    MemoryType,
+    Role,
+    ScopeLevel,
+    Status,
+)
 
 PROTECTED_TYPES = frozenset({MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT})
 """What an agent may not write in a governed store."""
+
+ANYBODY = "agent"
+"""The name of a caller whose start-up named none: whoever connects may give their own."""
 
 _RANK = {role: rank for rank, role in enumerate(Role)}
 _STEWARDS = frozenset({Role.MANAGER, Role.ARCHITECT, Role.ADMIN})
@@ -25,7 +35,7 @@ Listener = Callable[[float, str], None]
 """Hears which part of an act is done, in [0, 1], and what is next; raises to end the act."""
 
 
-def _nobody(part: float, what: str) -> None:
+def unheard(part: float, what: str) -> None:
     """Hear nothing."""
 
 
@@ -33,8 +43,11 @@ def _nobody(part: float, what: str) -> None:
 class Caller:
     """Who asks, and in which request. None for organization, repositories, user means: any.
 
-    `writes_system` is what the door adds that they came through: the command line opens system
-    scope, and the catalog contract does in an open store; the others never do. `listener` hears how far a long act is.
+    The rest is what the door adds that they came through. `writes_system` opens system scope: the
+    command line's, and catalog's in an open store. `sets_status` lets the statuses `locked` and
+    `verified` be set as any other: catalog's in an open store. `governed` protects rules and
+    shared scopes from agents whatever the store's policy: the governance contract's.
+    `listener` hears how far a long act is.
     """
 
     name: str
@@ -44,7 +57,43 @@ class Caller:
     user: str | None = None
     request: str = ""
     writes_system: bool = False
-    listener: Listener = field(default=_nobody, compare=False, repr=False)
+    sets_status: bool = False
+    governed: bool = False
+    listener: Listener = field(default=unheard, compare=False, repr=False)
+
+
+def at_open_door(caller: Caller, rules: Policy) -> Caller:
+    """Give the caller what a contract with scope and status as plain fields adds: open stores only."""
+    is_open = rules is Policy.OPEN
+    return replace(caller, writes_system=is_open, sets_status=is_open)
+
+
+def held_to(
+    caller: Caller,
+    *,
+    organization: str | None = None,
+    repository: str | None = None,
+    user: str | None = None,
+) -> Caller:
+    """Narrow a caller to the scopes that a request names; None leaves one as it is.
+
+    Raises ScopeViolation for a scope that the caller is not free to choose: it never widens.
+    """
+    if organization is not None:
+        if organization == SYSTEM_ORGANIZATION or organization != (
+            caller.organization or organization
+        ):
+            raise ScopeViolation("use", f"the organization {organization!r} is not the caller's")
+        caller = replace(caller, organization=organization)
+    if repository is not None:
+        if caller.repositories is not None and repository not in caller.repositories:
+            raise ScopeViolation("use", f"the repository {repository!r} is not the caller's")
+        caller = replace(caller, repositories=frozenset({repository}))
+    if user is not None:
+        if user != (caller.user or user):
+            raise ScopeViolation("use", f"the user {user!r} is not the caller")
+        caller = replace(caller, user=user)
+    return caller
 
 
 def outranks(role: Role, other: Role) -> bool:
@@ -61,7 +110,7 @@ def check_may_write(caller: Caller, rules: Policy, type: MemoryType, scope: Scop
 
 
 def check_may_change(caller: Caller, rules: Policy, memory: Memory) -> None:
-    """Refuse a change, an end or a new link of a memory that is locked or protected."""
+    """Refuse a change, an end, a return or a new link of a memory that is locked or protected."""
     _check_not_viewer(caller, "change")
     _check_unlocked("change", memory)
     _check_unprotected(caller, rules, "change", memory.type, memory.scope)
@@ -76,9 +125,11 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
         raise Forbidden("delete", f"written by {memory.author!r}; an agent deletes only its own")
 
 
-def check_may_relate(caller: Caller) -> None:
-    """Refuse a change of the graph to whoever may only read."""
+def check_may_relate(caller: Caller, organization: str | None = None) -> None:
+    """Refuse a change of the graph to whoever may only read, and of the system's to most."""
     _check_not_viewer(caller, "relate")
+    if organization == SYSTEM_ORGANIZATION:
+        _check_system_door(caller, "relate")
 
 
 def check_may_index(caller: Caller) -> None:
@@ -92,12 +143,12 @@ def check_may_reset(caller: Caller) -> None:
 
 
 def survives_reset(caller: Caller, rules: Policy, memory: Memory) -> bool:
-    """Tell whether a reset by this caller leaves the memory standing."""
+    """Tell whether a reset by this caller leaves the memory standing: as a deletion would."""
     try:
-        _check_unprotected(caller, rules, "reset", memory.type, memory.scope)
-    except Forbidden:
+        check_may_delete(caller, rules, memory)
+    except (Forbidden, Locked, ScopeViolation):
         return True
-    return is_locked_above(caller, memory) or not may_remove_work_of(caller, memory.author)
+    return False
 
 
 def is_locked_above(caller: Caller, memory: Memory) -> bool:
@@ -112,32 +163,88 @@ def may_remove_work_of(caller: Caller, author: str) -> bool:
 
 def check_may_lock(caller: Caller) -> None:
     """Refuse a lock to everyone but a manager, an architect or an admin."""
-    if caller.role not in _STEWARDS:
-        raise Forbidden("lock", f"the role {caller.role} may not lock; a manager may")
+    _check_steward(caller, "lock")
 
 
 def check_may_unlock(caller: Caller, memory: Memory) -> None:
     """Refuse to open what a higher role locked."""
-    if caller.role not in _STEWARDS:
-        raise Forbidden("unlock", f"the role {caller.role} may not unlock; a manager may")
+    _check_steward(caller, "unlock")
     if is_locked_above(caller, memory):
-        raise Forbidden("unlock", f"locked by the role {memory.locked_by}")
+        reason = f"locked by the role {memory.locked_by}, which outranks {caller.role}"
+        raise Forbidden("unlock", reason, needs=memory.locked_by)
+
+
+def may_verify(caller: Caller) -> bool:
+    """Tell whether what the caller writes may count as verified."""
+    return caller.sets_status or _RANK[caller.role] > _RANK[Role.AGENT]
+
+
+def check_may_verify(caller: Caller) -> None:
+    """Refuse to have an agent's word count as a person's."""
+    _check_not_viewer(caller, "verify")
+    if not may_verify(caller):
+        reason = "the role agent may not verify; a human may"
+        raise Forbidden("verify", reason, needs=Role.HUMAN)
+
+
+def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
+    """Refuse a status that only an act of its own gives: `locked`, and `verified` to an agent."""
+    if after is before:
+        return
+    if after is Status.LOCKED:
+        check_may_lock(caller)
+    elif after is Status.VERIFIED:
+        check_may_verify(caller)
+
+
+def check_may_audit(caller: Caller) -> None:
+    """Refuse an organization's whole trail to whoever is held to a part of the organization."""
+    if caller.repositories is not None or caller.user is not None:
+        raise Forbidden(
+            "audit",
+            "the trail is of a whole organization, and this caller is held to a repository or a "
+            "user; leave out --repository and --user",
+        )
 
 
 def _check_unprotected(
     caller: Caller, rules: Policy, act: str, type: MemoryType, scope: ScopeLevel
 ) -> None:
-    if rules is Policy.GOVERNED and type in PROTECTED_TYPES and caller.role is Role.AGENT:
-        raise Forbidden(act, f"the type {type} is kept from agents; a person may")
-    if scope is ScopeLevel.SYSTEM and not caller.writes_system:
-        raise Forbidden(act, "system scope is not written through this door; the command line does")
+    is_governed = caller.governed or rules is Policy.GOVERNED
+    if is_governed and type in PROTECTED_TYPES and caller.role is Role.AGENT:
+        reason = f"the type {type} is kept from agents; a person may"
+        raise Forbidden(act, reason, needs=Role.HUMAN)
+    if caller.governed and scope is ScopeLevel.ORGANIZATION and caller.role is Role.AGENT:
+        reason = f"the scope {scope} is kept from agents; a person may"
+        raise ScopeViolation(act, reason, needs=Role.HUMAN)
+    if scope is ScopeLevel.SYSTEM:
+        _check_system_door(caller, act)
+        if rules is Policy.GOVERNED and caller.role not in _STEWARDS:
+            reason = f"the role {caller.role} may not write system scope here; a manager may"
+            raise Forbidden(act, reason, needs=Role.MANAGER)
+
+
+def _check_system_door(caller: Caller, act: str) -> None:
+    if not caller.writes_system:
+        raise ScopeViolation(
+            act,
+            "system scope is not written through this door; `minutebook system write` does",
+        )
+
+
+def _check_steward(caller: Caller, act: str) -> None:
+    if caller.role not in _STEWARDS and not (caller.sets_status and caller.role is not Role.VIEWER):
+        reason = f"the role {caller.role} may not {act}; a manager may"
+        raise Forbidden(act, reason, needs=Role.MANAGER)
 
 
 def _check_unlocked(act: str, memory: Memory) -> None:
     if memory.locked_by is not None:
-        raise Locked(act, f"locked by the role {memory.locked_by}", memory.id)
+        reason = f"locked by the role {memory.locked_by}"
+        opener = memory.locked_by if memory.locked_by in _STEWARDS else Role.MANAGER
+        raise Locked(act, reason, memory.id, needs=opener)
 
 
 def _check_not_viewer(caller: Caller, act: str) -> None:
     if caller.role is Role.VIEWER:
-        raise Forbidden(act, "the role viewer may only read")
+        raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)

@@ -6,11 +6,16 @@ from datetime import datetime
 from enum import StrEnum
 from typing import ClassVar
 
+from minutebook.domain.ids import uuid_of
+
 SYSTEM_ORGANIZATION = "~system"
 """The organization that holds system-wide records; every caller may read it."""
 
 DEFAULT_ORGANIZATION = "default"
 """Where a personal store writes when nobody named an organization."""
+
+DEFAULT_USER = "default"
+"""Whose a memory of user scope is when nobody named the user."""
 
 
 class Kind(StrEnum):
@@ -23,6 +28,7 @@ class Kind(StrEnum):
     LINK = "link"
     MENTION = "mention"
     ENTRY = "entry"
+    HEAD = "head"
     DECISION = "decision"
     PROPOSAL = "proposal"
     TURN = "turn"
@@ -84,14 +90,21 @@ class Role(StrEnum):
     ADMIN = "admin"
 
 
+def text_of(title: str | None, content: str) -> str:
+    """Give what search reads of a memory."""
+    return content if title is None else f"{title}\n{content}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Memory:
     """One thing that is remembered, valid from `valid_from` until (not including) `valid_until`.
 
     `event_time` is when it happened, `ingestion_time` when the store learned of it.
     `user` and `repository` are None for what concerns everyone in the organization.
+    `given_uuid` is the UUID under which it was created, where the id does not give it back.
     `reason` tells why it ended or was deprecated; `superseded_by` names the memory that took its
-    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role of whoever locked it.
+    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role of whoever locked it,
+    `unlocks_to` the status that it had before.
     """
 
     kind: ClassVar[Kind] = Kind.MEMORY
@@ -118,11 +131,18 @@ class Memory:
     superseded_by: str | None = None
     deleted_at: datetime | None = None
     locked_by: Role | None = None
+    unlocks_to: Status | None = None
+    given_uuid: str | None = None
+
+    @property
+    def uuid(self) -> str:
+        """The UUID by which contracts that speak UUIDs show it."""
+        return self.given_uuid or str(uuid_of(self.id))
 
     @property
     def text(self) -> str:
         """What search reads: the title, if there is one, and the content."""
-        return self.content if self.title is None else f"{self.title}\n{self.content}"
+        return text_of(self.title, self.content)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +222,21 @@ class Entry:
     before: str
     after: str
     previous: str
+    digest: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """Where an organization's trail ends: the number and digest of its last entry.
+
+    Kept apart from the entries, so that the last ones cannot go unnoticed.
+    """
+
+    kind: ClassVar[Kind] = Kind.HEAD
+
+    organization: str
+    id: str
+    number: int
     digest: str
 
 
@@ -299,5 +334,5 @@ class CodeChunk:
         return f"{head}\n{self.content.strip()}"[:MAX_CHUNK_TEXT]
 
 
-Record = Memory | Version | Entity | Edge | Entry | Project | File | CodeChunk
+Record = Memory | Version | Entity | Edge | Entry | Head | Project | File | CodeChunk
 """What a store keeps. Decisions, turns and summaries join as their contracts do."""

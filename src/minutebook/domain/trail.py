@@ -5,8 +5,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from operator import attrgetter
 
-from minutebook.domain.records import Entry, Kind, Role
+from minutebook.domain.records import Entry, Head, Kind, Role
+
+HEAD = "head"
+"""The id of the one head that an organization's trail has."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +41,12 @@ def text_digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def sealed(organization: str, last: Entry | None, act: Act, at: datetime) -> Entry:
+def head_of(entry: Entry) -> Head:
+    """Note where a trail ends: with this entry."""
+    return Head(organization=entry.organization, id=HEAD, number=entry.number, digest=entry.digest)
+
+
+def sealed(organization: str, last: Head | None, act: Act, at: datetime) -> Entry:
     """Append an act to the trail that ends with `last` (None at its beginning)."""
     number = 1 if last is None else last.number + 1
     entry = Entry(
@@ -52,25 +61,42 @@ def sealed(organization: str, last: Entry | None, act: Act, at: datetime) -> Ent
     return replace(entry, digest=_seal(entry))
 
 
-def first_break(entries: Iterable[Entry]) -> Break | None:
+def first_break(entries: Iterable[Entry], noted: Iterable[Head] = ()) -> Break | None:
     """Find where a trail, given in order, was changed, cut, reordered or added to; None if sound.
 
-    A trail whose last entries were removed still holds; compare its length with one noted earlier.
+    Each entry must be as it was when it was noted as the trail's end, in `noted`, least number
+    first: so the removal of the last entries is found. Reads the entries once, keeping none.
     """
     previous, expected = "", 1
+    ends = list(noted)
     for entry in entries:
         if entry.number != expected:
-            return Break(expected, f"entry {expected} is missing, entry {entry.number} follows")
+            return Break(expected, _gap(entry.number, expected))
         if entry.previous != previous:
             return Break(entry.number, "it does not carry the digest of the entry before")
         if entry.digest != _seal(entry):
             return Break(entry.number, "its digest does not fit what it says")
+        while ends and ends[0].number <= expected:
+            if ends.pop(0).digest != entry.digest:
+                return Break(entry.number, "its digest is not the one that was noted")
         previous, expected = entry.digest, expected + 1
+    if ends:
+        return Break(expected, f"it is missing: entry {ends[-1].number} was noted as the end")
     return None
 
 
+def _gap(number: int, expected: int) -> str:
+    if number < expected:
+        return f"it is missing: entry {number} stands there a second time"
+    return f"it is missing: entry {number} follows"
+
+
 def _seal(entry: Entry) -> str:
-    said = {f.name: getattr(entry, f.name) for f in fields(entry) if f.name != "digest"}
+    said = dict(zip(_SEALED, _sealed_fields(entry), strict=True))
     said["at"] = entry.at.isoformat()
-    line = json.dumps(said, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-    return hashlib.sha256(line.encode("ascii")).hexdigest()
+    return hashlib.sha256(_encode(said).encode("ascii")).hexdigest()
+
+
+_SEALED = sorted(f.name for f in fields(Entry) if f.name != "digest")
+_sealed_fields = attrgetter(*_SEALED)
+_encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":")).encode

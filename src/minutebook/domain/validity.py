@@ -31,3 +31,10 @@ def ended(memory: Memory, now: datetime, reason: str | None, successor: str | No
         superseded_by=successor,
         status=memory.status if successor is None else Status.SUPERSEDED,
     )
+
+
+def reopened(memory: Memory) -> Memory:
+    """Let a memory hold again that had ended, unless another took its place."""
+    if memory.superseded_by is not None:
+        return memory
+    return replace(memory, valid_until=None, reason=None)

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum, isfinite, sqrt
+from typing import TypeVar
 
 from minutebook.domain.errors import InvalidInput
+
+K = TypeVar("K")
 
 LEAST_DEVIATION = 1e-6
 """Scores that deviate less from their mean tell nothing apart."""
@@ -45,7 +48,7 @@ class Hit:
     shares: tuple[Share, ...]
 
 
-def minmax(scores: Mapping[str, float]) -> dict[str, float]:
+def minmax(scores: Mapping[K, float]) -> dict[K, float]:
     """Bring scores into [0, 1], the best to 1, the worst to 0; all to 1 when all are equal.
 
     Equal scores are all the best, and a signal that found one candidate must not count as if it
@@ -59,7 +62,7 @@ def minmax(scores: Mapping[str, float]) -> dict[str, float]:
     return {id: (score - worst) / (best - worst) for id, score in scores.items()}
 
 
-def to_best(scores: Mapping[str, float]) -> dict[str, float]:
+def to_best(scores: Mapping[K, float]) -> dict[K, float]:
     """Give each score, none negative, as its part of the best; all are 0 where the best is.
 
     For a signal whose zero means something: of a walk over a graph, that it did not come by.
@@ -94,16 +97,10 @@ def fuse(
     Weights are relative: negative, not finite or all zero are InvalidInput.
     """
     _check_weights(weights)
-    fired = [signal for signal in Signal if signals.get(signal) and weights[signal] > 0]
+    fired = _fired(signals, weights)
     weight = _summing_to_one({signal: weights[signal] for signal in fired})
-    normalised = {
-        signal: to_best(signals[signal]) if signal is Signal.GRAPH else minmax(signals[signal])
-        for signal in fired
-    }
-    scores = {
-        id: fsum(weight[signal] * normalised[signal].get(id, 0.0) for signal in fired)
-        for id in {id for signal in fired for id in signals[signal]}
-    }
+    normalised = {signal: _normalised(signal, signals[signal]) for signal in fired}
+    scores = _mean(normalised, weight)
     ranks = {signal: _ranks(signals[signal]) for signal in fired}
     return [
         Hit(
@@ -123,6 +120,35 @@ def fuse(
         )
         for id in _best_first(scores)[:limit]
     ]
+
+
+def blended(
+    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
+) -> dict[K, float]:
+    """Give the scores of `fuse` alone, of every candidate, in no order."""
+    _check_weights(weights)
+    fired = _fired(signals, weights)
+    weight = _summing_to_one({signal: weights[signal] for signal in fired})
+    return _mean({signal: _normalised(signal, signals[signal]) for signal in fired}, weight)
+
+
+def _fired(
+    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
+) -> list[Signal]:
+    return [signal for signal in Signal if signals.get(signal) and weights[signal] > 0]
+
+
+def _normalised(signal: Signal, scores: Mapping[K, float]) -> dict[K, float]:
+    return to_best(scores) if signal is Signal.GRAPH else minmax(scores)
+
+
+def _mean(
+    normalised: Mapping[Signal, Mapping[K, float]], weight: Mapping[Signal, float]
+) -> dict[K, float]:
+    return {
+        id: fsum(weight[signal] * scores.get(id, 0.0) for signal, scores in normalised.items())
+        for id in {id for scores in normalised.values() for id in scores}
+    }
 
 
 def _check_weights(weights: Mapping[Signal, float]) -> None:

@@ -16,6 +16,9 @@ from mcp.shared.message import SessionMessage
 LINGER = 10.0
 """Seconds that calls under way may still take."""
 
+ENDLESS = "subscriptions/listen"
+"""The request that is answered when the client has had enough."""
+
 Incoming = SessionMessage | Exception
 
 
@@ -28,7 +31,7 @@ class _Calls:
 
     def note_read(self, item: Incoming) -> None:
         message = item.message if isinstance(item, SessionMessage) else None
-        if isinstance(message, types.JSONRPCRequest):
+        if isinstance(message, types.JSONRPCRequest) and message.method != ENDLESS:
             self._open.add(message.id)
         elif (
             isinstance(message, types.JSONRPCNotification)

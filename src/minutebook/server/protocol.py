@@ -1,44 +1,54 @@
 """Contracts as an MCP server: tools listed as promised, calls answered in worker threads."""
 
-import json
-import logging
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import anyio.from_thread
-import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 
 from minutebook import __version__
 from minutebook.app import App
-from minutebook.contracts.contract import Answer, Contract, Tool
-from minutebook.domain.errors import MinutebookError
+from minutebook.contracts.answers import Answer, Failure, failed
+from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.policy import Caller, Listener
-
-log = logging.getLogger(__name__)
+from minutebook.server.reading import Resources, add_prompts
+from minutebook.server.watch import Watch
+from minutebook.server.worker import OpenApp, Worker, protocol_error
 
 TELL_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
 
-OpenApp = Callable[[], App]
-"""Gives the app, opening it at the first call."""
+Spelling = Callable[[str], str]
+"""Writes a tool's name as clients are shown it."""
 
 _Context = ServerRequestContext[Any, Any]
 
 
-def build_server(contracts: Sequence[Contract], open_app: OpenApp, caller: Caller) -> Server[Any]:
-    """Speak MCP for some contracts, no two of which offer a tool of the same name."""
-    connection = secrets.token_hex(4)
+def as_promised(name: str) -> str:
+    """Spell a tool's name as its contract does."""
+    return name
+
+
+def build_server(
+    contracts: Sequence[Contract],
+    open_app: OpenApp,
+    caller: Caller,
+    spelling: Spelling = as_promised,
+) -> Server[Any]:
+    """Speak MCP for some contracts, no two of which offer a tool of the same name.
+
+    Resources and prompts are announced if one of the contracts has them.
+    """
+    worker = Worker(open_app, caller)
+    watch = Watch([each for each in contracts if each.resources], worker)
     listed = types.ListToolsResult(
         tools=[
-            _described(tool)
+            _described(tool, spelling)
             for contract in contracts
             for tool in contract.tools.values()
             if tool.is_listed
@@ -53,26 +63,42 @@ def build_server(contracts: Sequence[Contract], open_app: OpenApp, caller: Calle
     async def call_tool(
         context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        name = params.name
+        name, arguments = params.name, params.arguments or {}
         contract = next((each for each in contracts if each.offers(name)), None)
         if contract is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
-        asking = replace(
-            caller, request=f"{connection}-{context.request_id}", listener=_listener(context)
+
+        def call(app: App, asking: Caller) -> Answer:
+            return contract.call(app, asking, name, arguments)
+
+        outcome = await worker.do(
+            contract, name, arguments, context.request_id, call, _listener(context)
         )
-        answer = await anyio.to_thread.run_sync(
-            partial(_answer, contract, open_app, asking, name, params.arguments or {})
-        )
-        return _as_result(answer)
+        watch.wake()
+        return _as_result(outcome)
 
     info = contracts[0].promise["info"] if len(contracts) == 1 else _joint_info(contracts)
-    return Server(
+    server: Server[Any] = Server(
         info["name"],
         version=info["version"],
         title=info["title"],
         instructions=info["instructions"],
         on_list_tools=list_tools,
         on_call_tool=call_tool,
+        lifespan=watch.lifespan,
+    )
+    if watch.contracts:
+        Resources(watch, worker).add_to(server)
+    if prompting := [each for each in contracts if each.prompts]:
+        add_prompts(server, prompting)
+    return server
+
+
+def options(server: Server[Any]) -> InitializationOptions:
+    """Say what the server can do, to clients that shake hands."""
+    has_resources = server.get_request_handler("resources/list") is not None
+    return server.create_initialization_options(
+        NotificationOptions(resources_changed=has_resources)
     )
 
 
@@ -91,39 +117,23 @@ def _listener(context: _Context) -> Listener:
     return listener
 
 
-def _answer(
-    contract: Contract,
-    open_app: OpenApp,
-    caller: Caller,
-    name: str,
-    arguments: Mapping[str, Any],
-) -> Answer:
-    """Answer a call, whatever happens: a fault of ours must not end the connection."""
-    try:
-        return contract.call(open_app(), caller, name, arguments)
-    except MinutebookError as error:
-        return Answer(None, contract.word(error))
-    except Exception:
-        log.exception("tool %s failed in request %s", name, caller.request)
-        return Answer(
-            None,
-            f"Internal error in {name}. Nothing was changed. Please report it with the lines on "
-            f"stderr around request {caller.request}.",
-        )
+def _as_result(outcome: Answer | Failure) -> types.CallToolResult:
+    answer = failed(outcome) if isinstance(outcome, Failure) else outcome
+    failure = answer.error
+    if failure is not None and failure.code is not None:
+        raise protocol_error(failure)
+    structured = answer.content if failure is None else failure.structured
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=None if structured is None else dict(structured),
+        is_error=failure is not None,
+    )
 
 
-def _as_result(answer: Answer) -> types.CallToolResult:
-    if answer.content is None:
-        text = types.TextContent(type="text", text=answer.error or "")
-        return types.CallToolResult(content=[text], is_error=True)
-    text = types.TextContent(type="text", text=json.dumps(answer.content, ensure_ascii=False))
-    return types.CallToolResult(content=[text], structured_content=dict(answer.content))
-
-
-def _described(tool: Tool) -> types.Tool:
+def _described(tool: Tool, spelling: Spelling) -> types.Tool:
     promise = tool.promise
     return types.Tool(
-        name=tool.name,
+        name=spelling(tool.name),
         description=promise["description"],
         input_schema=promise["inputSchema"],
         output_schema=promise.get("outputSchema"),

@@ -13,10 +13,10 @@ from mcp.server.stdio import stdio_server
 
 from minutebook.app import App, open_app, open_embedding
 from minutebook.config import Settings
-from minutebook.contracts.contract import Contract
+from minutebook.contracts.contract import Contract, safe
 from minutebook.domain.errors import MinutebookError
 from minutebook.server.linger import lingering
-from minutebook.server.protocol import build_server
+from minutebook.server.protocol import as_promised, build_server, options
 
 log = logging.getLogger(__name__)
 
@@ -67,12 +67,13 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
 
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, leave)
-    server = build_server(contracts, opening, settings.caller())
+    spelling = safe if settings.tool_names == "safe" else as_promised
+    server = build_server(contracts, opening, settings.caller(), spelling)
     opening.start()
 
     async def run() -> None:
         async with stdio_server() as pipes, lingering(*pipes) as (incoming, outgoing):
-            await server.run(incoming, outgoing, server.create_initialization_options())
+            await server.run(incoming, outgoing, options(server))
 
     anyio.run(run)
     _end(opening)

@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import cast
 
 from minutebook.domain import policy
-from minutebook.domain.errors import Forbidden, NotFound
+from minutebook.domain.errors import NotFound, ScopeViolation
 from minutebook.domain.filters import Filter, home_of, repository_of
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Caller
@@ -61,9 +61,11 @@ class Graph:
         organization, repository = home_of(caller), repository_of(caller)
         owner = user if user is not None else caller.user
         with self._trail.act(caller, organization, "create", Kind.ENTITY, name) as deed:
-            policy.check_may_relate(caller)
+            policy.check_may_relate(caller, organization)
             if caller.user is not None and owner != caller.user:
-                raise Forbidden("create", f"this connection is held to the user {caller.user!r}")
+                raise ScopeViolation(
+                    "create", f"this connection is held to the user {caller.user!r}"
+                )
             alike = narrowed(
                 Filter(organization=organization),
                 name=name,
@@ -108,7 +110,7 @@ class Graph:
             raise NotFound(Kind.ENTITY, target)
         organization = entity.organization
         with self._trail.act(caller, organization, "relate", Kind.RELATION, source) as deed:
-            policy.check_may_relate(caller)
+            policy.check_may_relate(caller, organization)
             relation = self._relation(organization, source, target, type, weight)
             self._store.put(relation)
             deed.subject = relation.id

@@ -37,7 +37,7 @@ def examine(store: Examinable, trail: Trail, embedding: Embedding) -> list[Findi
         for sentence in store.check()
     ]
     for organization in store.organizations():
-        broken = trail.first_break(organization)
+        broken = trail.verify(organization)
         if broken is not None:
             findings.append(
                 Finding(

@@ -1,43 +1,36 @@
-"""Keep, change, end and forget memories."""
+"""Keep, change, end, forget and bring back memories."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, cast
 
-from minutebook.domain import policy
-from minutebook.domain.errors import Forbidden, NotFound
-from minutebook.domain.filters import Filter, home_of, repository_of
+from minutebook.domain import drafts, policy
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
+from minutebook.domain.filters import Filter, Narrowing, home_of
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Caller, Policy
-from minutebook.domain.records import (
-    SYSTEM_ORGANIZATION,
-    Edge,
-    Entry,
-    Kind,
-    Memory,
-    MemoryType,
-    ScopeLevel,
-    Status,
-    Version,
-)
+from minutebook.domain.records import Edge, Entry, Kind, Memory, Version, text_of
 from minutebook.domain.validity import ended
-from minutebook.services.mentions import Mentions
-from minutebook.services.reach import Clock, filters, merged, narrowed, read_memory
+from minutebook.services.keeping import Embed, Keeping, version_id
+from minutebook.services.reach import (
+    Clock,
+    filters,
+    merged,
+    narrowed,
+    read_any_memory,
+    read_memory,
+    sees_ends,
+)
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
-from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store, Vectors
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """What a caller says of a memory that is to be kept."""
-
-    content: str
-    type: MemoryType
-    user: str | None = None
-    metadata: Mapping[str, object] = field(default_factory=dict)
+CREATED = "created"
+"""The act that a memory begins with, in the word that the governance contract promises."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,73 +56,119 @@ class Memories:
     def __init__(
         self,
         store: Store,
-        embedded: Embedded,
+        keeping: Keeping,
         trail: Trail,
-        mentions: Mentions,
         supersession: Supersession,
         clock: Clock,
         randbits: RandomBits,
         rules: Policy,
     ) -> None:
         self._store = store
-        self._embedded = embedded
+        self._keeping = keeping
         self._trail = trail
-        self._mentions = mentions
         self._supersession = supersession
         self._clock = clock
         self._randbits = randbits
         self._rules = rules
 
     def store(self, caller: Caller, draft: Draft) -> Memory:
-        """Keep a new memory with its vectors, first version, mentions and audit entry."""
-        memory = self._drafted(caller, draft)
-        said = (caller, memory.organization, "write", Kind.MEMORY, memory.id)
-        with self._trail.guard(*said):
-            _check_own_user(caller, draft.user)
-            policy.check_may_write(caller, self._rules, memory.type, memory.scope)
-        vectors = self._embedded.passage(memory.text)
-        with self._trail.act(*said) as deed:
-            self._keep(caller, memory, vectors)
-            deed.changes(None, memory.text)
-        return memory
+        """Keep a new memory with its vectors, first version, mentions and audit entry.
+
+        Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
+        """
+        return self._create(caller, draft, self._keeping.embed)
+
+    def write(self, caller: Caller, draft: Draft) -> Memory:
+        """Keep a memory, or bring the one with the draft's id to what the draft says.
+
+        One that was soft-deleted returns. Raises Refused, InvalidInput, EmbeddingNotReady, Conflict
+        for an id that is taken where the caller may not see.
+        """
+        return self._write(caller, draft, self._keeping.embed)
+
+    def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
+        """Write several memories, all or none; InBatch says which one stood in the way, and why."""
+        # Embedded first, so that nobody waits for the model with the writer's lock in hand.
+        vectors: dict[str, Vectors | None] = {}
+        for place, (caller, draft) in enumerate(items):
+            with _in_batch(place):
+                text = self._planned(caller, draft)
+                if text not in vectors:
+                    vectors[text] = self._keeping.embed(text)
+        written = []
+        with self._trail.together():
+            for place, (caller, draft) in enumerate(items):
+                with _in_batch(place):
+                    written.append(self._write(caller, draft, vectors.get))
+        return written
 
     def read(self, caller: Caller, id: str) -> Memory:
         """Give a memory; NotFound."""
         return read_memory(self._store, caller, id)
 
-    def history(self, memory: Memory) -> History:
-        """Give the versions, edges and audit entries of a memory that was read."""
+    def read_any(self, caller: Caller, id: str) -> Memory:
+        """Give a memory, also a soft-deleted one; NotFound."""
+        return read_any_memory(self._store, caller, id)
+
+    def history(self, caller: Caller, memory: Memory) -> History:
+        """Give the versions and audit entries of a memory that was read, and its edges.
+
+        An edge is left out whose other end the caller may not see.
+        """
         here = Filter(organization=memory.organization)
         versions = self._store.find(
             Kind.VERSION, narrowed(here, memory=memory.id), order=("number",)
         )
         entries = self._store.find(Kind.ENTRY, narrowed(here, subject=memory.id), order=("number",))
+        edges = self._store.edges(memory.organization, [memory.id])
         return History(
             cast("list[Version]", versions),
-            self._store.edges(memory.organization, [memory.id]),
+            [edge for edge in edges if sees_ends(self._store, caller, edge)],
             cast("list[Entry]", entries),
         )
+
+    def version(self, caller: Caller, id: str, number: int) -> Version:
+        """Give a memory's text as it was after one change, also of one soft-deleted; NotFound."""
+        memory = read_any_memory(self._store, caller, id)
+        return self._version(memory, number)
 
     def update(self, caller: Caller, id: str, changes: Mapping[str, Any]) -> Memory:
         """Change fields of a memory; a new text makes a new version and new vectors.
 
-        Raises NotFound, Locked, Forbidden, EmbeddingNotReady.
+        Raises NotFound, Refused, InvalidInput, Conflict, EmbeddingNotReady.
         """
-        earlier = self.read(caller, id)
-        said = (caller, earlier.organization, "update", Kind.MEMORY, id)
-        with self._trail.guard(*said):
-            text = self._changed(caller, earlier, changes).text
-        vectors = None if text == earlier.text else self._embedded.passage(text)
-        with self._trail.act(*said) as deed:
-            current = self.read(caller, id)
-            changed = self._changed(caller, current, changes)
-            if changed.text == current.text:
-                self._store.put(changed)
-            else:
-                changed = replace(changed, version=current.version + 1)
-                self._keep(caller, changed, vectors if changed.text == text else None)
-            deed.changes(current.text, changed.text)
-        return changed
+
+        def rule(memory: Memory) -> Memory:
+            return drafts.changed(caller, self._rules, memory, changes, self._clock())
+
+        return self._keeping.change(caller, "update", partial(self.read, caller, id), rule)
+
+    def remove(self, caller: Caller, id: str) -> Memory:
+        """Soft-delete a memory: hidden until it is restored; NotFound, Refused."""
+
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_change(caller, self._rules, memory)
+            return replace(memory, deleted_at=(now := self._clock()), updated_at=now)
+
+        return self._keeping.change(caller, "remove", partial(self.read, caller, id), rule)
+
+    def restore(self, caller: Caller, id: str, number: int | None = None) -> Memory:
+        """Bring back a soft-deleted memory or, as a new version, the text of an earlier one.
+
+        Raises NotFound, Refused, EmbeddingNotReady, Conflict if there is nothing to bring back.
+        """
+
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_change(caller, self._rules, memory)
+            if number is not None:
+                then = self._version(memory, number)
+                memory = replace(memory, title=then.title, content=then.content)
+            elif memory.deleted_at is None:
+                raise Conflict(id, "it is not deleted; name the version whose text is to return")
+            return replace(memory, deleted_at=None, updated_at=self._clock())
+
+        find = partial(read_any_memory, self._store, caller, id)
+        return self._keeping.change(caller, "restore", find, rule)
 
     def delete(self, caller: Caller, id: str) -> bool:
         """Remove a memory and its versions for good; tell whether it was there."""
@@ -143,13 +182,16 @@ class Memories:
                 deed.changes_nothing()
                 return False
             policy.check_may_delete(caller, self._rules, memory)
+            self._supersession.check_may_leave(memory)
             deed.changes(memory.text, None)
             self._supersession.close_gap(memory)
             return self._store.delete(Kind.MEMORY, organization, id)
 
-    def page(self, caller: Caller, limit: int, offset: int) -> Page:
-        """Give a page of all memories the caller may see, newest first."""
+    def page(self, caller: Caller, limit: int, offset: int, where: Narrowing | None = None) -> Page:
+        """Give a page of the memories the caller may see, newest first; of scope, type and status."""
         reach = filters(self._store, caller)
+        if where is not None:
+            reach = [narrowed(each, **where.equal) for each in reach]
         total = sum(self._store.count(Kind.MEMORY, where) for where in reach)
         order = ("-ingestion_time",)
         if len(reach) == 1:
@@ -202,58 +244,59 @@ class Memories:
             deed.changes(memory.text, after.text)
         return after
 
-    def _drafted(self, caller: Caller, draft: Draft) -> Memory:
+    def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
+        if draft.id is None:
+            return self._create(caller, draft, embed)
+        if self._known(caller, draft.id) is None:
+            try:
+                return self._create(caller, draft, embed)
+            except Conflict:
+                # Another writer was quicker; where the memory is out of sight, it stays a conflict.
+                if self._known(caller, draft.id) is None:
+                    raise
+
+        def rule(memory: Memory) -> Memory:
+            return drafts.redrafted(caller, self._rules, memory, draft, self._clock())
+
+        find = partial(read_any_memory, self._store, caller, draft.id)
+        return self._keeping.change(caller, "update", find, rule, embed)
+
+    def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         now = self._clock()
-        owner = draft.user if draft.user is not None else caller.user
-        organization, repository = home_of(caller), repository_of(caller)
-        if organization == SYSTEM_ORGANIZATION:
-            scope = ScopeLevel.SYSTEM
-        elif owner is not None:
-            scope = ScopeLevel.USER
-        else:
-            scope = ScopeLevel.ORGANIZATION if repository is None else ScopeLevel.REPOSITORY
-        return Memory(
-            organization=organization,
-            id=new_id(now, self._randbits),
-            content=draft.content,
-            scope=scope,
-            type=draft.type,
-            status=Status.ACTIVE,
-            author=caller.name,
-            event_time=now,
-            ingestion_time=now,
-            updated_at=now,
-            valid_from=now,
-            repository=repository,
-            user=owner,
-            metadata=draft.metadata,
-        )
+        id = draft.id if draft.id is not None else new_id(now, self._randbits)
+        with self._trail.guard(caller, home_of(caller), CREATED, Kind.MEMORY, id):
+            memory = drafts.drafted(caller, self._rules, draft, id, now)
+        vectors = embed(memory.text)
+        with self._trail.act(caller, memory.organization, CREATED, Kind.MEMORY, id) as deed:
+            if self._store.get(Kind.MEMORY, memory.organization, id) is not None:
+                raise Conflict(id, "this id is taken; leave it out to get a new one")
+            self._keeping.keep(caller, memory, vectors)
+            deed.changes(None, memory.text)
+        return memory
 
-    def _changed(self, caller: Caller, memory: Memory, changes: Mapping[str, Any]) -> Memory:
-        policy.check_may_change(caller, self._rules, memory)
-        changed = replace(memory, **changes, updated_at=self._clock())
-        policy.check_may_write(caller, self._rules, changed.type, changed.scope)
-        return changed
+    def _known(self, caller: Caller, id: str) -> Memory | None:
+        try:
+            return read_any_memory(self._store, caller, id)
+        except NotFound:
+            return None
 
-    def _keep(self, caller: Caller, memory: Memory, vectors: Vectors | None) -> None:
-        self._store.put(memory)
-        self._store.put(
-            Version(
-                organization=memory.organization,
-                id=f"{memory.id}.{memory.version}",
-                memory=memory.id,
-                number=memory.version,
-                content=memory.content,
-                title=memory.title,
-                changed_by=caller.name,
-                changed_at=memory.updated_at,
-                request=caller.request,
-            )
-        )
-        self._mentions.note_memory(memory)
-        self._embedded.keep(memory, vectors)
+    def _planned(self, caller: Caller, draft: Draft) -> str:
+        """Give the text that writing a draft would keep."""
+        known = None if draft.id is None else self._known(caller, draft.id)
+        title = draft.title if draft.title is not None or known is None else known.title
+        return text_of(title, draft.content)
+
+    def _version(self, memory: Memory, number: int) -> Version:
+        id = version_id(memory.id, number)
+        found = self._store.get(Kind.VERSION, memory.organization, id)
+        if not isinstance(found, Version):
+            raise NotFound(Kind.VERSION, id)
+        return found
 
 
-def _check_own_user(caller: Caller, user: str | None) -> None:
-    if user is not None and caller.user is not None and user != caller.user:
-        raise Forbidden("write", f"this connection is held to the user {caller.user!r}")
+@contextmanager
+def _in_batch(place: int) -> Iterator[None]:
+    try:
+        yield
+    except MinutebookError as error:
+        raise InBatch(place, error) from error

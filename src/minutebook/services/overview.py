@@ -36,7 +36,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """What a reset removed, and what it left: locked by a higher role, or another's work."""
+    """What a reset removed, and what it left: locked, or not the caller's to remove."""
 
     deleted: Counts
     kept_locked: int = 0
@@ -63,6 +63,11 @@ class Overview:
     def counts(self, caller: Caller) -> Counts:
         """Count what the caller may see."""
         return sum((self._counts(where) for where in filters(self._store, caller)), Counts())
+
+    def sequences(self, caller: Caller) -> dict[str, int]:
+        """Tell how far the changes have come in each organization the caller may see."""
+        names = (where.organization for where in filters(self._store, caller))
+        return {name: self._store.sequence(name) for name in names}
 
     def reset(self, caller: Caller) -> Reset:
         """Remove every memory, entity, relation and project the caller may; audit entries stay.
@@ -104,7 +109,7 @@ class Overview:
             memories, others = 0, others + kept
             for memory in self._store.find(Kind.MEMORY, everything):
                 assert isinstance(memory, Memory)
-                if policy.is_locked_above(caller, memory):
+                if memory.locked_by is not None or self._supersession.holder(memory) is not None:
                     locked += 1
                 elif policy.survives_reset(caller, self._rules, memory):
                     others += 1

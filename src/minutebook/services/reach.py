@@ -4,11 +4,21 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
+from uuid import UUID
 
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter, within_reach
+from minutebook.domain.ids import uuid_named
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Project, Record
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Edge,
+    Entity,
+    Kind,
+    Memory,
+    Project,
+    Record,
+)
 from minutebook.store.protocol import Store
 
 Clock = Callable[[], datetime]
@@ -27,17 +37,51 @@ def filters(store: Store, caller: Caller) -> list[Filter]:
 
 def read_memory(store: Store, caller: Caller, id: str) -> Memory:
     """Give the memory with that id; NotFound if there is none or the caller may not see it."""
-    return _read(store, caller, Memory, Kind.MEMORY, id)
+    return _found(store, filters(store, caller), Memory, Kind.MEMORY, id)
+
+
+def read_any_memory(store: Store, caller: Caller, id: str) -> Memory:
+    """Give the memory with that id, soft-deleted or not, in the same way; NotFound."""
+    every = [replace(where, with_deleted=True) for where in filters(store, caller)]
+    return _found(store, every, Memory, Kind.MEMORY, id)
 
 
 def read_entity(store: Store, caller: Caller, id: str) -> Entity:
     """Give the entity with that id; NotFound if there is none or the caller may not see it."""
-    return _read(store, caller, Entity, Kind.ENTITY, id)
+    return _found(store, filters(store, caller), Entity, Kind.ENTITY, id)
+
+
+def sees_ends(store: Store, caller: Caller, edge: Edge) -> bool:
+    """Tell whether the caller may see both what an edge comes from and what it leads to."""
+    kinds = {
+        Kind.LINK: (Kind.MEMORY, Kind.MEMORY),
+        Kind.MENTION: (Kind.MEMORY, Kind.ENTITY),
+        Kind.RELATION: (Kind.ENTITY, Kind.ENTITY),
+    }
+    where = within_reach(caller, edge.organization)
+    ends = zip(kinds[edge.kind], (edge.source, edge.target), strict=True)
+    records = [store.get(kind, edge.organization, id) for kind, id in ends]
+    everything = replace(where, with_deleted=True)
+    return all(each is not None and everything.passes(each) for each in records)
+
+
+def organization_with(store: Store, caller: Caller, id: UUID) -> str:
+    """Name the organization that has this UUID: the caller's, else one in the store, else a new one.
+
+    A name that the caller is not held to is given too; `policy.held_to` refuses it.
+    """
+    known = store.organizations() if caller.organization is None else [caller.organization]
+    return _with(id, (name for name in known if name != SYSTEM_ORGANIZATION))
+
+
+def repository_with(caller: Caller, id: UUID) -> str:
+    """Name the repository that has this UUID: one that the caller is held to, else a new one."""
+    return _with(id, sorted(caller.repositories or ()))
 
 
 def read_project(store: Store, caller: Caller, id: str) -> Project:
     """Give the project with that id; NotFound if there is none or the caller may not see it."""
-    return _read(store, caller, Project, Kind.PROJECT, id)
+    return _found(store, filters(store, caller), Project, Kind.PROJECT, id)
 
 
 def narrowed(where: Filter, **conditions: object) -> Filter:
@@ -56,9 +100,13 @@ def merged(parts: Iterable[list[R]], order: tuple[str, ...], offset: int, limit:
     return everything[offset : offset + limit]
 
 
-def _read(store: Store, caller: Caller, of: type[R], kind: Kind, id: str) -> R:
-    for where in filters(store, caller):
+def _found(store: Store, reach: Iterable[Filter], of: type[R], kind: Kind, id: str) -> R:
+    for where in reach:
         record = store.get(kind, where.organization, id)
         if isinstance(record, of) and where.passes(record):
             return record
     raise NotFound(kind, id)
+
+
+def _with(id: UUID, names: Iterable[str]) -> str:
+    return next((name for name in names if uuid_named(name) == id), str(id))

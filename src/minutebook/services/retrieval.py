@@ -1,10 +1,8 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Kind, Memory, Status
@@ -14,8 +12,6 @@ from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Candidate, Store, Vectors
-
-log = logging.getLogger(__name__)
 
 CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""
@@ -110,7 +106,7 @@ class Retrieval:
         Weights are relative; a signal that has nothing to say costs the others nothing. Without a
         model the other two answer. While the model loads: EmbeddingNotReady.
         """
-        vector = self._vector(query)
+        vector = self._embedded.question(query)
         parsed = parse_query(query)
         where_of: dict[str, Filter] = {}
         total = _Signals(None if vector is None else {}, {}, None)
@@ -138,16 +134,6 @@ class Retrieval:
             if (memory := self._visible_memory(where_of[hit.id], hit.id)) is not None
         ]
         return Recollection(recalled, total.nodes)
-
-    def _vector(self, query: str) -> Vectors | None:
-        try:
-            return self._embedded.query(query)
-        except EmbeddingNotReady as error:
-            if error.state == "loading":
-                raise
-        except ModelUnavailable as error:
-            log.warning("a question is answered without its meaning: %s", error)
-        return None
 
     def _present(self, caller: Caller) -> list[Filter]:
         now = self._clock()

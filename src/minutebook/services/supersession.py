@@ -1,8 +1,9 @@
 """Which memory took the place of which: chains that lead from the past to what holds now."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 
-from minutebook.domain.errors import Conflict, NotFound
+from minutebook.domain.errors import Conflict, Locked, NotFound
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Kind, Memory, Status
 from minutebook.services.reach import Clock, read_memory
@@ -48,19 +49,32 @@ class Supersession:
             )
         )
 
+    def check_may_leave(self, memory: Memory) -> None:
+        """Refuse to remove what a locked memory names as its successor: that one would change."""
+        if (holder := self.holder(memory)) is not None:
+            reason = f"the memory {holder.id} is locked and names it as its successor"
+            raise Locked("delete", reason, memory.id)
+
+    def holder(self, memory: Memory) -> Memory | None:
+        """Give a locked memory that names this one as its successor, if there is one."""
+        locked = (each for each in self._replaced_by(memory) if each.locked_by is not None)
+        return next(locked, None)
+
     def close_gap(self, memory: Memory) -> None:
         """Lead past a memory that is about to be removed: from what it replaced to what follows.
 
         Where nothing follows, what it replaced stays ended and is superseded no more.
         """
-        for edge in self._store.edges(memory.organization, [memory.id]):
-            if edge.kind is not Kind.LINK or edge.type != SUPERSEDES or edge.source != memory.id:
-                continue
-            earlier = self._store.get(Kind.MEMORY, memory.organization, edge.target)
-            if not isinstance(earlier, Memory):
-                continue
+        for earlier in self._replaced_by(memory):
             following = memory.superseded_by
             status = Status.ACTIVE if following is None else earlier.status
             self._store.put(replace(earlier, superseded_by=following, status=status))
             if following is not None:
                 self.link(replace(earlier, superseded_by=following), following)
+
+    def _replaced_by(self, memory: Memory) -> Iterator[Memory]:
+        for edge in self._store.edges(memory.organization, [memory.id]):
+            if edge.kind is Kind.LINK and edge.source == memory.id:
+                earlier = self._store.get(Kind.MEMORY, memory.organization, edge.target)
+                if isinstance(earlier, Memory) and earlier.superseded_by == memory.id:
+                    yield earlier

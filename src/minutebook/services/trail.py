@@ -1,17 +1,23 @@
 """Every act leaves an entry: in the transaction of the act, or in one of its own if refused."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
 from typing import cast
 
-from minutebook.domain import trail
+from minutebook.domain import policy, trail
 from minutebook.domain.errors import Refused
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import Filter, home_of
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import Entry, Kind
-from minutebook.services.reach import Clock
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind
+from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.store.protocol import Store
+
+DONE = "done"
+"""The outcome of an act that was not refused."""
 
 
 @dataclass(slots=True)
@@ -35,24 +41,58 @@ class Deed:
         self.idle = True
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Where an organization's trail ends, and where it breaks, if it does."""
+
+    organization: str
+    head: Head | None
+    broken: trail.Break | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """What the entry of a refusal will say."""
+
+    caller: Caller
+    deed: Deed
+    act: str
+    kind: Kind
+    outcome: str
+
+
+class _Together(threading.local):
+    """The refusals that wait for the transaction around them to be undone; None outside one."""
+
+    refusals: list[_Refusal] | None = None
+
+
 class Trail:
-    """Writes the audit trail and proves it."""
+    """Writes the audit trail, shows it and proves it."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
+        self._together = _Together()
 
     @contextmanager
     def guard(
         self, caller: Caller, organization: str, act: str, kind: Kind, subject: str
     ) -> Iterator[None]:
-        """Enter a refusal raised inside, then let it go on."""
+        """Enter a refusal raised inside, then let it go on.
+
+        Everyone reads what concerns the system's records, so that who was refused one of them is
+        entered where the caller is at home.
+        """
         try:
             yield
-        except Refused as refusal:
-            deed = Deed(organization, subject)
-            with self._store.transaction():
-                self._enter(caller, deed, act, kind, type(refusal).__name__)
+        except Refused as error:
+            home = home_of(caller) if organization == SYSTEM_ORGANIZATION else organization
+            refusal = _Refusal(caller, Deed(home, subject), act, kind, type(error).__name__)
+            if self._together.refusals is None:
+                self._enter_refusals([refusal])
+            else:
+                self._together.refusals.append(refusal)
             raise
 
     @contextmanager
@@ -67,16 +107,109 @@ class Trail:
         ):
             yield deed
             if not deed.idle:
-                self._enter(caller, deed, act, kind, "done")
+                self._enter(caller, deed, act, kind, DONE)
 
-    def first_break(self, organization: str) -> trail.Break | None:
-        """Find where an organization's trail does not hold, or None."""
-        entries = self._store.find(Kind.ENTRY, Filter(organization=organization), order=["number"])
-        return trail.first_break(cast("list[Entry]", entries))
+    @contextmanager
+    def together(self) -> Iterator[None]:
+        """Run several acts as one transaction; of a refused one nothing stays but its refusal."""
+        self._together.refusals = []
+        try:
+            with self._store.transaction():
+                yield
+        finally:
+            refusals, self._together.refusals = self._together.refusals, None
+            if refusals:
+                self._enter_refusals(refusals)
+
+    def note(
+        self,
+        caller: Caller,
+        organization: str,
+        act: str,
+        kind: Kind,
+        subjects: Sequence[str],
+        outcome: str = DONE,
+    ) -> None:
+        """Enter an act that changed nothing, such as a reading: one entry a subject."""
+        with self._store.transaction():
+            for subject in subjects:
+                self._enter(caller, Deed(organization, subject), act, kind, outcome)
+
+    def entries(
+        self,
+        caller: Caller,
+        *,
+        actor: str | None = None,
+        act: str | None = None,
+        subject: str | None = None,
+        outcome: str | None = None,
+        since: datetime | None = None,
+        limit: int | None = None,
+    ) -> list[Entry]:
+        """Give the entries of the caller's organizations that meet every condition, newest first.
+
+        Forbidden to a caller held to a part of an organization.
+        """
+        policy.check_may_audit(caller)
+        asked = {"actor": actor, "act": act, "subject": subject, "outcome": outcome}
+        equal = {name: value for name, value in asked.items() if value is not None}
+        found: list[Entry] = []
+        for where in filters(self._store, caller):
+            here = narrowed(where, **equal)
+            entries = cast("Iterator[Entry]", self._store.each(Kind.ENTRY, here, ["-number"]))
+            found += islice((e for e in entries if since is None or e.at >= since), limit)
+        found.sort(key=lambda e: (e.at, e.organization, e.number), reverse=True)
+        return found[:limit]
+
+    def head(self, organization: str) -> Head | None:
+        """Give the end of an organization's trail: what to note elsewhere, to prove it against."""
+        return cast("Head | None", self._store.get(Kind.HEAD, organization, trail.HEAD))
+
+    def verify(self, organization: str, noted: Head | None = None) -> trail.Break | None:
+        """Find where an organization's trail does not hold, or None; in constant memory.
+
+        The removal of its last entries shows by its head, which is kept apart, or by one that was
+        noted elsewhere. Entries that others append meanwhile do no harm.
+        """
+        head = self.head(organization)
+        ends = sorted((end for end in (head, noted) if end is not None), key=lambda h: h.number)
+        last = 0
+
+        def watched() -> Iterator[Entry]:
+            nonlocal last
+            everything = Filter(organization=organization)
+            for entry in self._store.each(Kind.ENTRY, everything, ["number"]):
+                assert isinstance(entry, Entry)
+                last = entry.number
+                yield entry
+
+        broken = trail.first_break(watched(), ends)
+        if broken is None:
+            head = self.head(organization)
+            end = 0 if head is None else head.number
+            if last > end:
+                return trail.Break(end + 1, f"it was added: the trail ends with entry {end}")
+        return broken
+
+    def prove(self, caller: Caller, noted: Head | None = None) -> list[Proof]:
+        """Verify the trail of each of the caller's organizations; Forbidden as for `entries`.
+
+        A noted head is of the one organization that the caller is held to.
+        """
+        policy.check_may_audit(caller)
+        proofs = []
+        for where in filters(self._store, caller):
+            name = where.organization
+            broken = self.verify(name, noted if name == caller.organization else None)
+            proofs.append(Proof(name, self.head(name), broken))
+        return proofs
+
+    def _enter_refusals(self, refusals: Sequence[_Refusal]) -> None:
+        with self._store.transaction():
+            for each in refusals:
+                self._enter(each.caller, each.deed, each.act, each.kind, each.outcome)
 
     def _enter(self, caller: Caller, deed: Deed, act: str, kind: Kind, outcome: str) -> None:
-        here = Filter(organization=deed.organization)
-        last = self._store.find(Kind.ENTRY, here, order=["-number"], limit=1)
         before, after = deed.digests
         said = trail.Act(
             actor=caller.name,
@@ -89,5 +222,7 @@ class Trail:
             before=before,
             after=after,
         )
-        tail = cast("Entry", last[0]) if last else None
-        self._store.put(trail.sealed(deed.organization, tail, said, self._clock()))
+        last = self.head(deed.organization)
+        entry = trail.sealed(deed.organization, last, said, self._clock())
+        self._store.put(entry)
+        self._store.put(trail.head_of(entry))

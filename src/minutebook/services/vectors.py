@@ -43,6 +43,11 @@ class Embedded:
         """Whether the model is loading, ready, or cannot be had."""
         return self._embedding.state
 
+    def check_known(self) -> None:
+        """Wait until it is known what the model's vectors are like; EmbeddingNotReady without one."""
+        if self.space.dimensions == 0 and self._is_out_of_order():
+            raise EmbeddingNotReady("error", self._embedding.reason)
+
     def passage(self, text: str) -> Vectors | None:
         """Embed a text to keep, its parts as rows; None where the model cannot be had at all.
 
@@ -58,8 +63,8 @@ class Embedded:
             raise EmbeddingNotReady("error", self._embedding.reason)
         return self._embedding.embed_query(text)
 
-    def query_if_possible(self, text: str) -> Vectors | None:
-        """Embed a question; None where the model cannot be had, EmbeddingNotReady while it loads."""
+    def question(self, text: str) -> Vectors | None:
+        """Embed a question, or None where the model cannot be had; EmbeddingNotReady while it loads."""
         try:
             return self.query(text)
         except EmbeddingNotReady as error:

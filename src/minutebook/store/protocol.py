@@ -1,6 +1,6 @@
 """What every storage engine promises. `tests/store/conformance.py` holds each engine to it."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
@@ -81,6 +81,16 @@ class Store(Protocol):
 
         None sorts before every value. With the first field descending, ids descend too.
         """
+
+    def each(self, kind: Kind, where: Filter, order: Sequence[str]) -> Iterator[Record]:
+        """Give the selected records one at a time, in the order of `find`, holding few of them.
+
+        All are as of the moment the first is asked for, and committed by then, even inside a
+        transaction. What else the thread asks the store meanwhile does not disturb them.
+        """
+
+    def ids(self, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
+        """Give the ids of the selected records, in the order of `find`."""
 
     def count(self, kind: Kind, where: Filter) -> int:
         """Count the selected records."""

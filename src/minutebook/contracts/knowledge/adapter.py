@@ -8,13 +8,13 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
 from minutebook.contracts.knowledge.wording import TEXTS
+from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Memory, MemoryType
 from minutebook.search.ranking import Signal, z_normalise
 from minutebook.services.code_search import FoundCode
 from minutebook.services.graph import Direction
-from minutebook.services.memories import Draft
 from minutebook.services.projects import Progress
 from minutebook.services.retrieval import Found, Recalled
 

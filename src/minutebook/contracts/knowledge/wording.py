@@ -1,8 +1,11 @@
 """The domain's facts in the words of the `knowledge` contract."""
 
 import json
-from importlib import resources
+from collections.abc import Mapping
+from typing import Any
 
+from minutebook.contracts.answers import Failure
+from minutebook.contracts.resources import text_of
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
@@ -16,13 +19,15 @@ from minutebook.domain.errors import (
     StoreError,
 )
 
-TEXTS: dict[str, str] = json.loads(
-    resources.files(__package__).joinpath("contract.json").read_text(encoding="utf-8")
-)["errors"]
+TEXTS: dict[str, str] = json.loads(text_of(__package__, "contract.json"))["errors"]
 
 
-def word(error: MinutebookError) -> str:
-    """Say what happened, to what, and what to do."""
+def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
+    """Say what happened, to what, and what to do, as a result that the model can read."""
+    return Failure(_sentence(error))
+
+
+def _sentence(error: MinutebookError) -> str:
     match error:
         case NotFound(kind=kind, id=id):
             return TEXTS[f"{kind}_not_found"].format(id=id)

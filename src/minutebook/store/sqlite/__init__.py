@@ -69,6 +69,16 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return rows.find(connection, kind, where, order, limit, offset)
 
+    def each(self, kind: Kind, where: Filter, order: Sequence[str]) -> Iterator[Record]:
+        """Give the selected records one at a time, all as of one moment."""
+        with self._connections.lent() as connection:
+            yield from rows.each(connection, kind, where, order)
+
+    def ids(self, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
+        """Give the ids of the selected records, in order."""
+        with self._connections.reading() as connection:
+            return rows.ids(connection, kind, where, order)
+
     def count(self, kind: Kind, where: Filter) -> int:
         """Count the selected records."""
         with self._connections.reading() as connection:
@@ -155,7 +165,7 @@ class SqliteStore:
         """
         # A connection that searched before keeps a picture of the text index, and would take for
         # damage what another process has merged since.
-        with self._connections.fresh() as connection:
+        with self._connections.lent() as connection:
             wrong = list(checks.pages(connection))
         if not wrong:
             with self._connections.snapshot() as connection:

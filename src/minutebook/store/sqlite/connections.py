@@ -5,7 +5,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import apsw
@@ -98,16 +98,12 @@ class Connections:
                 connection.execute("COMMIT")
 
     @contextmanager
-    def fresh(self) -> Iterator[apsw.Connection]:
-        """Give a connection that nobody used before, outside of any transaction."""
+    def lent(self) -> Iterator[apsw.Connection]:
+        """Lend a connection of its own, for reading that goes on while the thread does more."""
         if self._closed:
             raise StoreClosed(f"{self._path}: the store was closed")
-        with translated(self._path):
-            connection = self.open()
-            try:
-                yield connection
-            finally:
-                connection.close()
+        with translated(self._path), closing(self.open()) as connection:
+            yield connection
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

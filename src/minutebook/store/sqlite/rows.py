@@ -1,6 +1,6 @@
 """Put, get, find, count and delete records, with all that goes with them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import cast
 
 import apsw
@@ -80,12 +80,27 @@ def find(
     return [table.record_of(where.organization, row) for row in rows]
 
 
-def ids(connection: apsw.Connection, kind: Kind, where: Filter) -> list[str]:
-    """Give the ids of the selected records."""
+def each(
+    connection: apsw.Connection, kind: Kind, where: Filter, order: Sequence[str]
+) -> Iterator[Record]:
+    """Give the selected records one at a time, in order."""
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    for row in connection.execute(
+        f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+        f" ORDER BY {order_by(table, order)}",
+        values,
+    ):
+        yield table.record_of(where.organization, row)
+
+
+def ids(connection: apsw.Connection, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
+    """Give the ids of the selected records, in order."""
     table = table_of(kind)
     condition, values = selection(table, kind, where)
     rows = connection.execute(
-        f"SELECT r.id FROM {table.name} AS r WHERE {condition}",  # noqa: S608
+        f"SELECT r.id FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+        f" ORDER BY {order_by(table, order)}",
         values,
     )
     return [value_text(id) for (id,) in rows]

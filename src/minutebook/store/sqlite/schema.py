@@ -40,7 +40,7 @@ CREATE TABLE memories (
     event_time INTEGER NOT NULL, ingestion_time INTEGER NOT NULL, updated_at INTEGER NOT NULL,
     valid_from INTEGER NOT NULL, valid_until INTEGER, repository, user,
     importance REAL NOT NULL, version INTEGER NOT NULL, superseded_by, deleted_at INTEGER,
-    locked_by, reason, title, metadata NOT NULL, content NOT NULL,
+    locked_by, unlocks_to, given_uuid, reason, title, metadata NOT NULL, content NOT NULL,
     UNIQUE (organization, id)
 );
 CREATE INDEX memories_by_sequence ON memories (organization, sequence);
@@ -49,6 +49,7 @@ CREATE INDEX memories_by_time ON memories
     (organization, ingestion_time, id, repository, user, deleted_at, valid_from, valid_until);
 CREATE INDEX memories_by_space ON memories (organization, space, id);
 CREATE INDEX memories_by_status ON memories (organization, status, id);
+CREATE INDEX memories_by_update ON memories (organization, updated_at, id);
 CREATE TABLE memories_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
 
 CREATE TABLE versions (
@@ -93,6 +94,12 @@ CREATE TABLE entries (
 );
 CREATE INDEX entries_by_sequence ON entries (organization, sequence);
 CREATE INDEX entries_by_number ON entries (organization, number, id);
+CREATE INDEX entries_by_subject ON entries (organization, subject, number, id);
+CREATE TABLE heads (
+    organization INTEGER, id, sequence INTEGER NOT NULL, number INTEGER NOT NULL, digest NOT NULL,
+    PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX heads_by_sequence ON heads (organization, sequence);
 
 CREATE TABLE projects (
     organization INTEGER, id, sequence INTEGER NOT NULL, path NOT NULL, author NOT NULL,
@@ -134,6 +141,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('memories', 'memories_by_sequence', '1000000 1000000 1'),
     ('memories', 'memories_by_time', '1000000 1000000 2 1 1 1 1 1 1'),
     ('memories', 'memories_by_space', '1000000 1000000 500000 1'),
+    ('memories', 'memories_by_update', '1000000 1000000 2 1'),
     ('memories', 'memories_by_status', '1000000 1000000 200000 1'),
     ('versions', 'sqlite_autoindex_versions_1', '1000000 1000000 1'),
     ('versions', 'versions_by_sequence', '1000000 1000000 1'),
@@ -158,6 +166,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('chunks', 'chunks_by_space', '1000000 1000000 500000 1'),
     ('chunks', 'chunks_by_project', '1000000 1000000 100000 10 5 5 5'),
     ('chunks', 'chunks_by_name', '1000000 1000000 10'),
+    ('entries', 'entries_by_subject', '1000000 1000000 10 1 1'),
+    ('heads', 'heads', '1000 1000 1'),
     ('deletions', 'deletions', '100000 100000 1'),
     ('deletions', 'sqlite_autoindex_deletions_2', '100000 100000 50000 1');
 """

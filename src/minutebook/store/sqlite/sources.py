@@ -115,8 +115,8 @@ def conditions(connection: apsw.Connection, kind: Kind, where: Filter) -> Condit
         if name in known
     ]
     ids = where.ids
-    if any(name not in known for name in where.equal):
-        ids = frozenset(rows.ids(connection, kind, where))
+    if where.starts or any(name not in known for name in where.equal):
+        ids = frozenset(rows.ids(connection, kind, where, ()))
     return Conditions(
         facets=allowed,
         valid_at=None if where.valid_at is None else microseconds(where.valid_at),

@@ -16,6 +16,7 @@ from minutebook.domain.records import (
     Entity,
     Entry,
     File,
+    Head,
     Kind,
     Memory,
     Project,
@@ -136,10 +137,14 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
             conditions.append("? = ?")
             values += (text_value(where.organization), text_value(str(wanted)))
             continue
-        if name not in table.columns:
-            raise AttributeError(f"a {kind} has no field {name!r}")
+        _check_has(table, kind, name)
         conditions.append(f"r.{name} IS ?")
         values.append(None if wanted is None else table.columns[name].to_value(wanted))
+    for name, start in where.starts.items():
+        _check_has(table, kind, name)
+        # As text, so that bytes that are none (see text_value) are counted as characters too.
+        conditions.append(f"lower(substr(CAST(r.{name} AS TEXT), 1, ?)) = lower(CAST(? AS TEXT))")
+        values += (len(start), text_value(start))
     if table.record is Memory:
         if where.valid_at is not None:
             conditions.append("r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)")
@@ -147,6 +152,11 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
         if not where.with_deleted:
             conditions.append("r.deleted_at IS NULL")
     return " AND ".join(conditions), values
+
+
+def _check_has(table: Table, kind: Kind, field: str) -> None:
+    if field not in table.columns:
+        raise AttributeError(f"a {kind} has no field {field!r}")
 
 
 def order_by(table: Table, order: Sequence[str]) -> str:
@@ -201,11 +211,12 @@ ENTITIES = _described("entities", Entity, Kind.ENTITY)
 VERSIONS = _described("versions", Version, Kind.VERSION)
 EDGES = _described("edges", Edge, Kind.RELATION, Kind.LINK, Kind.MENTION)
 ENTRIES = _described("entries", Entry, Kind.ENTRY)
+HEADS = _described("heads", Head, Kind.HEAD)
 PROJECTS = _described("projects", Project, Kind.PROJECT)
 FILES = _described("files", File, Kind.FILE)
 CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
 
-ALL_TABLES = (MEMORIES, ENTITIES, VERSIONS, EDGES, ENTRIES, PROJECTS, FILES, CHUNKS)
+ALL_TABLES = (MEMORIES, ENTITIES, VERSIONS, EDGES, ENTRIES, HEADS, PROJECTS, FILES, CHUNKS)
 TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
 
 _TABLE_OF = {kind: table for table in ALL_TABLES for kind in table.kinds}

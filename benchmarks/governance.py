@@ -1,0 +1,180 @@
+"""What governing costs: a write with version and trail, proving a trail, searching without a limit.
+
+`python -m benchmarks.governance [--quick]`. Writes go through the service, without a model: policy,
+record, version 1, mentions, text index, audit entry and head in one transaction; an update writes a
+version more. Texts are 60 words, as in `benchmarks.store`, whose data set of 100,000 memories is what
+is searched; the model is made of that data set's questions, so that the figures hold search and
+reading, not embedding. A search is read to its end, as the catalog contract answers it. Wall times
+in milliseconds; CPU is that of all threads of the process.
+"""
+
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from benchmarks import store as data
+from benchmarks.measure import DATA, Table, asked, machine, publish, timed
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.drafts import Draft
+from minutebook.domain.filters import Narrowing
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, MemoryType, Role
+from minutebook.embedding import Embedding, Model, Rows, Vector
+from minutebook.services.matching import Matching
+from minutebook.services.trail import Trail
+from minutebook.services.turns import Turns
+from minutebook.services.vectors import Embedded
+from minutebook.store.sqlite import SqliteStore
+
+Written = tuple[str, str, float, float, float]
+Durability = Literal["full", "normal"]
+CALLER = Caller(name="agent", role=Role.HUMAN, organization=data.MAIN, request="r")
+
+
+class Asked:
+    """An embedder that knows a few questions, each near some records of the data set."""
+
+    model = Model(data.SPACE.name, data.SPACE.digest, data.SPACE.dimensions)
+
+    def __init__(self, queries: Sequence[str]) -> None:
+        vectors = data.vector_queries(len(queries), 3)
+        self._known: dict[str, Vector] = dict(zip(queries, vectors, strict=True))
+
+    def embed_query(self, text: str) -> Vector:
+        """Give the vector of a question."""
+        return self._known[text]
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        """Nothing is kept here."""
+        raise NotImplementedError
+
+
+def writes(durability: Durability, rounds: int) -> list[Written]:
+    """Measure a new memory and a new version of one."""
+    with tempfile.TemporaryDirectory(dir=DATA) as folder:
+        app = open_app(Settings(home=Path(folder), durability=durability, embedder="none"))
+        drawn = data.Records(2)
+        texts = [" ".join(drawn.words(data.WORDS)) for _ in range(rounds + 3)]
+        ids: list[str] = []
+
+        def write(number: int) -> None:
+            draft = Draft(content=texts[number], type=MemoryType.FACT)
+            ids.append(app.memories.store(CALLER, draft).id)
+
+        def update(number: int) -> None:
+            app.memories.update(CALLER, ids[number], {"content": texts[-1 - number]})
+
+        figures: list[Written] = []
+        for name, work in (("write", write), ("update", update)):
+            took = timed(work, rounds)
+            figures.append((name, durability, took.p50, took.p99, took.cpu))
+        app.close()
+    return figures
+
+
+def proof(entries: int) -> tuple[int, float, float, float]:
+    """Measure proving a trail: wall and CPU seconds, and by how much the process grew."""
+    with tempfile.TemporaryDirectory(dir=DATA) as folder:
+        store = SqliteStore(Path(folder) / "store.db", durability="normal")
+        trail = Trail(store, lambda: datetime.now(UTC))
+        ids = [f"{number:020}" for number in range(entries)]
+        for start in range(0, entries, 1000):
+            trail.note(CALLER, data.MAIN, "read", Kind.MEMORY, ids[start : start + 1000])
+        before = peak_mb()
+        wall, cpu = time.perf_counter(), time.process_time()
+        assert trail.verify(data.MAIN) is None
+        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        grown = peak_mb() - before
+        store.close()
+    return entries, wall, cpu, grown
+
+
+def searches(size: int, rounds: int) -> list[tuple[str, float, float, float, float]]:
+    """Measure searches without a limit over an organization of so many memories."""
+    path, _ = data.build(size)
+    store, queries = SqliteStore(path, durability="normal"), data.text_queries(rounds + 1, 4)
+    embedder = Asked(queries)
+    embedding = Embedding(lambda: embedder, embedder.model)
+    embedding.start()
+    embedding.wait(10)
+    matching = Matching(
+        store, Embedded(store, embedding, 0.0, Turns(path.parent / "turns")), lambda: data.NOW
+    )
+    nothing = [None] * len(queries)
+    figures = []
+    for name, questions, narrowing in (
+        ("a question of four words", queries, Narrowing()),
+        ("no question", nothing, Narrowing()),
+        ("no question, of a type not there", nothing, Narrowing(type=MemoryType.RISK)),
+    ):
+        seen: list[tuple[int, float]] = []
+        took = timed(partial(_search, matching, questions, narrowing, seen), rounds, warm=1)
+        found, first = (statistics.median(each) for each in zip(*seen, strict=True))
+        figures.append((name, round(found), first, took.p50, took.cpu))
+    store.close()
+    return figures
+
+
+def peak_mb() -> float:
+    """Give the most memory that the process ever held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main() -> None:
+    """Measure, print, keep."""
+    quick = asked("Measure what governing costs.").parse_args().quick
+    rounds, entries, size = (200, 5_000, 5_000) if quick else (2_000, 100_000, 100_000)
+    DATA.mkdir(parents=True, exist_ok=True)
+    method = {
+        **machine(),
+        "fsync alone": f"{data.fsync_alone():.2f} ms (the median, 48 KiB appended)",
+        "writes": rounds,
+        "entries": entries,
+        "memories": size,
+    }
+    durabilities: tuple[Durability, ...] = ("full", "normal")
+    tables = [
+        Table(
+            "Writes without a model, ms",
+            ("act", "durability", "p50", "p99", "CPU"),
+            [row for each in durabilities for row in writes(each, rounds)],
+        ),
+        Table(
+            "Proving a trail",
+            ("entries", "seconds", "CPU seconds", "MB more at the peak"),
+            [proof(entries)],
+        ),
+        Table(
+            f"Search without a limit over {size} memories, ms",
+            ("question", "found", "first result", "all p50", "CPU"),
+            searches(size, 5 if quick else 20),
+            "a hundredth of the memories belongs to a user and shows to this caller too",
+        ),
+    ]
+    publish("governance", method, tables, quick=quick)
+
+
+def _search(
+    matching: Matching,
+    questions: Sequence[str | None],
+    narrowing: Narrowing,
+    seen: list[tuple[int, float]],
+    number: int,
+) -> None:
+    """Search and read all; note how many came, and how many milliseconds the first took."""
+    started = time.perf_counter()
+    found = matching.rank_all(CALLER, questions[number], narrowing)
+    any_at_all = next(found, None) is not None
+    first = (time.perf_counter() - started) * 1e3
+    seen.append((any_at_all + sum(1 for _ in found), first))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""Lock, verify, deprecate, restore and link memories; write for everyone; read the audit trail."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import click
+
+from minutebook.cli.terminal import (
+    as_json,
+    entry_line,
+    fields_of,
+    id_given,
+    identity,
+    one_of,
+    opened,
+    say,
+    text_given,
+)
+from minutebook.domain.errors import InvalidInput
+
+_AGO = re.compile(r"(\d{1,6})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+
+
+def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, str], Any]) -> None:
+    with opened(given) as (app, caller):
+        memory = act(app, caller, id_given(id))
+    click.echo(f"{said} {memory.id}; its status is {memory.status}.")
+
+
+@click.command()
+@click.argument("id")
+@identity
+@click.pass_obj
+def lock(given: dict[str, str], id: str) -> None:
+    """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
+    _stand(given, id, "Locked", lambda app, caller, memory: app.standing.lock(caller, memory))
+
+
+@click.command()
+@click.argument("id")
+@identity
+@click.pass_obj
+def unlock(given: dict[str, str], id: str) -> None:
+    """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
+    _stand(given, id, "Unlocked", lambda app, caller, memory: app.standing.unlock(caller, memory))
+
+
+@click.command()
+@click.argument("id")
+@identity
+@click.pass_obj
+def verify(given: dict[str, str], id: str) -> None:
+    """Mark the memory ID as checked by a person; a deprecated one holds again."""
+    _stand(given, id, "Verified", lambda app, caller, memory: app.standing.verify(caller, memory))
+
+
+@click.command()
+@click.argument("id")
+@click.option("--reason", required=True, help="Why it is out of date.")
+@identity
+@click.pass_obj
+def deprecate(given: dict[str, str], id: str, reason: str) -> None:
+    """Mark the memory ID as out of date: agents no longer find it, its history stays."""
+    if not reason.strip():
+        raise InvalidInput("--reason", "must not be empty")
+    _stand(
+        given,
+        id,
+        "Deprecated",
+        lambda app, caller, memory: app.standing.deprecate(caller, memory, reason),
+    )
+
+
+@click.command()
+@click.argument("id")
+@click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
+@identity
+@click.pass_obj
+def restore(given: dict[str, str], id: str, number: int | None) -> None:
+    """Bring back the soft-deleted memory ID or, as a new version, the text of an earlier one."""
+    with opened(given) as (app, caller):
+        memory = app.memories.restore(caller, id_given(id), number)
+    click.echo(f"Restored {memory.id}; it is at version {memory.version}.")
+
+
+@click.command()
+@click.argument("source")
+@click.argument("target")
+@click.option(
+    "--type", "link_type", default="related", show_default=True, help="`related` leads both ways."
+)
+@identity
+@click.pass_obj
+def link(given: dict[str, str], source: str, target: str, link_type: str) -> None:
+    """Lead from the memory SOURCE to the memory TARGET."""
+    if not link_type.strip():
+        raise InvalidInput("--type", "must not be empty")
+    with opened(given) as (app, caller):
+        edge = app.links.link(caller, id_given(source), id_given(target), link_type)
+    click.echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
+
+
+@click.group()
+def system() -> None:
+    """Keep what everyone in every organization is to know."""
+
+
+@system.command()
+@click.argument("text")
+@click.option("--type", "memory_type", default="fact", show_default=True)
+@click.option("--title", help="One short sentence.")
+@identity
+@as_json
+@click.pass_obj
+def write(
+    given: dict[str, str],
+    text: str,
+    memory_type: str,
+    title: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Keep TEXT in system scope ("-" reads it from stdin); every organization may read it."""
+    from minutebook.domain.drafts import Draft
+    from minutebook.domain.records import MemoryType, ScopeLevel
+
+    type = one_of(MemoryType, "--type", memory_type)
+    draft = Draft(content=text_given(text), type=type, title=title, scope=ScopeLevel.SYSTEM)
+    with opened(given) as (app, caller):
+        memory = app.memories.store(caller, draft)
+    say({"id": memory.id}, memory.id, as_json)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--actor", help="Only what this agent or person did.")
+@click.option("--act", help="Only these acts: created, update, lock, read…")
+@click.option("--subject", help="Only what concerns the record with this id.")
+@click.option("--outcome", help="Only this outcome: done, Locked, Forbidden, ScopeViolation…")
+@click.option(
+    "--since", help="Only from this time on: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d."
+)
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True)
+@identity
+@as_json
+@click.pass_context
+def audit(
+    context: click.Context,
+    actor: str | None,
+    act: str | None,
+    subject: str | None,
+    outcome: str | None,
+    since: str | None,
+    limit: int,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """List who did what to which record, newest first; refusals too."""
+    if context.invoked_subcommand is not None:
+        return
+    start = None if since is None else _instant(since, datetime.now(UTC))
+    with opened(context.obj) as (app, caller):
+        entries = app.trail.entries(
+            caller,
+            actor=actor,
+            act=act,
+            subject=None if subject is None else id_given(subject),
+            outcome=outcome,
+            since=start,
+            limit=limit,
+        )
+    if as_json:
+        say([fields_of(entry) for entry in entries], "", as_json)
+        return
+    for entry in entries:
+        where = click.style(f"{entry.organization} {entry.number:>6}", dim=True)
+        click.echo(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}")
+    if not entries:
+        click.echo("No entries.")
+
+
+@audit.command("verify")
+@click.option("--noted", metavar="NUMBER:DIGEST", help="An end that was noted earlier.")
+@identity
+@as_json
+@click.pass_context
+def audit_verify(context: click.Context, noted: str | None, as_json: bool) -> None:  # noqa: FBT001
+    """Prove that no entry was changed, removed, reordered or put in; exit with 1 if one was.
+
+    Each trail's end is printed. Noted elsewhere and given again as --noted (with --organization),
+    it proves that the trail has only grown since.
+    """
+    from minutebook.domain.records import Head
+
+    with opened(context.obj) as (app, caller):
+        head = None
+        if noted is not None:
+            number, digest = _noted(noted)
+            if caller.organization is None:
+                raise InvalidInput("--noted", "needs --organization: whose trail it is the end of")
+            head = Head(organization=caller.organization, id="", number=number, digest=digest)
+        proofs = app.trail.prove(caller, head)
+    if as_json:
+        shapes = [
+            {
+                "organization": each.organization,
+                "entries": 0 if each.head is None else each.head.number,
+                "digest": None if each.head is None else each.head.digest,
+                "broken": None if each.broken is None else fields_of(each.broken),
+            }
+            for each in proofs
+        ]
+        say(shapes, "", as_json)
+    else:
+        for each in proofs:
+            _show_proof(each)
+    if any(each.broken is not None for each in proofs):
+        context.exit(1)
+
+
+def _show_proof(proof: Any) -> None:
+    if proof.broken is not None:
+        click.secho(
+            f"{proof.organization}: broken at entry {proof.broken.number}: {proof.broken.reason}",
+            fg="red",
+        )
+    elif proof.head is None:
+        click.echo(f"{proof.organization}: no entries")
+    else:
+        click.echo(f"{proof.organization}: {proof.head.number} entries, sound")
+        click.secho(f"  its end is {proof.head.number}:{proof.head.digest}", dim=True)
+
+
+def _noted(text: str) -> tuple[int, str]:
+    match = re.fullmatch(r"([1-9]\d*):([0-9a-f]{64})", text.strip())
+    if match is None:
+        raise InvalidInput("--noted", "must be an end as `minutebook audit verify` prints it")
+    return int(match[1]), match[2]
+
+
+def _instant(text: str, now: datetime) -> datetime:
+    """Read an instant, in the local zone unless it names one, or how long ago it was."""
+    if match := _AGO.fullmatch(text):
+        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInput("--since", "must be like 2026-01-31T12:00, or 30m, 12h, 7d") from error
+
+
+COMMANDS = (lock, unlock, verify, deprecate, restore, link, system, audit)

@@ -1,0 +1,52 @@
+"""What a call comes to: a text, perhaps an object beside it, or an error in the contract's form."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Content = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str
+"""What an operation gives: an object, a list of objects (any iterable), or a plain text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An error as a contract words it.
+
+    Without a `code` it is a tool's result that the model reads: `text`, and `structured` beside it.
+    With one it is a JSON-RPC error: code, message `text`, and `structured` as its `data`.
+    """
+
+    text: str
+    code: int | None = None
+    structured: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a call came to; `content` is the object that `text` writes out, if it is an object."""
+
+    text: str
+    content: Mapping[str, Any] | None = None
+    error: Failure | None = None
+
+
+def answered(content: Content) -> Answer:
+    """Write out what an operation gave; a list is read once, object by object."""
+    if isinstance(content, str):
+        return Answer(content)
+    if isinstance(content, Mapping):
+        return Answer(as_json(content), content)
+    return Answer(as_json(content))
+
+
+def failed(failure: Failure) -> Answer:
+    """Answer with an error."""
+    return Answer(failure.text, None, failure)
+
+
+def as_json(content: Mapping[str, Any] | Iterable[Mapping[str, Any]]) -> str:
+    """Write an object or a list as JSON; of a list, one object at a time is held."""
+    if isinstance(content, Mapping):
+        return json.dumps(content, ensure_ascii=False)
+    return f"[{', '.join(as_json(each) for each in content)}]"

@@ -1,0 +1,195 @@
+"""Wire words to domain words and back, for the `catalog` contract."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.catalog.shapes import Shape, whole, written
+from minutebook.contracts.contract import Entrant, Operation, Tool
+from minutebook.domain import policy
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import (
+    Conflict,
+    InBatch,
+    InvalidInput,
+    MinutebookError,
+    NotFound,
+    ScopeViolation,
+)
+from minutebook.domain.filters import Narrowing, home_of
+from minutebook.domain.ids import id_of, uuid_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, MemoryType, ScopeLevel, Status
+
+_SHARED = ("organization", "scope_type", "memory_type")
+"""What the items of a batch take from the first that has it."""
+
+_FIELDS = {
+    "title": "title",
+    "current_content": "content",
+    "status": "status",
+    "scope_type": "scope",
+    "memory_type": "type",
+    "importance": "importance",
+    "metadata": "metadata",
+}
+"""A memory's fields by the names that the contract gives them."""
+
+_ENUMS = {"status": Status, "scope_type": ScopeLevel, "memory_type": MemoryType}
+
+
+@contextmanager
+def at_door(
+    app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
+) -> Iterator[Entrant]:
+    """Let in as one who may use scope and status as fields, where the store's policy is open."""
+    yield policy.at_open_door(caller, app.rules), arguments
+
+
+def memory_write(app: App, caller: Caller, **said: Any) -> Shape:
+    """Keep a new memory, or bring a known one to what is said."""
+    return written(app.memories.write(*_drafted(app, caller, said)))
+
+
+def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iterator[Shape]:
+    """Write several memories, all or none."""
+    shared = {name: next((item[name] for item in items if name in item), None) for name in _SHARED}
+    drafts = []
+    for place, item in enumerate(items):
+        complete = {name: told for name, told in shared.items() if told is not None} | item
+        for name in _SHARED:
+            if name not in complete:
+                raise InvalidInput(f"items[{place}].{name}", "is required in one of the items")
+        try:
+            drafts.append(_drafted(app, caller, complete))
+        except MinutebookError as error:
+            raise InBatch(place, error) from error
+    memories = app.memories.write_all(drafts)
+    return (written(memory) for memory in memories)
+
+
+def memory_update(app: App, caller: Caller, id: str, **said: Any) -> Shape:
+    """Change what is given of a memory."""
+    if not said:
+        raise InvalidInput(" or ".join(_FIELDS), "is required: there is nothing to change")
+    changes = {_FIELDS[name]: _told(name, value) for name, value in said.items()}
+    if changes.get("metadata", ...) is None:
+        changes["metadata"] = {}
+    return written(app.memories.update(caller, _id(id), changes))
+
+
+def memory_delete(app: App, caller: Caller, id: str) -> str:
+    """Hide a memory."""
+    return f"Memory {app.memories.remove(caller, _id(id)).uuid} has been soft-deleted."
+
+
+def memory_search(
+    app: App, caller: Caller, query: str = "", filters: Mapping[str, Any] | None = None
+) -> Iterator[Shape]:
+    """Find every memory that matches, by relevance if there is a query."""
+    question = query.strip() or None
+    with suppress(ScopeViolation):  # Of what is not the caller's, nothing is found.
+        for found in app.matching.rank_all(caller, question, _narrowing(filters or {})):
+            shape = whole(found.memory)
+            yield shape if question is None else shape | {"relevance": found.score}
+
+
+def memory_vector_search(
+    app: App,
+    caller: Caller,
+    threshold: float,
+    query: str | None = None,
+    vector: Sequence[float] | None = None,
+    repository: str | None = None,
+    filters: Mapping[str, Any] | None = None,
+    limit: int | None = None,
+) -> list[Shape]:
+    """Rank memories by meaning, importance and freshness."""
+    if (query is None) is (vector is None):
+        raise InvalidInput("query", "is required, or `vector` in its place; not both")
+    told = dict(filters or {})
+    if repository is not None and told.setdefault("repository", repository) != repository:
+        raise InvalidInput("filters.repository", "must be the same as repository, or left out")
+    question = vector if query is None else query
+    assert question is not None
+    try:
+        near = app.matching.by_vector(caller, question, _narrowing(told), threshold, limit)
+    except ScopeViolation:
+        return []
+    return [
+        whole(each.memory) | {"similarity": each.similarity, "rank_score": each.score}
+        for each in near
+    ]
+
+
+def memory_link(
+    app: App, caller: Caller, source_id: str, target_id: str, relation_type: str
+) -> str:
+    """Lead from one memory to another."""
+    app.links.link(caller, _id(source_id), _id(target_id), relation_type)
+    return f"Memories linked successfully as '{relation_type}'."
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "memory-write": memory_write,
+    "memory-update": memory_update,
+    "memory-delete": memory_delete,
+    "memory-search": memory_search,
+    "memory-link": memory_link,
+    "memory-batch-write": memory_batch_write,
+    "memory-vector-search": memory_vector_search,
+}
+
+
+def _drafted(app: App, caller: Caller, said: Mapping[str, Any]) -> tuple[Caller, Draft]:
+    """Give the caller narrowed to the organization that is named, and the draft."""
+    given = said.get("id")
+    id = None if given is None else _id(given)
+    organization = said["organization"]
+    with app.trail.guard(caller, home_of(caller), "write", Kind.MEMORY, id or "*"):
+        asking = policy.held_to(caller, organization=organization)
+    if id is not None:
+        _check_at_home(app, caller, id, organization)
+    fields = {_FIELDS[name]: _told(name, told) for name, told in said.items() if name in _FIELDS}
+    return asking, Draft(
+        **fields,
+        id=id,
+        given_uuid=given if id is not None and given not in (id, str(uuid_of(id))) else None,
+        repository=said.get("repository"),
+        initial=Status.DRAFT,
+    )
+
+
+def _check_at_home(app: App, caller: Caller, id: str, organization: str) -> None:
+    """Refuse to write under an id that names a memory of another organization."""
+    try:
+        known = app.memories.read(caller, id)
+    except NotFound:
+        return
+    if known.scope is not ScopeLevel.SYSTEM and known.organization != organization:
+        raise Conflict(id, f"it belongs to the organization {known.organization!r}")
+
+
+def _narrowing(filters: Mapping[str, Any]) -> Narrowing:
+    told = {name: _told(name, value) for name, value in filters.items()}
+    return Narrowing(
+        organization=told.get("organization"),
+        repository=told.get("repository"),
+        scope=told.get("scope_type"),
+        type=told.get("memory_type"),
+        status=told.get("status"),
+        metadata=told.get("metadata", {}),
+    )
+
+
+def _told(name: str, value: Any) -> Any:
+    enum = _ENUMS.get(name)
+    return value if enum is None or value is None else enum(value)
+
+
+def _id(text: str) -> str:
+    id = id_of(text)
+    if id is None:
+        raise NotFound(Kind.MEMORY, text)
+    return id

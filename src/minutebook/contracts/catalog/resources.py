@@ -1,0 +1,151 @@
+"""What the `catalog` contract lets clients read: the index, memories, their history, the schema."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.answers import as_json
+from minutebook.contracts.catalog.shapes import (
+    METADATA_KEYS,
+    METADATA_LENGTH,
+    TITLE_WORDS,
+    Shape,
+    instant,
+    light,
+    whole,
+)
+from minutebook.contracts.resources import Reading, text_of
+from minutebook.domain.errors import NotFound
+from minutebook.domain.ids import id_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Entry, Kind, MemoryType, ScopeLevel, Status, Version
+from minutebook.services.browsing import Linked
+
+INDEXED = 50
+"""How many memories the index holds."""
+
+COMPLETED = 101
+"""How many completions are looked for: one more than the protocol shows, to tell that there are more."""
+
+
+def index(app: App, caller: Caller) -> Iterator[Shape]:
+    """Show the memories that changed last, newest first, without their content."""
+    return (light(memory) for memory in app.browsing.latest(caller, INDEXED))
+
+
+def memory(app: App, caller: Caller, id: str) -> Shape:
+    """Show one memory and what it is linked to."""
+    found = app.memories.read(caller, _id(id))
+    links = [_link(each) for each in app.browsing.links(caller, found)]
+    return whole(found) | {"version": found.version, "links": links}
+
+
+def history(app: App, caller: Caller, id: str) -> Shape:
+    """Show what a memory said before, and who did what to it, oldest first."""
+    found = app.memories.read(caller, _id(id))
+    told = app.memories.history(caller, found)
+    return {
+        "id": found.uuid,
+        "versions": [_version(each) for each in told.versions],
+        "audit": [_entry(each) for each in told.entries],
+    }
+
+
+def schema(app: App, caller: Caller) -> str:
+    """Show the enums, the fields and the limits, as this server applies them."""
+    promise = json.loads(text_of(__package__, "contract.json"))
+    tools = {tool["name"]: tool for tool in promise["tools"]}
+    fields = tools["memory-write"]["inputSchema"]
+    enums = {
+        "scope_type": (fields["properties"]["scope_type"]["enum"], ScopeLevel),
+        "status": (fields["properties"]["status"]["enum"], Status),
+        "memory_type": (fields["properties"]["memory_type"]["enum"], MemoryType),
+    }
+    document = {
+        "enums": {name: told for name, (told, _) in enums.items()},
+        "also_shown": {
+            name: others
+            for name, (told, all_of) in enums.items()
+            if (others := [str(member) for member in all_of if member not in told])
+        },
+        "memory": fields,
+        "limits": {
+            "index": INDEXED,
+            "title_words": TITLE_WORDS,
+            "metadata_keys": METADATA_KEYS,
+            "index_metadata_characters": METADATA_LENGTH,
+            "bytes": {
+                name: rules["maxBytes"]
+                for name, rules in tools["memory-write"]["enforce"].items()
+                if "maxBytes" in rules
+            },
+        },
+        "errors": {name: told["code"] for name, told in promise["errors"].items()},
+    }
+    return as_json(document)
+
+
+def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
+    """Describe the memories of the index as resources."""
+    for each in app.browsing.latest(caller, INDEXED):
+        yield {
+            "uri": f"memory://{each.uuid}",
+            "name": each.title or each.uuid,
+            "description": f"{each.type}, {each.scope}, {each.status}",
+            "mimeType": "application/json",
+        }
+
+
+def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
+    """Give the ids of the memories whose title begins with what was typed."""
+    return [memory.uuid for memory in app.browsing.titled(caller, typed, COMPLETED)]
+
+
+READING = Reading(
+    readers={"memory-index": index, "memory": memory, "memory-history": history, "schema": schema},
+    listing=listing,
+    completions={"memory/id": complete_id, "memory-history/id": complete_id},
+)
+
+
+def _id(text: str) -> str:
+    found = id_of(text)
+    if found is None:
+        raise NotFound(Kind.MEMORY, text)
+    return found
+
+
+def _link(linked: Linked) -> Shape:
+    is_source = linked.edge.source != linked.memory.id
+    return {
+        "id": linked.memory.uuid,
+        "title": linked.memory.title,
+        "relation_type": linked.edge.type,
+        "direction": "to" if is_source else "from",
+    }
+
+
+def _version(version: Version) -> Shape:
+    return {
+        "version": version.number,
+        "title": version.title,
+        "current_content": version.content,
+        "changed_by": version.changed_by,
+        "changed_at": instant(version.changed_at),
+        "request_id": version.request,
+    }
+
+
+def _entry(entry: Entry) -> Shape:
+    return {
+        "number": entry.number,
+        "action": entry.act,
+        "outcome": entry.outcome,
+        "actor": entry.actor,
+        "role": entry.role,
+        "at": instant(entry.at),
+        "request_id": entry.request,
+        "before": entry.before,
+        "after": entry.after,
+    }

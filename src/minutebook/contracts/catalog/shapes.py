@@ -1,0 +1,99 @@
+"""Memories as the `catalog` contract shows them."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from minutebook.domain.records import Memory
+
+Shape = dict[str, Any]
+
+TITLE_WORDS = 12
+"""How many words the index policy allows in a title."""
+
+METADATA_KEYS = 5
+"""How many keys it allows in metadata, and how many the index shows."""
+
+METADATA_LENGTH = 50
+"""How many characters of a value the index shows."""
+
+
+def instant(at: datetime) -> str:
+    """Write an instant as RFC 3339, UTC, microseconds."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def whole(memory: Memory) -> Shape:
+    """Show a complete memory."""
+    return {
+        "id": memory.uuid,
+        "organization": memory.organization,
+        "repository": memory.repository,
+        "scope_type": memory.scope,
+        "memory_type": memory.type,
+        "title": memory.title,
+        "current_content": memory.content,
+        "status": memory.status,
+        "importance": importance(memory),
+        "metadata": dict(memory.metadata),
+        "created_at": instant(memory.ingestion_time),
+        "updated_at": instant(memory.updated_at),
+    }
+
+
+def written(memory: Memory) -> Shape:
+    """Show a memory that was just written, with a warning for each rule of the index it breaks."""
+    warnings = broken_rules(memory)
+    return whole(memory) | ({"warnings": warnings} if warnings else {})
+
+
+def light(memory: Memory) -> Shape:
+    """Show a memory in the index: never its content, of its metadata only what is short and flat."""
+    scalars = [(key, told) for key, told in memory.metadata.items() if _is_scalar(told)]
+    return {
+        "id": memory.uuid,
+        "title": memory.title,
+        "scope_type": memory.scope,
+        "memory_type": memory.type,
+        "importance": importance(memory),
+        "status": memory.status,
+        "repository": memory.repository,
+        "organization": memory.organization,
+        "updated_at": instant(memory.updated_at),
+        "metadata": {key: _cut(told) for key, told in scalars[:METADATA_KEYS]},
+    }
+
+
+def importance(memory: Memory) -> int:
+    """Give the importance as a whole number of 1 to 10; other contracts keep fractions."""
+    return min(10, max(1, round(memory.importance)))
+
+
+def broken_rules(memory: Memory) -> list[str]:
+    """Say which rules of the index policy a memory breaks."""
+    warnings = []
+    words = len((memory.title or "").split())
+    if words > TITLE_WORDS:
+        warnings.append(f"title has {words} words; the index policy allows {TITLE_WORDS}.")
+    if len(memory.metadata) > METADATA_KEYS:
+        warnings.append(
+            f"metadata has {len(memory.metadata)} keys; the index policy allows {METADATA_KEYS}, "
+            f"and the index shows the first {METADATA_KEYS}."
+        )
+    nested = [key for key, told in memory.metadata.items() if not _is_scalar(told)]
+    if nested:
+        warnings.append(f"metadata is not flat at {', '.join(nested)}; the index leaves it out.")
+    long = [key for key, told in memory.metadata.items() if _cut(told) != told]
+    if long:
+        warnings.append(
+            f"metadata is long at {', '.join(long)}; the index cuts it at {METADATA_LENGTH} characters."
+        )
+    return warnings
+
+
+def _is_scalar(told: object) -> bool:
+    return not isinstance(told, Mapping | list)
+
+
+def _cut(told: object) -> object:
+    return told[:METADATA_LENGTH] if isinstance(told, str) else told

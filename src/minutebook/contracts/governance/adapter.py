@@ -1,0 +1,142 @@
+"""Wire words to domain words and back, for the `governance` contract."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.contract import Operation
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import home_of, repository_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, Memory, MemoryType, ScopeLevel, Status, Version
+from minutebook.services.overview import EVERYTHING
+
+LATEST = 10
+"""How many versions are shown of a memory."""
+
+ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
+"""Where an edit leaves a memory that holds no longer: it does not come back by itself."""
+
+Shape = dict[str, Any]
+
+
+def memory_write(
+    app: App,
+    caller: Caller,
+    content: str,
+    type: str,
+    memory_id: str | None = None,
+    scope: str | None = None,
+) -> Shape:
+    """Keep a new memory, or edit one; what is written is unverified until a person verifies it."""
+    if memory_id is None:
+        level = ScopeLevel(scope or ScopeLevel.REPOSITORY)
+        draft = Draft(
+            content=content,
+            type=MemoryType(type),
+            scope=level,
+            repository=repository_of(caller) if level is ScopeLevel.REPOSITORY else None,
+            status=Status.UNVERIFIED,
+        )
+        return _state(app.memories.store(caller, draft))
+    if scope is not None:
+        raise InvalidInput("scope", "must be left out with memory_id: an edit moves no memory")
+    changes: dict[str, object] = {"content": content, "type": MemoryType(type)}
+    if app.memories.read(caller, memory_id).status not in ENDED:
+        changes["status"] = Status.UNVERIFIED
+    return _state(app.memories.update(caller, memory_id, changes))
+
+
+def memory_search(
+    app: App, caller: Caller, query: str, limit: int, type_filter: str | None = None
+) -> Shape:
+    """Find what this repository, its organization and the system say of something."""
+    types = None if type_filter is None else frozenset({MemoryType(type_filter)})
+    found = [each.memory for each in app.matching.governed(caller, query, types, limit)]
+    _enter_read(app, caller, found)
+    return {"memories": [_brief(memory) for memory in found], "count": len(found)}
+
+
+def memory_read(app: App, caller: Caller, memory_id: str) -> Shape:
+    """Show one memory whole, with its latest versions."""
+    memory = app.memories.read(caller, memory_id)
+    versions = app.memories.history(caller, memory).versions
+    _enter_read(app, caller, [memory])
+    return _whole(memory, versions[-LATEST:])
+
+
+def memory_lock(app: App, caller: Caller, memory_id: str) -> Shape:
+    """Lock a memory."""
+    locked = app.standing.lock(caller, memory_id)
+    return _state(locked) | {"locked_at": _instant(locked.updated_at)}
+
+
+def memory_deprecate(app: App, caller: Caller, memory_id: str, reason: str) -> Shape:
+    """Mark a memory as outdated."""
+    return _state(app.standing.deprecate(caller, memory_id, reason))
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "memory-write": memory_write,
+    "memory-search": memory_search,
+    "memory.read": memory_read,
+    "memory.lock": memory_lock,
+    "memory.deprecate": memory_deprecate,
+}
+
+
+def _enter_read(app: App, caller: Caller, memories: Sequence[Memory]) -> None:
+    """Enter who was shown what: one entry a memory, or one that says there was none."""
+    subjects = [memory.id for memory in memories] or [EVERYTHING]
+    app.trail.note(caller, home_of(caller), "read", Kind.MEMORY, subjects)
+
+
+def _state(memory: Memory) -> Shape:
+    return {"memory_id": memory.uuid, "status": memory.status}
+
+
+def _brief(memory: Memory) -> Shape:
+    """Show what an agent needs of a memory, without ids and times of the store's own."""
+    return {
+        "memory_id": memory.uuid,
+        "content": memory.content,
+        "status": memory.status,
+        "type": memory.type,
+        "scope_origin": memory.scope,
+    }
+
+
+def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
+    """Show all of a memory, its latest versions newest first."""
+    further = {
+        "title": memory.title,
+        "reason": memory.reason,
+        "locked_by": memory.locked_by,
+        "metadata": dict(memory.metadata) or None,
+    }
+    return {
+        **_brief(memory),
+        **{name: value for name, value in further.items() if value is not None},
+        "importance": memory.importance,
+        "author": memory.author,
+        "updated_at": _instant(memory.updated_at),
+        "version": memory.version,
+        "versions": [_version(each) for each in reversed(versions)],
+    }
+
+
+def _version(version: Version) -> Shape:
+    shape: Shape = {
+        "version": version.number,
+        "content": version.content,
+        "changed_by": version.changed_by,
+        "changed_at": _instant(version.changed_at),
+        "request_id": version.request,
+    }
+    return shape if version.title is None else {**shape, "title": version.title}
+
+
+def _instant(instant: datetime) -> str:
+    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

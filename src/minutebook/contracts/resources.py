@@ -1,0 +1,72 @@
+"""What of a contract is read rather than called: resources, templates of them, and prompts."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import resources
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.answers import Content
+from minutebook.domain.policy import Caller
+
+Reader = Callable[..., Content]
+"""Reads one resource: takes the app, the caller and the template's variables by name."""
+
+Listing = Callable[[App, Caller], Iterable[Mapping[str, Any]]]
+"""Describes the resources that are there besides the promised ones."""
+
+Completion = Callable[[App, Caller, str], list[str]]
+"""Gives the values of a template's variable that what was typed may become."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """The code behind the resources, each by the name that the promise gives it.
+
+    `completions` goes by `name/variable`.
+    """
+
+    readers: Mapping[str, Reader] = field(default_factory=dict)
+    listing: Listing | None = None
+    completions: Mapping[str, Completion] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource as it was promised: at a `uri`, or at each that fits a `uriTemplate`."""
+
+    promise: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """The name by which its reader is found."""
+        return str(self.promise["name"])
+
+    @property
+    def mime_type(self) -> str:
+        """What kind of text it is."""
+        return str(self.promise["mimeType"])
+
+    def fit(self, uri: str) -> Mapping[str, str] | None:
+        """Give the template's variables in a URI of this resource; None for another's URI."""
+        match = self._pattern.fullmatch(uri)
+        return None if match is None else match.groupdict()
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        template = self.promise.get("uriTemplate")
+        if template is None:
+            return re.compile(re.escape(self.promise["uri"]))
+        parts = re.split(r"\{(\w+)\}", template)
+        named = (
+            f"(?P<{part}>[^/]+)" if place % 2 else re.escape(part)
+            for place, part in enumerate(parts)
+        )
+        return re.compile("".join(named))
+
+
+def text_of(package: str, path: str) -> str:
+    """Give a text that lies in a contract's folder."""
+    return resources.files(package).joinpath(path).read_text(encoding="utf-8")

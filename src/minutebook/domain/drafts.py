@@ -1,0 +1,216 @@
+"""What a caller says of a memory that is to be kept, and the memory that it makes."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from minutebook.domain import policy
+from minutebook.domain.errors import Conflict, InvalidInput, ScopeViolation
+from minutebook.domain.filters import home_of, repository_of
+from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.records import (
+    DEFAULT_USER,
+    SYSTEM_ORGANIZATION,
+    Memory,
+    MemoryType,
+    ScopeLevel,
+    Status,
+)
+from minutebook.domain.validity import ended, reopened
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What a caller says of a memory that is to be kept; None is what they do not say.
+
+    A new memory is `initial`, of importance 1, of the narrowest scope that the caller and the user
+    named leave; one that is written again keeps what is not said.
+    """
+
+    content: str
+    type: MemoryType
+    id: str | None = None
+    given_uuid: str | None = None
+    scope: ScopeLevel | None = None
+    repository: str | None = None
+    user: str | None = None
+    title: str | None = None
+    importance: float | None = None
+    status: Status | None = None
+    metadata: Mapping[str, object] | None = None
+    initial: Status = Status.ACTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a memory is kept, and whom it concerns there."""
+
+    organization: str
+    scope: ScopeLevel
+    repository: str | None
+    user: str | None
+
+
+def place_of(
+    caller: Caller, scope: ScopeLevel | None, repository: str | None, user: str | None
+) -> Place:
+    """Find the place for what a caller writes.
+
+    A scope that is not named follows from the organization, the user and the repository. A
+    repository that is named narrows a wider scope to itself; user scope without a user is
+    `DEFAULT_USER`'s. Raises ScopeViolation for what the caller is not held to, InvalidInput where
+    a repository is wanting, Forbidden where it is one of several.
+    """
+    if repository is not None and not _is_open(caller.repositories, repository):
+        raise ScopeViolation("write", f"the repository {repository!r} is not the caller's")
+    if user is not None and caller.user not in (None, user):
+        raise ScopeViolation("write", f"this connection is held to the user {caller.user!r}")
+    home = home_of(caller)
+    if scope is ScopeLevel.SYSTEM or home == SYSTEM_ORGANIZATION:
+        if scope not in (None, ScopeLevel.SYSTEM):
+            raise InvalidInput("scope", f"must be system in the organization {home}")
+        own = repository_of(caller) if scope is None else None
+        owner = (user or caller.user) if scope is None else None
+        return Place(SYSTEM_ORGANIZATION, ScopeLevel.SYSTEM, repository or own, owner)
+    if scope is None:
+        owner = user if user is not None else caller.user
+        held = repository if repository is not None else repository_of(caller)
+        return Place(home, _narrowest(held, owner), held, owner)
+    match scope:
+        case ScopeLevel.REPOSITORY:
+            held = repository if repository is not None else repository_of(caller)
+            if held is None:
+                raise InvalidInput("repository", "must be named for a memory of repository scope")
+            return Place(home, scope, held, None)
+        case ScopeLevel.USER:
+            return Place(home, scope, repository, user or caller.user or DEFAULT_USER)
+        case _:
+            return Place(home, scope, repository, None)
+
+
+def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime) -> Memory:
+    """Make the memory that a draft describes; Refused, InvalidInput."""
+    place = place_of(caller, draft.scope, draft.repository, draft.user)
+    policy.check_may_write(caller, rules, draft.type, place.scope)
+    memory = Memory(
+        organization=place.organization,
+        id=id,
+        given_uuid=draft.given_uuid,
+        content=draft.content,
+        scope=place.scope,
+        type=draft.type,
+        status=draft.initial,
+        author=caller.name,
+        event_time=now,
+        ingestion_time=now,
+        updated_at=now,
+        valid_from=now,
+        repository=place.repository,
+        user=place.user,
+        title=draft.title,
+        importance=1.0 if draft.importance is None else draft.importance,
+        metadata=draft.metadata or {},
+    )
+    return memory if draft.status is None else stood(caller, memory, draft.status, now)
+
+
+def changed(
+    caller: Caller, rules: Policy, memory: Memory, changes: Mapping[str, Any], now: datetime
+) -> Memory:
+    """Give the memory with these of its fields changed; Refused, InvalidInput, Conflict.
+
+    `scope`, `repository` and `user` are one matter: what is not given stays, as far as the scope
+    goes with it. A status that unlocks must come alone. A text that an agent changed is not verified.
+    """
+    said = dict(changes)
+    status = said.pop("status", None)
+    if memory.locked_by is not None and status not in (None, Status.LOCKED) and not said:
+        policy.check_may_unlock(caller, memory)
+        memory = unlocked(memory, now)
+    policy.check_may_change(caller, rules, memory)
+    place = {name: said.pop(name) for name in _PLACE if name in said}
+    if place:
+        memory = _moved(caller, memory, place)
+    after = replace(memory, **said, updated_at=now)
+    policy.check_may_write(caller, rules, after.type, after.scope)
+    if status is not None:
+        return stood(caller, after, status, now)
+    is_word_of_agent = after.text != memory.text and not policy.may_verify(caller)
+    if memory.status is Status.VERIFIED and is_word_of_agent:
+        return replace(after, status=Status.UNVERIFIED)
+    return after
+
+
+def redrafted(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:
+    """Give the memory as a draft with its id wants it; soft-deleted, it returns."""
+    said = {name: getattr(draft, name) for name in _SAID}
+    after = changed(
+        caller, rules, memory, {name: each for name, each in said.items() if each is not None}, now
+    )
+    return replace(after, deleted_at=None)
+
+
+def stood(caller: Caller, memory: Memory, status: Status, now: datetime) -> Memory:
+    """Give an unlocked memory another status: deprecating ends it, leaving that reopens it.
+
+    Raises Forbidden, and Conflict for a memory whose place another took: it stays superseded.
+    """
+    policy.check_may_set_status(caller, memory.status, status)
+    if status is Status.LOCKED:
+        return locked(memory, caller, now)
+    if memory.superseded_by is not None and status is not memory.status:
+        raise Conflict(memory.id, f"the memory {memory.superseded_by} took its place")
+    if status is Status.DEPRECATED:
+        return replace(ended(memory, now, None, None), status=status)
+    if memory.status is Status.DEPRECATED:
+        memory = reopened(memory)
+    return replace(memory, status=status, updated_at=now)
+
+
+def locked(memory: Memory, caller: Caller, now: datetime) -> Memory:
+    """Lock a memory for the caller's role, keeping the status it had."""
+    return replace(
+        memory,
+        status=Status.LOCKED,
+        locked_by=caller.role,
+        unlocks_to=memory.status,
+        updated_at=now,
+    )
+
+
+def unlocked(memory: Memory, now: datetime) -> Memory:
+    """Open a locked memory: it has the status again that it had before."""
+    return replace(
+        memory,
+        status=memory.unlocks_to or Status.ACTIVE,
+        locked_by=None,
+        unlocks_to=None,
+        updated_at=now,
+    )
+
+
+_PLACE = ("scope", "repository", "user")
+_SAID = tuple(f.name for f in fields(Draft) if f.name not in ("id", "given_uuid", "initial"))
+
+
+def _moved(caller: Caller, memory: Memory, changes: Mapping[str, Any]) -> Memory:
+    scope = changes.get("scope") or memory.scope
+    kept = {name: getattr(memory, name) for name in ("repository", "user")} | dict(changes)
+    if scope is not memory.scope:
+        kept |= {name: changes.get(name) for name in kept}
+    writer = replace(caller, organization=memory.organization)
+    if (scope is ScopeLevel.SYSTEM) is not (memory.organization == SYSTEM_ORGANIZATION):
+        raise Conflict(memory.id, "no memory moves into system scope or out of it; write it anew")
+    place = place_of(writer, scope, kept["repository"], kept["user"])
+    return replace(memory, scope=place.scope, repository=place.repository, user=place.user)
+
+
+def _narrowest(repository: str | None, user: str | None) -> ScopeLevel:
+    if user is not None:
+        return ScopeLevel.USER
+    return ScopeLevel.ORGANIZATION if repository is None else ScopeLevel.REPOSITORY
+
+
+def _is_open(allowed: frozenset[str] | None, name: str) -> bool:
+    return allowed is None or name in allowed

@@ -1,0 +1,45 @@
+"""A process that writes, changes and is refused: `python -m tests.services.writer HOME NAME`."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import Refused
+from minutebook.domain.records import MemoryType, Role
+
+OWN = 60
+"""How many memories it keeps."""
+
+REFUSED = 20
+"""How many of its acts are refused."""
+
+
+def main(home: str, name: str) -> None:
+    """Write once told to, while others do too."""
+    app = open_app(Settings(home=Path(home), embedder="none", durability="normal"))
+    caller = replace(Settings().caller(), name=name)
+    viewer = replace(caller, role=Role.VIEWER)
+    _say("ready")
+    sys.stdin.readline()
+    for number in range(OWN):
+        draft = Draft(content=f"{name} {number}", type=MemoryType.FACT)
+        app.memories.store(caller, draft)
+        if number < REFUSED:
+            try:
+                app.memories.store(viewer, draft)
+            except Refused:
+                continue
+    app.close()
+    _say("done")
+
+
+def _say(word: str) -> None:
+    sys.stdout.write(f"{word}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

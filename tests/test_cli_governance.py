@@ -1,0 +1,136 @@
+"""What a person does at a terminal to govern the memory."""
+
+import json
+
+import pytest
+
+from tests.terminal import Run, remembered
+
+
+def done(run: Run, *arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def refused(run: Run, *arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 1, result.output
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+def test_a_lock_holds_until_a_steward_opens_it(run: Run) -> None:
+    id = remembered(run, "Deploy on Tuesdays.")
+    assert "--role manager" in refused(run, "lock", id)
+    assert "locked" in done(run, "lock", id, "--role", "manager")
+    for arguments in (["forget", id, "--yes"], ["deprecate", id, "--reason", "r"], ["verify", id]):
+        assert f"`minutebook unlock {id} --role manager`" in refused(run, *arguments)
+    assert "--role manager" in refused(run, "unlock", id)
+    assert "active" in done(run, "unlock", id, "--role", "architect")
+    assert "it is not locked" in refused(run, "unlock", id, "--role", "manager")
+
+
+def test_a_person_verifies_and_deprecates_with_a_reason(run: Run) -> None:
+    id = remembered(run, "Deploy on Tuesdays.")
+    assert "verified" in done(run, "verify", id)
+    assert "--role human" in refused(run, "verify", id, "--role", "agent")
+    assert run("deprecate", id).exit_code == 2
+    assert "--reason must not be empty" in refused(run, "deprecate", id, "--reason", " ")
+    assert "deprecated" in done(run, "deprecate", id, "--reason", "we deploy daily")
+    assert "we deploy daily" in done(run, "show", id)
+    assert "Nothing found" in done(run, "search", "deploy")
+
+
+def test_a_text_returns_as_a_new_version(run: Run) -> None:
+    id = remembered(run, "Deploy on Tuesdays.")
+    assert "name the version" in refused(run, "restore", id)
+    assert "there is no version" in refused(run, "restore", id, "--version", "7")
+    assert "version 1" in done(run, "restore", id, "--version", "1")
+    assert "Deploy on Tuesdays." in done(run, "show", id, "--version", "1")
+    told = json.loads(done(run, "show", id, "--version", "1", "--json"))
+    assert (told["number"], told["content"]) == (1, "Deploy on Tuesdays.")
+    assert "there is no version" in refused(run, "show", id, "--version", "2")
+
+
+def test_links_are_made_and_shown_from_both_ends(run: Run) -> None:
+    one, two = remembered(run, "Deploy on Tuesdays."), remembered(run, "The kettle is upstairs.")
+    assert "as needs" in done(run, "link", one, two, "--type", "needs")
+    assert "→ needs" in done(run, "show", one)
+    assert "The kettle is upstairs." in done(run, "show", one)
+    assert "← needs" in done(run, "show", two)
+    assert "cannot be linked to itself" in refused(run, "link", one, one)
+    assert "--type must not be empty" in refused(run, "link", one, two, "--type", "")
+
+
+def test_system_scope_is_written_here_and_in_a_governed_store_by_stewards(run: Run) -> None:
+    id = done(run, "system", "write", "No secrets in logs.", "--title", "Secrets").strip()
+    assert id in done(run, "list", "--organization", "acme", "--scope", "system")
+    arguments = ("system", "write", "No secrets in logs.", "--policy", "governed")
+    assert "--role manager" in refused(run, *arguments)
+    assert done(run, *arguments, "--role", "manager")
+    assert "TEXT must not be empty" in refused(run, "system", "write", " ")
+    assert "--type must be one of" in refused(run, "system", "write", "x", "--type", "nonsense")
+
+
+def test_a_list_is_narrowed_by_type_status_scope_and_whom_it_concerns(run: Run) -> None:
+    rule = remembered(run, "a rule", "--type", "business_rule")
+    here = remembered(run, "in one", "--repository", "one")
+    hers = remembered(run, "ana's", "--user", "ana")
+    done(run, "lock", rule, "--role", "manager")
+
+    def listed(*arguments: str) -> set[str]:
+        told = json.loads(done(run, "list", "--json", *arguments))
+        assert told["total"] == len(told["memories"])
+        return {memory["id"] for memory in told["memories"]}
+
+    assert listed() == {rule, here, hers}
+    assert listed("--type", "business_rule") == listed("--status", "locked") == {rule}
+    assert listed("--scope", "user") == {hers}
+    assert listed("--repository", "two") == {rule, hers}
+    assert listed("--repository", "one", "--scope", "repository") == {here}
+    assert listed("--user", "ben") == {rule, here}
+    assert "--status must be one of draft" in refused(run, "list", "--status", "nope")
+
+
+def test_the_trail_is_listed_and_filtered(run: Run) -> None:
+    id = remembered(run, "Deploy on Tuesdays.")
+    remembered(run, "The kettle is upstairs.", "--agent", "ana")
+    refused(run, "lock", id)
+
+    def acts(*arguments: str) -> list[tuple[str, str]]:
+        entries = json.loads(done(run, "audit", "--json", *arguments))
+        return [(entry["act"], entry["outcome"]) for entry in entries]
+
+    created = ("created", "done")
+    assert acts() == [("lock", "Forbidden"), created, created]
+    assert acts("--act", "created", "--limit", "1") == [created]
+    assert acts("--actor", "ana") == [created]
+    assert acts("--subject", id) == [("lock", "Forbidden"), created]
+    assert acts("--outcome", "Forbidden", "--since", "1h") == [("lock", "Forbidden")]
+    assert acts("--since", "2999-01-01") == []
+    assert acts("--since", "2000-01-01T00:00:00Z") == acts()
+    assert "lock by" in done(run, "audit")
+    assert "No entries." in done(run, "audit", "--actor", "nobody")
+    assert "Deploy" not in done(run, "audit", "--json")
+    assert "--since must be like" in refused(run, "audit", "--since", "yesterday")
+    assert "leave out --repository" in refused(run, "audit", "--user", "ana")
+
+
+def test_a_noted_end_is_proved_against_the_trail(run: Run) -> None:
+    remembered(run, "Deploy on Tuesdays.")
+    end = done(run, "audit", "verify").split("its end is ")[1].strip()
+    remembered(run, "The kettle is upstairs.")
+    noted = ("audit", "verify", "--noted")
+    assert "2 entries, sound" in done(run, *noted, end, "--organization", "default")
+    forged = f"1:{'0' * 64}"
+    assert "broken at entry 1" in run(*noted, forged, "--organization", "default").output
+    missing = f"3:{'0' * 64}"
+    assert "broken at entry 3" in run(*noted, missing, "--organization", "default").output
+    assert "needs --organization" in refused(run, *noted, end)
+    assert "must be an end" in refused(run, *noted, "1")
+
+
+@pytest.mark.parametrize("command", ["lock", "unlock", "verify", "restore", "show"])
+def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
+    assert "there is no memory nobody" in refused(run, command, "nobody", "--role", "manager")
