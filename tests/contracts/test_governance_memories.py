@@ -515,3 +515,23 @@ def test_a_model_that_loads_is_waited_for_and_nothing_is_kept_meanwhile(opener: 
     assert (error["code"], error["number"]) == ("SERVER_ERROR", -32000)
     assert "try again" in error["message"]
     assert client.world.kept() == {}
+
+
+def test_texts_that_are_no_utf_8_and_signs_of_all_sorts_are_kept_and_entered(
+    client: Client,
+) -> None:
+    for odd in (
+        "\ud800 half",
+        "nul\0",
+        "\u2615 \U0001f375",
+        "\u202eright to left",
+        "'; DROP TABLE memories",
+    ):
+        context = client.context("memory-write", agent_id=odd, request_id=odd)
+        told = client.call("memory-write", content=odd, type="fact", context=context)
+        id = told["memory_id"]
+        assert client.call("memory.read", memory_id=id)["content"] == odd
+        entry = client.entries(id)[0]
+        assert (entry.actor, entry.request) == (odd, odd)
+        assert odd in client.found(odd, limit=10)
+    assert client.world.app.trail.verify(ACME) is None
