@@ -515,3 +515,37 @@ def test_a_model_that_loads_is_waited_for_and_nothing_is_kept_meanwhile(opener: 
     assert (error["code"], error["number"]) == ("SERVER_ERROR", -32000)
     assert "try again" in error["message"]
     assert client.world.kept() == {}
+
+
+def test_texts_that_are_no_utf_8_and_signs_of_all_sorts_are_kept_and_entered(
+    client: Client,
+) -> None:
+    for odd in (
+        "\ud800 half",
+        "nul\0",
+        "\u2615 \U0001f375",
+        "\u202eright to left",
+        "'; DROP TABLE memories",
+    ):
+        context = client.context("memory-write", agent_id=odd, request_id=odd)
+        told = client.call("memory-write", content=odd, type="fact", context=context)
+        id = told["memory_id"]
+        assert client.call("memory.read", memory_id=id)["content"] == odd
+        entry = client.entries(id)[0]
+        assert (entry.actor, entry.request) == (odd, odd)
+        assert odd in client.found(odd, limit=10)
+    assert client.world.app.trail.verify(ACME) is None
+
+
+def test_what_another_took_the_place_of_is_not_deprecated_and_the_attempt_is_entered(
+    client: Client,
+) -> None:
+    old, new = client.write("tea is at four"), client.write("tea is at five")
+    caller = client.by(organization=ACME, name="claude").world.caller
+    client.world.app.memories.invalidate(caller, short(old), None, short(new))
+    before = client.world.kept()
+    error = client.refused("memory.deprecate", memory_id=old, reason="old")
+    assert error["code"] == "INVALID_CONTEXT"
+    assert old in error["message"]
+    assert client.acts(old)[-1] == ("deprecate", "Conflict")
+    assert client.world.kept() == before

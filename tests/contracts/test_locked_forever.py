@@ -223,7 +223,7 @@ def _arguments(
 
 @requirement("policy/locked", "common/locked-for-all", "governance/memory.lock/immutable")
 class TestDoors(Doors.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
+    settings = settings(max_examples=50, stateful_step_count=50, deadline=None)
 
 
 def test_the_machine_comes_to_every_door_that_changes_a_memory() -> None:
