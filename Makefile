@@ -22,7 +22,7 @@ demo: $(READY)  ## Store, recall, relate and supersede over a real MCP connectio
 	$(BIN)/minutebook demo
 
 test: $(READY)  ## Run every test but the slow ones.
-	$(PYTEST) --numprocesses 2 -m "not slow"
+	$(PYTEST) --numprocesses 2 -m "not slow" $(ARGS)
 
 test-all: $(READY)  ## Run every test.
 	$(PYTEST) --numprocesses 2

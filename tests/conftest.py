@@ -13,6 +13,7 @@ from tests.terminal import Run, typed
 from tests.world import Opener, World, worlds
 
 settings.register_profile("minutebook", deadline=None)
+settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("minutebook")
 
 KEPT = frozenset({"MINUTEBOOK_MODELS"})
