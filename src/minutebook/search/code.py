@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-DEFINES = 1.10
+DEFINES = 1.20
 """How much more a definition counts than lines that only use what others define."""
 
 IS_NAMED = 1.50
