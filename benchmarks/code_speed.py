@@ -244,7 +244,7 @@ def _reading_table(readings: Mapping[str, Mapping[str, Any]]) -> Table:
         ),
         rows,
         "cut, written with full durability, findable by words; memory: the most it had above "
-        "what it had before, grammar and text analysis included",
+        "what it had before, reading again included",
     )
 
 
