@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from benchmarks import measure, peers, pipe, quality, start, tool
+from benchmarks import code, code_speed, docstrings, measure, peers, pipe, quality, start, tool
 from benchmarks.measure import ROOT, Table, Timing
 from benchmarks.quality import Question, Scores
 from minutebook.embedding import Embedding, builtin
@@ -118,6 +118,76 @@ def test_questions_are_answered_through_the_tools(locomo: Path, built_in: Embedd
     ]
     assert turns.rows[2][:4] == ("all", 2, "recall", (100.0, 100.0, 100.0))
     assert all(row[2] in {"words", "vectors"} for row in gains.rows)
+
+
+DOCUMENTED = '''"""A module."""
+import os
+
+
+class Kettle:
+    """Boils."""
+
+    @property
+    def heat(self):
+        """Boil the water until it whistles, then switch the plate off.
+
+        At sea level that is 100 degrees.
+        """
+        def inside():
+            """Say something of ten words that nobody is asked about here."""
+            return 1
+        return inside()
+
+    def idle(self):
+        """Do nothing at all for as long as nobody asks for tea."""
+        raise NotImplementedError
+
+    def short(self): "Give é ten words on the same line as the function is."; return 2
+'''
+
+
+def test_a_docstring_is_cut_out_and_becomes_a_question() -> None:
+    bare, questions = docstrings.cut("kettle.py", DOCUMENTED)
+    assert '"' not in bare
+    lines = bare.splitlines()
+    heat, short = questions
+    assert heat.paragraph == "Boil the water until it whistles, then switch the plate off."
+    assert heat.whole == f"{heat.paragraph} At sea level that is 100 degrees."
+    assert lines[heat.first - 1].strip() == "@property"
+    assert lines[heat.last - 1].strip() == "return inside()"
+    assert lines[short.first - 1 : short.last] == ["    def short(self): pass; return 2"]
+    assert heat.is_answered_by("kettle.py", heat.last, heat.last + 9)
+    assert not heat.is_answered_by("kettle.py", heat.last + 1, heat.last + 9)
+    assert not heat.is_answered_by("other.py", heat.first, heat.last)
+
+
+def test_what_several_functions_ask_is_not_asked_and_a_sample_stays_the_same() -> None:
+    asked = [docstrings.Question(f"q {n // 2 if n < 4 else n}", "", "a.py", n, n) for n in range(9)]
+    drawn = docstrings.sampled(asked, 3, 0)
+    assert drawn == docstrings.sampled(asked, 3, 0)
+    assert {each.paragraph for each in docstrings.sampled(asked, 99, 0)} == {
+        f"q {n}" for n in range(4, 9)
+    }
+
+
+def test_no_question_that_counts_is_one_to_tune_by() -> None:
+    asked = [docstrings.Question(f"q {n}", "", f"{n}.py", 1, 1) for n in range(300)]
+    counts, tunes = code.drawn(asked, development=False), code.drawn(asked, development=True)
+    assert not {each.path for each in counts} & {each.path for each in tunes}
+    assert len(counts) > len(tunes) > 30
+
+
+def test_a_function_is_found_where_its_first_chunk_stands() -> None:
+    question = docstrings.Question("q", "", "a.py", 10, 20)
+    before, part = ("a.py", 1, 9), ("a.py", 15, 18)
+    found = code.score([before, part, part], question)
+    assert (found.found, found.mrr) == (1.0, 0.5)
+    assert found.ndcg == pytest.approx(1 / np.log2(3))
+    assert code.score([before] * 10 + [part], question) == code.Scores(0.0, 0.0, 0.0)
+
+
+def test_no_question_about_code_is_asked_twice() -> None:
+    assert len({code_speed.question(n) for n in range(500)}) == 500
 
 
 def test_an_interval_holds_its_mean_and_narrows_with_more_values() -> None:
@@ -304,7 +374,7 @@ def test_the_short_form_of_governing_runs_and_its_figures_make_sense(tmp_path: P
 @pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_short_form_of_all_runs_and_its_figures_make_sense(tmp_path: Path) -> None:
-    told = run("--quick", "quality", "start", "tool", TMPDIR=str(tmp_path))
+    told = run("--quick", "quality", "code", "start", "tool", TMPDIR=str(tmp_path))
     assert told.returncode == 0, told.stderr
     assert "is not installed yet" in told.stdout
     (starts,) = results("start")
@@ -316,6 +386,16 @@ def test_the_short_form_of_all_runs_and_its_figures_make_sense(tmp_path: Path) -
         assert row["embedding"] > 0
         assert 0 < row["p50"] <= (row["p99"] or row["p50"])
     assert beside[0]["what"] == "minutebook over stdio"
+    functions, _, reading, again, searches = results("code")
+    whole = {
+        row["by"]: row["NDCG@10"][0]
+        for row in functions
+        if (row["among"], row["question"]) == ("all chunks", "whole docstring")
+    }
+    assert 100 > whole["search_code"] > 30
+    assert all(row["chunks/s"] > row["files/s"] > 0 for row in reading)
+    assert all(row["p50"] >= row["least"] > 0 for row in again)
+    assert searches[0]["p50"] > searches[1]["p50"]
     if quality.DATA.exists():
         turns, _ = results("quality")
         every = {row["by"]: row["any@10"][0] for row in turns if row["questions"] == "all"}

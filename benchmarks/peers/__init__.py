@@ -1,10 +1,13 @@
 """What is measured beside Minutebook, in pinned versions, installed outside the project."""
 
+import base64
 import hashlib
 import json
 import shutil
 import subprocess
 import sys
+import tarfile
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -41,6 +44,32 @@ def memory_server(*, install: bool) -> list[str | Path]:
 
     folder = _installed(MEMORY_SERVER, NODE_LOCK, make, install=install)
     return [node, folder / "node_modules" / MEMORY_SERVER / "dist" / "index.js"]
+
+
+def npm_package(name: str, version: str, sha512: str, *, install: bool) -> Path:
+    """Give the folder of what a package on npm holds, its digest (base64) checked; NotThere."""
+    npm = shutil.which("npm")
+    folder = DATA / "packages" / f"{name}-{version}"
+    if folder.exists():
+        return folder / "package"
+    if npm is None:
+        raise NotThere(f"{name}: npm is not on the path")
+    if not install:
+        raise NotThere(f"{name} is not here yet; a run without --quick fetches it")
+    with tempfile.TemporaryDirectory() as scratch:
+        try:
+            _run([npm, "pack", f"{name}@{version}", "--pack-destination", scratch])
+        except subprocess.CalledProcessError as error:
+            raise NotThere(f"{name} cannot be fetched: {error.stderr.strip()[-200:]}") from error
+        archive = next(Path(scratch).glob("*.tgz"))
+        digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
+        if digest != sha512:
+            raise NotThere(f"{archive.name} is not the pinned one: its sha512 is {digest}")
+        with tarfile.open(archive) as packed:
+            packed.extractall(Path(scratch) / "whole", filter="data")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        shutil.move(Path(scratch) / "whole", folder)
+    return folder / "package"
 
 
 def versions() -> str:

@@ -61,6 +61,30 @@ def test_a_stamp_stays_while_a_file_does(tmp_path: Path, monkeypatch: pytest.Mon
     assert changed.stamp != first.stamp
 
 
+def test_a_file_that_kept_its_stamp_is_not_opened_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "_FRESH_NS", 0)
+    put(tmp_path, {"a.py": "x", "b.py": "x", "c.py": "x"})
+    found = list(walk(tmp_path, Counter()))
+    stamps = {file.path: file.stamp for file in found}
+    put(tmp_path, {"b.py": "y" * 20})
+    (tmp_path / "c.py").unlink()
+    os.mkfifo(tmp_path / "c.py")
+    opened: list[str] = []
+    read = files._read
+
+    def noted(real: str, count: int) -> tuple[bytes, os.stat_result]:
+        opened.append(Path(real).name)
+        return read(real, count)
+
+    monkeypatch.setattr(files, "_read", noted)
+    first, changed = walk(tmp_path, Counter(), stamps)
+    assert opened == ["b.py"]
+    assert first == found[0]
+    assert changed.stamp not in {"", found[1].stamp}
+
+
 def test_what_has_just_changed_has_no_stamp(tmp_path: Path) -> None:
     put(tmp_path, {"a.py": "x"})
     assert [file.stamp for file in walk(tmp_path, Counter())] == [""]

@@ -49,9 +49,15 @@ def test_tests_vendored_and_generated_code_stand_back_unless_asked_for() -> None
         assert order("tea", plain, sight("same", 0.5, path=path)) == ["same", "plain"]
 
 
-def test_chunks_of_one_file_make_room_for_others() -> None:
-    many = [sight(f"m{n}", 0.5, path="many.py") for n in range(3)]
-    assert order("tea", *many, sight("one", 0.45)) == ["m0", "one", "m1", "m2"]
+def test_pieces_of_one_definition_make_room_for_others() -> None:
+    for name in ("brew", ""):
+        many = [sight(f"m{n}", 0.5, path="many.py", name=name) for n in range(3)]
+        assert order("tea", *many, sight("one", 0.45)) == ["m0", "one", "m1", "m2"]
+
+
+def test_each_definition_of_a_file_stands_for_itself() -> None:
+    many = [sight(f"m{n}", 0.5, path="many.py", name=f"brew{n}") for n in range(3)]
+    assert order("tea", *many, sight("one", 0.45)) == ["m0", "m1", "m2", "one"]
 
 
 @given(

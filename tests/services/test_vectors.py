@@ -1,3 +1,5 @@
+import os
+import sys
 import threading
 from collections.abc import Sequence
 
@@ -7,6 +9,7 @@ from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind
 from minutebook.embedding import Model, Rows, Vector
+from minutebook.services.vectors import PRIORITY
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready
 
 
@@ -24,6 +27,25 @@ class UnreachableEmbedder(WordEmbedder):
 
     def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
         raise ModelUnavailable("http://localhost:1 does not answer", "start the service")
+
+
+class NotingEmbedder(WordEmbedder):
+    """Notes how far the thread that embeds stands back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.priorities: list[int] = []
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        self.priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return super().embed_passages(texts)
+
+
+class BrokenEmbedder(WordEmbedder):
+    """Fails as nobody foresaw."""
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        raise ZeroDivisionError
 
 
 def pending(world: World) -> int:
@@ -127,3 +149,24 @@ def test_a_service_that_does_not_answer_leaves_recall_by_words(opener: Opener) -
     id = opener(name="same").remember("Ana likes tea")
     world = opener(ready(UnreachableEmbedder()), name="same", wait=10)
     assert world.ids("recall", query="tea") == [id]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+def test_vectors_made_in_the_background_stand_back_and_those_of_a_call_do_not(
+    opener: Opener,
+) -> None:
+    opener(failed(), name="same", wait=10).remember("Ana likes tea")
+    embedder = NotingEmbedder()
+    world = opener(ready(embedder), name="same")
+    stands = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    assert world.app.embedded.catch_up(threading.Event()) == 1
+    world.remember("Ben likes coffee")
+    assert embedder.priorities == [max(stands, PRIORITY), stands]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_error_that_nobody_foresaw_is_no_result(opener: Opener) -> None:
+    opener(failed(), name="same", wait=10).remember("Ana likes tea")
+    world = opener(ready(BrokenEmbedder()), name="same")
+    with pytest.raises(RuntimeError, match="reported"):
+        world.app.embedded.catch_up(threading.Event())

@@ -9,11 +9,12 @@ import os
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from stat import S_ISREG
+from types import MappingProxyType
 
 from minutebook.code.ignored import IgnoreRules
 from minutebook.domain.errors import InvalidRoot, MinutebookError
@@ -21,6 +22,7 @@ from minutebook.domain.errors import InvalidRoot, MinutebookError
 MAX_BYTES = 1 << 20
 """A larger file is skipped."""
 
+_NO_STAMPS: Mapping[str, str] = MappingProxyType({})
 _HEAD = 8192
 _FRESH_NS = 2_000_000_000
 
@@ -162,11 +164,14 @@ def _secret_places() -> list[Path]:
     return places + [place.resolve() for place in places]
 
 
-def walk(root: Path, skipped: Counter[Skip]) -> Iterator[SourceFile]:
+def walk(
+    root: Path, skipped: Counter[Skip], stamps: Mapping[str, str] = _NO_STAMPS
+) -> Iterator[SourceFile]:
     """Give the text files under a root as `check_root` gave it, ordered by the parts of their paths.
 
     Streams: only the folders from the root to the present one are held. What is left out is counted in
-    `skipped`; a folder that cannot be listed counts as unreadable and ends nothing.
+    `skipped`; a folder that cannot be listed counts as unreadable and ends nothing. A file that
+    still has the stamp an earlier walk gave, in `stamps` by path, is not opened again.
     """
     secrets = frozenset(str(place) for place in _secret_places() if place.is_relative_to(root))
     top = str(root)
@@ -179,7 +184,9 @@ def walk(root: Path, skipped: Counter[Skip]) -> Iterator[SourceFile]:
         path, is_folder, rules = entry
         real = os.path.join(top, path)  # noqa: PTH118, a path object costs as much as the file
         if not is_folder:
-            if file := _source_file(real, path, skipped):
+            if stamps.get(path) and _stamp_now(real) == stamps[path]:
+                yield SourceFile(path, stamps[path])
+            elif file := _source_file(real, path, skipped):
                 yield file
         elif real in secrets:
             skipped[Skip.SECRET] += 1
@@ -253,6 +260,14 @@ def _source_file(real: str, path: str, skipped: Counter[Skip]) -> SourceFile | N
         skipped[skip] += 1
         return None
     return SourceFile(path, _stamp(status))
+
+
+def _stamp_now(real: str) -> str:
+    try:
+        status = os.lstat(real)
+    except OSError:
+        return ""
+    return _stamp(status) if S_ISREG(status.st_mode) else ""
 
 
 def _stamp(status: os.stat_result) -> str:

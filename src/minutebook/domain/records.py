@@ -1,5 +1,6 @@
 """The records that a store keeps: frozen values, each with an organization, a kind and an id."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -296,6 +297,10 @@ MAX_CHUNK_TEXT = 6000
 """Characters of a chunk that search reads; the rest of an endless line means nothing."""
 
 
+_PARTS = re.compile(r"\.|::|#|/")
+_HUMPS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeChunk:
     """Lines of a project's file, from `start_line` to `end_line`, counted from 1, both included.
@@ -324,9 +329,14 @@ class CodeChunk:
     def text(self) -> str:
         """What search reads: where it is and what it is, then its lines.
 
-        The signature is left out where the lines begin with it.
+        A name of several words stands there in words as well; the signature is left out where the
+        lines begin with it.
         """
         facts = [self.path, self.name]
+        own = _PARTS.split(self.name)[-1]
+        in_words = " ".join(filter(None, _HUMPS.split(own)))
+        if in_words != own:
+            facts.append(in_words)
         opening = " ".join(self.content[:MAX_CHUNK_TEXT].split())
         if self.signature not in opening:
             facts.append(self.signature)

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-DEFINES = 1.10
+DEFINES = 1.20
 """How much more a definition counts than lines that only use what others define."""
 
 IS_NAMED = 1.50
@@ -14,11 +14,11 @@ IS_NAMED = 1.50
 IS_AMONG = 1.25
 """How much more one counts whose name is one of the identifiers in the question."""
 
-ASIDE = 0.70
+ASIDE = 0.40
 """How much less tests, examples, vendored and generated code count, unless they are asked for."""
 
-ANOTHER = 0.85
-"""How much less each further chunk of a file counts than the one before."""
+ANOTHER = 0.70
+"""How much less each further piece of one definition, or of a file's rest, counts than the one before."""
 
 _NAME = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#|->|/)[^\W\d]\w*)*")
 _PARTS = re.compile(r"\.|::|#|->|/")
@@ -59,18 +59,20 @@ def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[str, fl
     """Give ids and scores, best first, ties by path and id; at most `limit`.
 
     A score is that of fusion times the constants above that apply, as a part of the most that can
-    be. Chunks of one file make room for others: each counts less than the one before.
+    be. Pieces of one definition, and those of a file that are in none, make room for others; chunks
+    of one file that have names of their own do not (docs/decisions/0012-code-search.md).
     """
     asked = _Asked.of(query)
     weighed = sorted(
         ((each.score * asked.weight(each), each) for each in found),
         key=lambda pair: (-pair[0], pair[1].path, pair[1].id),
     )
-    seen: Counter[str] = Counter()
+    seen: Counter[tuple[str, str]] = Counter()
     spread = []
     for score, each in weighed:
-        spread.append((score * ANOTHER ** seen[each.path], each.path, each.id))
-        seen[each.path] += 1
+        definition = (each.path, each.name)
+        spread.append((score * ANOTHER ** seen[definition], each.path, each.id))
+        seen[definition] += 1
     spread.sort(key=lambda ranked: (-ranked[0], ranked[1], ranked[2]))
     return [(id, score) for score, _, id in spread[:limit]]
 

@@ -17,7 +17,7 @@ from minutebook.store.protocol import Store, Vectors
 CANDIDATES = 100
 """How many each of the vector and the lexical signal propose."""
 
-WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
+WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.8, Signal.LEXICAL: 0.2}
 """How much each signal says where the caller does not choose."""
 
 _Scores = dict[str, float]

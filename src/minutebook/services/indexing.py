@@ -71,11 +71,12 @@ class Indexing:
 
         Raises InvalidRoot where the folder went away, Conflict where the project did, StoreError.
         """
-        found = list(files.walk(self._root, self._skipped))
+        known = self._known()
+        stamps = {path: file.stamp for path, file in known.items()}
+        found = list(files.walk(self._root, self._skipped, stamps))
         # A folder that vanished looks empty; what is kept of it is not to go for that.
         files.check_root(self._project.path)
         self._project = replace(self._project, total_files=len(found))
-        known = self._known()
         for number, file in enumerate(found):
             self._listener(number / len(found), file.path)
             self._visit(file, known.pop(file.path, None))

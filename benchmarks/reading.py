@@ -1,0 +1,87 @@
+"""Index a folder without vectors, as a process of its own, and tell what that took.
+
+`python -m benchmarks.reading FOLDER HOME FILE`; FILE, a path below FOLDER, is changed and put back.
+"""
+
+import json
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from minutebook.app import open_app
+from minutebook.code.files import walk
+from minutebook.config import Settings
+
+ROUNDS = 5
+SETTLED = 2.1
+"""Seconds after which a file that was written cannot change unseen, and is not read again."""
+
+
+def memory(which: str) -> float:
+    """Give a figure of this process's memory in MB, `VmRSS` now or `VmHWM` at most so far; else NaN."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="utf-8")
+    except OSError:
+        return float("nan")
+    found = re.search(rf"^{which}:\s+(\d+) kB", status, re.MULTILINE)
+    return int(found[1]) / 1024 if found else float("nan")
+
+
+def again(index: Callable[[], object], before: Callable[[int], object]) -> list[float]:
+    """Index some times more, something done before each; milliseconds of each."""
+    took = []
+    for number in range(ROUNDS):
+        before(number)
+        started = time.perf_counter()
+        index()
+        took.append((time.perf_counter() - started) * 1e3)
+    return took
+
+
+def change(file: Path) -> Callable[[int], None]:
+    """Give what replaces the last lines of a file by others, each time."""
+    text = file.read_text(encoding="utf-8")
+
+    def put(number: int) -> None:
+        file.write_text(f"{text}\n\ndef added():\n    return {number}\n", encoding="utf-8")
+
+    return put
+
+
+def read(folder: Path, home: Path, changed: Path) -> dict[str, Any]:
+    """Read a folder, then again unchanged, and with one file changed."""
+    app = open_app(Settings(home=home, embedder="none"))
+    app.embedding.settle()
+    caller = Settings().caller()
+    before, cpu, started = memory("VmRSS"), time.process_time(), time.perf_counter()
+    progress = app.projects.index(caller, str(folder), 0.0).progress
+    told: dict[str, Any] = {
+        "wall": time.perf_counter() - started,
+        "CPU": time.process_time() - cpu,
+        "files": progress.project.indexed_files,
+        "chunks": progress.chunks,
+    }
+    found = walk(folder, Counter())
+    told["megabytes"] = sum((folder / file.path).stat().st_size for file in found) / 1e6
+    time.sleep(SETTLED)
+
+    def index() -> None:
+        app.projects.index(caller, str(folder), 0.0)
+
+    index()
+    told["nothing changed"] = again(index, lambda number: None)
+    text = changed.read_text(encoding="utf-8")
+    told["one file changed"] = again(index, change(changed))
+    changed.write_text(text, encoding="utf-8")
+    told["growth"] = memory("VmHWM") - before
+    app.close()
+    return told
+
+
+if __name__ == "__main__":
+    root = Path(sys.argv[1])
+    print(json.dumps(read(root, Path(sys.argv[2]), root / sys.argv[3])))

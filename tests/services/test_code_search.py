@@ -1,0 +1,122 @@
+"""Whether the questions that people ask of code find it, with the model in the box."""
+
+from pathlib import Path
+
+import pytest
+
+from minutebook.embedding import Embedding
+from tests.world import Opener, World
+
+FILES = {
+    "shop/settings.py": '''
+import tomllib
+from pathlib import Path
+
+
+class ConfigLoader:
+    """Where the settings of the shop come from."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def load(self) -> dict:
+        with self.path.open("rb") as file:
+            config = tomllib.load(file)
+        return self.checked(config)
+
+    def checked(self, settings: dict) -> dict:
+        unknown = settings.keys() - {"currency", "tax", "warehouse"}
+        if unknown:
+            raise ValueError(f"unknown settings: {unknown}")
+        return settings
+''',
+    "shop/delivery.py": '''
+import time
+
+
+class Courier:
+    def load(self, parcels):
+        """Put parcels into the van."""
+        for parcel in parcels:
+            self.van.append(parcel)
+
+    def announce(self, order):
+        for attempt in range(self.retries):
+            try:
+                return self.client.request("POST", "/deliveries", json=order)
+            except ConnectionError:
+                time.sleep(2**attempt)
+        raise DeliveryFailed(order)
+''',
+    "shop/prices.py": """
+def with_tax(price, rate):
+    return price * (1 + rate)
+
+
+def discounted(price, percent):
+    return price - price * percent / 100
+""",
+    "web/cart.ts": """
+export class Cart {
+  private lines: Line[] = [];
+
+  add(article: Article, count = 1): void {
+    this.lines.push({ article, count });
+  }
+
+  total(): number {
+    return this.lines.reduce((sum, line) => sum + line.article.price * line.count, 0);
+  }
+}
+""",
+    "tests/test_settings.py": """
+from shop.settings import ConfigLoader
+
+
+def test_config_toml_is_parsed(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text("currency = 'EUR'")
+    assert ConfigLoader(path).load() == {"currency": "EUR"}
+""",
+    "tests/test_delivery.py": """
+def test_failed_requests_are_retried(courier, server):
+    server.fail(times=3)
+    courier.announce({"id": 1})
+    assert server.requests == 4
+""",
+    "README.md": """
+# Shop
+
+Articles, carts and deliveries.
+
+## Running
+
+Start it with `make run`; it listens on port 8000.
+""",
+}
+
+
+@pytest.fixture
+def shop(opener: Opener, tmp_path: Path, built_in: Embedding) -> World:
+    root = tmp_path / "shop"
+    for path, text in FILES.items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(text.lstrip(), encoding="utf-8")
+    world = opener(built_in)
+    assert world.call("index_project", path=str(root))["status"] == "completed"
+    return world
+
+
+@pytest.mark.parametrize(
+    ("query", "path", "name"),
+    [
+        ("parse config toml", "shop/settings.py", "ConfigLoader.load"),
+        ("ConfigLoader.load", "shop/settings.py", "ConfigLoader.load"),
+        ("where do we retry failed requests", "shop/delivery.py", "Courier.announce"),
+        ("sum of everything in the cart", "web/cart.ts", "Cart.total"),
+        ("test that config toml is parsed", "tests/test_settings.py", "test_config_toml_is_parsed"),
+    ],
+)
+def test_a_question_finds_what_does_it(shop: World, query: str, path: str, name: str) -> None:
+    first = shop.call("search_code", query=query)["results"][0]
+    assert (first["file_path"], first["name"]) == (path, name)
