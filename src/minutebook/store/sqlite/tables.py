@@ -12,14 +12,18 @@ from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_h
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     CodeChunk,
+    Decision,
     Edge,
     Entity,
     Entry,
     File,
     Kind,
+    LedgerMark,
     Memory,
     Project,
+    Proposal,
     Record,
+    TextRecord,
     Version,
 )
 
@@ -98,7 +102,7 @@ class Table:
 
 def text_of(record: Record) -> str:
     """Give the text of a record of a kind that has one."""
-    return cast("Memory | CodeChunk", record).text
+    return cast("TextRecord", record).text
 
 
 def padded(values: Sequence[Value]) -> list[Value]:
@@ -204,8 +208,23 @@ ENTRIES = _described("entries", Entry, Kind.ENTRY)
 PROJECTS = _described("projects", Project, Kind.PROJECT)
 FILES = _described("files", File, Kind.FILE)
 CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
+DECISIONS = _described("decisions", Decision, Kind.DECISION)
+PROPOSALS = _described("proposals", Proposal, Kind.PROPOSAL)
+LEDGERS = _described("ledgers", LedgerMark, Kind.LEDGER)
 
-ALL_TABLES = (MEMORIES, ENTITIES, VERSIONS, EDGES, ENTRIES, PROJECTS, FILES, CHUNKS)
+ALL_TABLES = (
+    MEMORIES,
+    ENTITIES,
+    VERSIONS,
+    EDGES,
+    ENTRIES,
+    PROJECTS,
+    FILES,
+    CHUNKS,
+    DECISIONS,
+    PROPOSALS,
+    LEDGERS,
+)
 TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
 
 _TABLE_OF = {kind: table for table in ALL_TABLES for kind in table.kinds}
