@@ -140,7 +140,9 @@ def wrong_values(spot: Spot) -> Iterator[Any]:
     if "maximum" in both:
         yield from (both["maximum"] + 1, 10**30)
     if both.get("minLength"):
-        yield ""
+        yield from dict.fromkeys(("", "a" * (both["minLength"] - 1)))
+    if "pattern" in both:
+        yield " \n" * both["minLength"]
     if both.get("minItems"):
         yield []
     if "maxBytes" in both and schema["type"] == "string":

@@ -1,7 +1,6 @@
 """Serve, connect clients, and show what is served and set."""
 
 import difflib
-import json
 import sys
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -128,8 +127,8 @@ def export_schema(contract: str) -> None:
     """Print a CONTRACT's tools, schemas and errors as one JSON document."""
     from minutebook.contracts.registry import opened
 
-    document = opened([contract])[0].schema()
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
+    click.echo(opened([contract])[0].exported().encode(), nl=False)
 
 
 @click.command()
