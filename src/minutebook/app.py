@@ -5,7 +5,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from minutebook.domain.errors import (
     StoreClosed,
     StoreError,
 )
+from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Policy
 from minutebook.embedding import Embedder, Embedding, Model, builtin
@@ -24,16 +25,22 @@ from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
 from minutebook.services.browsing import Browsing
 from minutebook.services.code_search import CodeSearch
+from minutebook.services.decision_search import DecisionSearch
+from minutebook.services.decisions import Decisions
+from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
 from minutebook.services.keeping import Keeping
+from minutebook.services.ledgers import LedgerPlace, Ledgers
 from minutebook.services.links import Links
 from minutebook.services.matching import Matching
 from minutebook.services.memories import Memories
 from minutebook.services.mentions import Mentions
 from minutebook.services.overview import Overview
 from minutebook.services.projects import Projects, stopping
+from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
+from minutebook.services.secret import Secret
 from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
@@ -73,6 +80,11 @@ class App:
     watching: Watching
     code: CodeSearch
     browsing: Browsing
+    ledgers: Ledgers
+    decisions: Decisions
+    proposals: Proposals
+    decision_search: DecisionSearch
+    secret: Secret
     rules: Policy
     clock: Clock
     stopping: threading.Event
@@ -110,13 +122,14 @@ class App:
             self.embedded.await_wish(KEEP_UP_EVERY)
 
     def _resume(self) -> None:
-        """Go on with what a process that ended left half read."""
+        """Go on with what a process that ended left half done."""
         try:
+            self.ledgers.catch_up()
             self.projects.resume(stopping(self.stopping))
         except StoreClosed:
             return
         except StoreError as error:
-            log.warning("cannot go on indexing now: %s", error)
+            log.warning("cannot go on with what was left half done: %s", error)
 
 
 def open_app(
@@ -141,6 +154,11 @@ def open_app(
     embedded = Embedded(store, embedding, settings.embedding_wait, turns)
     trail = Trail(store, clock)
     projects = Projects(store, embedded, trail, turns, settings.index_roots, clock, randbits)
+    place = LedgerPlace(settings.ledgers, home_of(settings.caller()), settings.ledger)
+    ledgers = Ledgers(store, trail, embedded, turns, place, clock, randbits)
+    enacting = Enacting(store, ledgers, embedded, trail)
+    secret = Secret(settings.secret, turns, trail, clock, settings.agent_memory_secret)
+    secret.pin(settings.caller())
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
@@ -158,6 +176,21 @@ def open_app(
         retrieval=Retrieval(store, embedded, clock),
         matching=Matching(store, embedded, clock),
         browsing=Browsing(store),
+        ledgers=ledgers,
+        decisions=Decisions(store, ledgers, enacting, trail, clock, randbits),
+        proposals=Proposals(
+            store,
+            ledgers,
+            enacting,
+            embedded,
+            trail,
+            secret,
+            clock,
+            randbits,
+            timedelta(seconds=settings.review_window),
+        ),
+        decision_search=DecisionSearch(store, embedded, ledgers),
+        secret=secret,
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,

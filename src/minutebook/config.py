@@ -20,6 +20,9 @@ from minutebook.domain.records import Role
 PREFIX = "MINUTEBOOK_"
 FILE = "config.toml"
 
+SECRET = "AGENT_MEMORY_SECRET"
+"""The variable that clients of the ledger contract know for the secret."""
+
 
 def _setting(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
@@ -76,6 +79,22 @@ class Settings:
         "Folders that may be indexed, with all below them; none named: all that can be read but "
         "places for secrets.",
     )
+    ledger: Path | None = _setting(
+        None,
+        "Where decisions are committed: a Git repository, or a folder in one, such as "
+        "PROJECT/docs/decisions; none named: a repository in the data directory.",
+    )
+    review_window: float = _setting(
+        3600.0, "Seconds that a proposal has to wait before it can be accepted."
+    )
+    agent_memory_secret: str | None = field(
+        default=None,
+        repr=False,
+        metadata={
+            "help": "Secret without which no proposal is accepted; the first admin start pins it. "
+            "Read from the variable AGENT_MEMORY_SECRET too."
+        },
+    )
     tool_names: Literal["contract", "safe"] = _setting(
         "contract",
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
@@ -87,6 +106,16 @@ class Settings:
     def turns(self) -> Path:
         """Where the locks are that processes take turns by."""
         return self.home / "turns"
+
+    @property
+    def ledgers(self) -> Path:
+        """Where the ledgers are that nobody put elsewhere."""
+        return self.home / "ledgers"
+
+    @property
+    def secret(self) -> Path:
+        """Where the hash of the secret is."""
+        return self.home / "secret"
 
     @property
     def database(self) -> Path:
@@ -121,6 +150,8 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
         for name in named
         if variables.get(PREFIX + name.upper())
     }
+    if variables.get(SECRET):
+        values.setdefault("agent_memory_secret", variables[SECRET])
     values |= {
         name: _parsed(name, value, f"--{name.replace('_', '-')}") for name, value in given.items()
     }
@@ -158,7 +189,7 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
         raise InvalidInput(name, f"must be one of {', '.join(choices)} ({origin} is {value!r})")
     try:
         match name:
-            case "home" | "models":
+            case "home" | "models" | "ledger":
                 return Path(value).expanduser().absolute()
             case "index_roots":
                 return _folders(value)
@@ -166,7 +197,7 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return Role(value)
             case "policy":
                 return Policy(value)
-            case "writer_wait" | "embedding_wait":
+            case "writer_wait" | "embedding_wait" | "review_window":
                 return _at_least(0.0, float(value))
             case "embedding_cache" | "embedding_threads":
                 return _at_least(1, int(value))

@@ -8,7 +8,9 @@ MinutebookError
 │   ├── Forbidden       role or scope is not enough
 │   ├── ScopeViolation  the scope named is not one that the caller is held to
 │   ├── Locked          the record is locked
-│   └── UnderReview     the proposal may not be accepted yet
+│   ├── UnderReview     the proposal may not be accepted yet
+│   ├── WrongSecret     the secret is another one
+│   └── GuessedTooOften no guess of the secret is looked at yet
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
 ├── InBatch             what stood in the way of one of several acts that go together
@@ -92,6 +94,18 @@ class UnderReview(Refused):
     """The proposal's review lasts until `opens`."""
 
     id: str
+    opens: datetime
+
+
+@dataclass(eq=False)
+class WrongSecret(Refused):
+    """The secret is not the one that was set for this store."""
+
+
+@dataclass(eq=False)
+class GuessedTooOften(Refused):
+    """Wrong secrets were given; the next one is looked at from `opens` on."""
+
     opens: datetime
 
 
