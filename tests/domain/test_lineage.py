@@ -228,8 +228,8 @@ def test_other_scopes_are_other_seats() -> None:
 @pytest.mark.parametrize("field", FIXED)
 def test_what_was_decided_does_not_change(field: str) -> None:
     before = decision("a")
-    values = {"consequences": ("x",), "supersedes": ("x",), "created_at": START + HOUR}
-    values["authorship"] = Authorship.HUMAN
+    values: dict[str, Any] = {"consequences": ("x",), "supersedes": ("x",)}
+    values |= {"created_at": START + HOUR, "authorship": Authorship.HUMAN}
     after = replace(before, **{field: values.get(field, "x")})
     assert [(v.rule, v.reason) for v in violations_between(before, after)] == [
         (Rule.FIXED, f"its {field} was changed")

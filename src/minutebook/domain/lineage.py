@@ -49,11 +49,13 @@ class Rule(StrEnum):
     FIXED = "what was decided does not change"
     KEPT = "no decision is removed"
     FORWARD = "no decision comes back"
+    READABLE = "every file of a decision can be read"
+    PLACED = "every decision lies in the file named for it"
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that does not hold, the decisions concerned, and how it shows."""
+    """A rule that does not hold, the decisions (or files) concerned, and how it shows."""
 
     rule: Rule
     ids: tuple[str, ...]
