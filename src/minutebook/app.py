@@ -157,8 +157,8 @@ def open_app(
     place = LedgerPlace(settings.ledgers, home_of(settings.caller()), settings.ledger)
     ledgers = Ledgers(store, trail, embedded, turns, place, clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
-    secret = Secret(settings.secret, turns, trail, clock, settings.agent_memory_secret)
-    secret.pin(settings.caller())
+    secret = open_secret(settings, turns, trail, clock)
+    window = timedelta(seconds=settings.review_window)
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
@@ -177,18 +177,8 @@ def open_app(
         matching=Matching(store, embedded, clock),
         browsing=Browsing(store),
         ledgers=ledgers,
-        decisions=Decisions(store, ledgers, enacting, trail, clock, randbits),
-        proposals=Proposals(
-            store,
-            ledgers,
-            enacting,
-            embedded,
-            trail,
-            secret,
-            clock,
-            randbits,
-            timedelta(seconds=settings.review_window),
-        ),
+        decisions=Decisions(store, enacting, trail, clock, randbits),
+        proposals=Proposals(store, enacting, trail, secret, clock, randbits, window),
         decision_search=DecisionSearch(store, embedded, ledgers),
         secret=secret,
         overview=Overview(store, trail, supersession, projects, rules),
@@ -199,6 +189,13 @@ def open_app(
         clock=clock,
         stopping=stop,
     )
+
+
+def open_secret(settings: Settings, turns: Turns, trail: Trail, clock: Clock) -> Secret:
+    """Open the secret of these settings; an admin's start pins the first."""
+    secret = Secret(settings.secret, turns, trail, clock, settings.agent_memory_secret)
+    secret.pin(settings.caller())
+    return secret
 
 
 def open_embedding(settings: Settings) -> Embedding:

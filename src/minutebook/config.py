@@ -20,7 +20,7 @@ from minutebook.domain.records import Role
 PREFIX = "MINUTEBOOK_"
 FILE = "config.toml"
 
-SECRET = "AGENT_MEMORY_SECRET"
+SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
 """The variable that clients of the ledger contract know for the secret."""
 
 

@@ -83,11 +83,10 @@ class DecisionSearch:
         found = self.candidates(caller, self._vector(query), parse_query(query), kinds)
         signals = {Signal.VECTOR: found.near, Signal.LEXICAL: found.said}
         hits = fuse(signals, SEED_WEIGHTS, len(found.records))
-        ranked = [
-            FoundDecision(record, _ranked(record, hit.score), hit, found.followed.get(hit.id, ()))
-            for hit in hits
-            for record in (found.records[hit.id],)
-        ]
+        ranked = []
+        for hit in hits:
+            record, followed = found.records[hit.id], found.followed.get(hit.id, ())
+            ranked.append(FoundDecision(record, _ranked(record, hit.score), hit, followed))
         ranked.sort(key=lambda each: (-each.score, each.record.id))
         return list(_shown(ranked, mode))[:limit]
 
@@ -142,9 +141,7 @@ class DecisionSearch:
                 self._hand_over(where, record, total)
 
     def _nearest(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
-        return _scores(
-            self._store.nearest(kind, where, self._embedded.space, vector, limit)
-        )
+        return _scores(self._store.nearest(kind, where, self._embedded.space, vector, limit))
 
     def _hand_over(self, where: Filter, old: Decision, total: Candidates) -> None:
         """Let what an old decision scores count for what holds in its place."""

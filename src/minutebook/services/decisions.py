@@ -18,7 +18,6 @@ from minutebook.domain.ids import RandomBits, decision_id
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.services.enacting import Enacting
-from minutebook.services.ledgers import Ledgers
 from minutebook.services.reach import Clock, filters, narrowed, read_decision, read_proposal
 from minutebook.services.trail import Trail
 from minutebook.store.protocol import Store
@@ -30,15 +29,14 @@ class Decisions:
     def __init__(
         self,
         store: Store,
-        ledgers: Ledgers,
         enacting: Enacting,
         trail: Trail,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
         self._store = store
-        self._ledgers = ledgers
         self._enacting = enacting
+        self._ledgers = enacting.ledgers
         self._trail = trail
         self._clock = clock
         self._randbits = randbits

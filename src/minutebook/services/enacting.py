@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from minutebook.domain.errors import LedgerError, StoreError
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import Decision, Kind
+from minutebook.domain.records import Decision, Kind, Proposal
 from minutebook.services.ledgers import Ledgers
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
@@ -26,9 +26,20 @@ class Enacting:
 
     def __init__(self, store: Store, ledgers: Ledgers, embedded: Embedded, trail: Trail) -> None:
         self._store = store
-        self._ledgers = ledgers
+        self.ledgers = ledgers
         self._embedded = embedded
         self._trail = trail
+
+    def propose(self, caller: Caller, proposal: Proposal) -> None:
+        """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
+        vectors = self._embedded.ready_passage(proposal.text)
+        said = (caller, proposal.organization, "propose", Kind.PROPOSAL, proposal.id)
+        with self._trail.act(*said) as deed:
+            self._store.put(proposal)
+            self._embedded.keep(proposal, vectors)
+            deed.changes(None, proposal.text)
+        if vectors is None:
+            self._embedded.want()
 
     def enact(
         self,
@@ -49,7 +60,7 @@ class Enacting:
         made: Decision | None = None
         try:
             with self._trail.act(*said) as deed:
-                made = self._ledgers.commit(draft.organization, what, caller, plan)[0]
+                made = self.ledgers.commit(draft.organization, what, caller, plan)[0]
                 self._embedded.keep(made, vectors)
                 sequel(made)
                 deed.changes(None, made.text)

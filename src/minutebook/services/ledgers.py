@@ -2,11 +2,11 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from minutebook.domain.deciding import contradicted, joined, settled
 from minutebook.domain.errors import Forbidden, LedgerBroken, LedgerBusy, LedgerError
@@ -33,11 +33,15 @@ from minutebook.domain.records import (
 )
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Act, Repository
-from minutebook.services.reach import Clock, filters, narrowed
+from minutebook.services.reach import Clock, filters
 from minutebook.services.trail import Trail
 from minutebook.services.turns import Turns
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store
+
+if TYPE_CHECKING:
+    # Git and YAML take 0.14 s to import; who has no ledger does without them.
+    from minutebook.ledger.repository import Act, Repository
 
 log = logging.getLogger(__name__)
 
@@ -129,7 +133,7 @@ class Ledgers:
         LedgerError.
         """
 
-        def decide(head: str | None) -> Act:
+        def decide(head: str | None) -> "Act":
             self._take_in(organization, head)
             return self._act(what, caller, plan())
 
@@ -230,6 +234,7 @@ class Ledgers:
                 "bring the repository back, or write it anew by `minutebook ledger rebuild`",
                 (),
             )
+
         brought = news(self._repository(organization), since, head)
         _check_sound(brought.violations)
         self._keep(organization, brought.decisions)
@@ -269,6 +274,7 @@ class Ledgers:
     # Rebuilding
 
     def _rebuild(self, caller: Caller, organization: str, path: str) -> Rebuilt:
+
         head, kept = self._head(organization), self._kept(organization)
         written = self._written(organization, head)
         _check_uncontradicted((kept[id], written[id]) for id in kept.keys() & written.keys())
@@ -310,6 +316,7 @@ class Ledgers:
         )
 
     def _written(self, organization: str, head: str | None) -> dict[str, Decision]:
+
         if head is None:
             return {}
         found = read_all(self._repository(organization), head)
@@ -319,7 +326,7 @@ class Ledgers:
     def _bring_to_git(
         self, caller: Caller, organization: str, head: str | None, lacking: Sequence[Decision]
     ) -> None:
-        def decide(now: str | None) -> Act:
+        def decide(now: str | None) -> "Act":
             if now != head:
                 raise LedgerBusy("another commit came while the ledger was read", "try again")
             return self._act(f"Bring back {len(lacking)} decisions", caller, lacking)
@@ -331,7 +338,9 @@ class Ledgers:
 
     # Where and how far
 
-    def _repository(self, organization: str) -> Repository:
+    def _repository(self, organization: str) -> "Repository":
+        from minutebook.ledger.repository import Repository
+
         root = self._named(organization)
         if root is None:
             path = self._own(organization)
@@ -430,7 +439,9 @@ class Ledgers:
         ids = error.ids if isinstance(error, LedgerBroken) else ()
         return LedgerState(organization, path, commit, error.reason, error.remedy, ids)
 
-    def _act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> Act:
+    def _act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> "Act":
+        from minutebook.ledger.repository import Act
+
         now = self._clock()
         return Act(
             id=new_id(now, self._randbits),

@@ -20,11 +20,9 @@ from minutebook.domain.ids import RandomBits, decision_id, proposal_id
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
 from minutebook.services.enacting import Enacting
-from minutebook.services.ledgers import Ledgers
 from minutebook.services.reach import Clock, filters, narrowed, read_decision, read_proposal
 from minutebook.services.secret import Secret
 from minutebook.services.trail import Trail
-from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store
 
 
@@ -34,9 +32,7 @@ class Proposals:
     def __init__(
         self,
         store: Store,
-        ledgers: Ledgers,
         enacting: Enacting,
-        embedded: Embedded,
         trail: Trail,
         secret: Secret,
         clock: Clock,
@@ -44,9 +40,8 @@ class Proposals:
         window: timedelta,
     ) -> None:
         self._store = store
-        self._ledgers = ledgers
         self._enacting = enacting
-        self._embedded = embedded
+        self._ledgers = enacting.ledgers
         self._trail = trail
         self._secret = secret
         self._clock = clock
@@ -78,15 +73,7 @@ class Proposals:
         for each in old:
             if lineage.seat_of(each) != lineage.seat_of(proposal):
                 raise Conflict(each.id, f"it is on another target, {each.target!r}")
-        vectors = self._embedded.ready_passage(proposal.text)
-        with self._trail.act(
-            caller, proposal.organization, "propose", Kind.PROPOSAL, proposal.id
-        ) as deed:
-            self._store.put(proposal)
-            self._embedded.keep(proposal, vectors)
-            deed.changes(None, proposal.text)
-        if vectors is None:
-            self._embedded.want()
+        self._enacting.propose(caller, proposal)
         return proposal
 
     def accept(self, caller: Caller, id: str, secret: str | None) -> Decision:

@@ -102,13 +102,15 @@ class Secret:
         Raises WrongSecret, GuessedTooOften (without looking at the guess), Forbidden where none is
         set or none is given.
         """
-        with self._trail.guard(caller, home_of(caller), act, Kind.PROPOSAL, proposal):
-            with _alone(self._turns):
-                kept = self._read()
-                if kept is None:
-                    reason = "no secret is set; an admin sets one by `minutebook secret set`"
-                    raise Forbidden(act, reason)
-                self._compare(kept, act, text)
+        with (
+            self._trail.guard(caller, home_of(caller), act, Kind.PROPOSAL, proposal),
+            _alone(self._turns),
+        ):
+            kept = self._read()
+            if kept is None:
+                reason = "no secret is set; an admin sets one by `minutebook secret set`"
+                raise Forbidden(act, reason)
+            self._compare(kept, act, text)
 
     def _compare(self, kept: _Kept, act: str, text: str | None) -> None:
         if text is None:
