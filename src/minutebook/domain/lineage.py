@@ -258,13 +258,15 @@ def check_may_supersede(
     if authorship_of(caller) is Authorship.AGENT:
         for each in old:
             if each.authorship is Authorship.HUMAN:
-                raise Forbidden("supersede", f"{each.id} was decided by a person; a person may")
+                reason = f"{each.id} was decided by a person; a person may"
+                raise Forbidden("supersede", reason, needs=Role.HUMAN)
 
 
 def check_may_accept(caller: Caller) -> None:
     """Refuse to accept a proposal to everyone but an admin."""
     if caller.role is not Role.ADMIN:
-        raise Forbidden("accept", f"the role {caller.role} may not accept; an admin may")
+        reason = f"the role {caller.role} may not accept; an admin may"
+        raise Forbidden("accept", reason, needs=Role.ADMIN)
 
 
 def check_is_pending(proposal: Proposal) -> None:
@@ -302,4 +304,4 @@ def superseding(
 
 def _check_not_viewer(caller: Caller, act: str) -> None:
     if caller.role is Role.VIEWER:
-        raise Forbidden(act, "the role viewer may only read")
+        raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)
