@@ -50,6 +50,14 @@ VALID: Mapping[str, Any] = {
         "memory_id": UNKNOWN,
         "reason": "old",
     },
+    "ledger": {
+        "title": "Use SQLite",
+        "target": "database",
+        "rationale": "It keeps what it was given.",
+        "old_decision_ids": ["decision_20200101T000000000000Z_00000000"],
+        "proposal_id": "proposal_20200101T000000000000Z_00000000",
+        "query": "tea",
+    },
 }
 """What each required argument may be."""
 
