@@ -141,7 +141,7 @@ def settings(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     shape = {
         each.name: str(getattr(current, each.name) or "")
         for each in fields(Settings)
-        if each.name != "endpoint_key"
+        if each.name not in ("endpoint_key", "agent_memory_secret")
     }
     lines = [
         f"{click.style(PREFIX + each.name.upper(), bold=True)} = {shape.get(each.name, '(hidden)')}"
