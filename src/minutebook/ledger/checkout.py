@@ -72,12 +72,13 @@ class Checkout:
             with suppress(FileNotFoundError):
                 self._next_index.replace(self.control / "index")
             self._lock.unlink()
-        self._next_index.unlink(missing_ok=True)
+        self._forget_index()
 
     def abandon(self, mark: Path, files: Iterable[str]) -> None:
         """Remove what was made ready, and let go of the lock."""
-        for path in [*map(self._draft, files), self._next_index]:
-            path.unlink(missing_ok=True)
+        for path in files:
+            self._draft(path).unlink(missing_ok=True)
+        self._forget_index()
         if self._is_ours(mark):
             self._lock.unlink()
 
@@ -99,6 +100,10 @@ class Checkout:
                     f"{place} has changes that were not committed",
                     "commit or discard them, then try again",
                 )
+
+    def _forget_index(self) -> None:
+        for path in (self._next_index, self._next_index.with_name("minutebook.index.lock")):
+            path.unlink(missing_ok=True)
 
     def _is_ours(self, mark: Path) -> bool:
         try:

@@ -1,5 +1,6 @@
 """What Git and the disk say, as LedgerErrors with a reason and a remedy."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,9 @@ _REMEDIES = (
         "run `git config --global --add safe.directory PATH`, or make it this user's own",
     ),
 )
+_LITTLE = 1 << 16
+"""Bytes; a disk with less room cannot take a commit."""
+
 _ANY = "run `git fsck` there; if it finds nothing, try again"
 
 
@@ -35,7 +39,17 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except (pygit2.GitError, OSError, KeyError, ValueError) as error:
         said = str(error)
+        if _is_full(path):
+            said = f"No space left on device; {said}"
         for sign, reason, remedy in _REMEDIES:
             if sign in said:
                 raise LedgerError(f"{path}: {reason} ({said})", remedy) from error
         raise LedgerError(f"{path}: {said}", _ANY) from error
+
+
+def _is_full(path: Path) -> bool:
+    # Git's library does not always say what kept it from writing.
+    try:
+        return shutil.disk_usage(path).free < _LITTLE
+    except OSError:
+        return False
