@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from minutebook.domain.deciding import contradicted, joined, settled
-from minutebook.domain.errors import Forbidden, LedgerBroken, LedgerBusy, LedgerError
+from minutebook.domain.errors import Conflict, Forbidden, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.filters import Filter, home_of
 from minutebook.domain.ids import RandomBits, new_id, uuid_named
 from minutebook.domain.lineage import (
@@ -255,7 +255,8 @@ class Ledgers:
                 _check_uncontradicted([(earlier, decision)])
                 decision = joined(decision, earlier)
             self._store.put(decision)
-            changed.append(decision.id)
+            if earlier is None or _plain(earlier) != _plain(decision):
+                changed.append(decision.id)
             self._settle(decision)
             if earlier is None:
                 role = Role.HUMAN if decision.authorship is Authorship.HUMAN else Role.AGENT
@@ -331,7 +332,12 @@ class Ledgers:
                 raise LedgerBusy("another commit came while the ledger was read", "try again")
             return self._act(f"Bring back {len(lacking)} decisions", caller, lacking)
 
-        committed = self._repository(organization).perform(decide)
+        try:
+            committed = self._repository(organization).perform(decide)
+        except Conflict as error:
+            # Another decision lies in the file of one that Git lacks.
+            _check_sound([Violation(Rule.KEPT, (error.id,), error.reason)])
+            raise
         for decision in committed.decisions:
             self._store.put(decision)
         self._note_mark(organization, committed.id)
