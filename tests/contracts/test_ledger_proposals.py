@@ -57,7 +57,7 @@ def test_an_admin_with_the_secret_makes_a_proposal_the_truth(admin: Client, agen
     reviewed(admin)
     for role in set(Role) - {Role.ADMIN}:
         refusal = admin.of(role, "x").refused("accept_proposal", proposal_id=proposal)
-        assert refusal[0] == 403
+        assert (refusal[0], refusal[2]) == (403, [proposal])
     assert agent.decision(old).status is DecisionStatus.ACTIVE
     message = admin.call("accept_proposal", proposal_id=f"{proposal}.md")["message"]
     (found,) = agent.search("duckdb", "strict")

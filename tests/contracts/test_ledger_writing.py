@@ -132,8 +132,8 @@ def test_an_agent_does_not_replace_what_a_person_decided(agent: Client, human: C
     id = human.record("database")
     before = agent.world.kept()
     told = {"target": "database", "title": "Use MySQL", "rationale": WHY}
-    code, reason, _ = agent.refused("supersede_decision", old_decision_ids=[id], **told)
-    assert code == 403
+    code, reason, ids = agent.refused("supersede_decision", old_decision_ids=[id], **told)
+    assert (code, ids) == (403, [id])
     assert id in reason
     assert agent.world.kept() == before
     assert human.decision(human.supersede("database", id)).supersedes == (id,)

@@ -19,6 +19,7 @@ from minutebook.domain.errors import (
     StoreError,
     UnderReview,
 )
+from minutebook.domain.ids import ledger_id_of
 
 INVALID_PARAMS = -32602
 EXECUTION_ERROR = -32000
@@ -36,9 +37,9 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
             return _failed(f"{id}: {reason}; accept it from {opens:%Y-%m-%dT%H:%M:%S.%fZ} on", [id])
         case GuessedTooOften(act=act, reason=told, opens=opens):
             reason = f"{told}; the next is looked at from {opens:%Y-%m-%dT%H:%M:%S.%fZ} on"
-            return _forbidden(act, reason)
+            return _forbidden(act, reason, _named_in(arguments))
         case Refused(act=act, reason=reason):
-            return _forbidden(act, reason)
+            return _forbidden(act, reason, _named_in(arguments))
         case Decided(id=id, reason=reason, target=target):
             return _failed(f"the target {target!r} has {id}: {reason}", [id])
         case Conflict(id=id, reason=reason):
@@ -65,9 +66,17 @@ def _failed(reason: str, ids: Sequence[str]) -> Failure:
     return Failure(f"Execution error: {reason}.", EXECUTION_ERROR, data)
 
 
-def _forbidden(act: str, reason: str) -> Failure:
-    data = {"reason": reason, "ids": [], "act": act}
+def _forbidden(act: str, reason: str, ids: Sequence[str]) -> Failure:
+    data = {"reason": reason, "ids": list(ids), "act": act}
     return Failure(f"Permission denied: not allowed to {act}: {reason}.", PERMISSION_DENIED, data)
+
+
+def _named_in(arguments: Mapping[str, Any]) -> list[str]:
+    """Give the decisions and proposals that a call names."""
+    told = [arguments.get("proposal_id")]
+    for name in ("old_decision_ids", "supersedes"):
+        told += arguments.get(name) or ()
+    return [id for each in told if each is not None and (id := ledger_id_of(each)) is not None]
 
 
 def _shown(id: str) -> str:
