@@ -85,6 +85,7 @@ class App:
     proposals: Proposals
     decision_search: DecisionSearch
     secret: Secret
+    include_decisions: bool
     rules: Policy
     clock: Clock
     stopping: threading.Event
@@ -158,6 +159,7 @@ def open_app(
     ledgers = Ledgers(store, trail, embedded, turns, place, clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
     secret = open_secret(settings, turns, trail, clock)
+    decided = DecisionSearch(store, embedded, ledgers)
     window = timedelta(seconds=settings.review_window)
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
@@ -173,13 +175,14 @@ def open_app(
         standing=Standing(store, keeping, trail, clock, rules),
         links=Links(store, trail, clock, rules),
         graph=Graph(store, trail, mentions, clock, randbits),
-        retrieval=Retrieval(store, embedded, clock),
+        retrieval=Retrieval(store, embedded, clock, decided),
         matching=Matching(store, embedded, clock),
         browsing=Browsing(store),
         ledgers=ledgers,
         decisions=Decisions(store, enacting, trail, clock, randbits),
         proposals=Proposals(store, enacting, trail, secret, clock, randbits, window),
-        decision_search=DecisionSearch(store, embedded, ledgers),
+        decision_search=decided,
+        include_decisions=settings.include_decisions,
         secret=secret,
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,

@@ -87,6 +87,12 @@ class Settings:
     review_window: float = _setting(
         3600.0, "Seconds that a proposal has to wait before it can be accepted."
     )
+    include_decisions: bool = field(
+        default=False,
+        metadata={
+            "help": "`true`: `recall` of the knowledge contract shows decisions that hold, too."
+        },
+    )
     agent_memory_secret: str | None = field(
         default=None,
         repr=False,
@@ -183,6 +189,9 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_WANTED = {"index_roots": "a list of folders", "include_decisions": "true or false"}
+
+
 def _parsed(name: str, value: Any, origin: str) -> Any:
     choices = _CHOICES.get(name)
     if choices is not None and value not in choices:
@@ -199,12 +208,14 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return Policy(value)
             case "writer_wait" | "embedding_wait" | "review_window":
                 return _at_least(0.0, float(value))
+            case "include_decisions":
+                return _truth(value)
             case "embedding_cache" | "embedding_threads":
                 return _at_least(1, int(value))
             case _:
                 return str(value)
     except (TypeError, ValueError) as error:
-        wanted = "a list of folders" if name == "index_roots" else "a fitting number"
+        wanted = _WANTED.get(name, "a fitting number")
         raise InvalidInput(name, f"must be {wanted} ({origin} is {value!r})") from error
 
 
@@ -212,6 +223,14 @@ def _folders(value: str | list[str]) -> tuple[Path, ...]:
     """Read a list of folders, or as one text what the platform's PATH looks like."""
     named = value.split(os.pathsep) if isinstance(value, str) else value
     return tuple(Path(name).expanduser().absolute() for name in named if name)
+
+
+def _truth(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return value == "true"
+    raise ValueError(value)
 
 
 def _at_least(least: float, value: float) -> float:

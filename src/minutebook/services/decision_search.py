@@ -1,6 +1,6 @@
 """Find decisions: by meaning and by words, then along the chain to what holds now."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
@@ -14,9 +14,14 @@ from minutebook.search.ranking import Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.ledgers import Ledgers
 from minutebook.services.reach import filters, narrowed
-from minutebook.services.retrieval import CANDIDATES, SEED_WEIGHTS
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Candidate, Store, Vectors
+
+CANDIDATES = 50
+"""How many each of the vector and the lexical signal propose, of all and of what is active."""
+
+WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
+"""How much each signal says."""
 
 FOR_ACTIVE = 1.0
 """What an active decision has more than its signals give it."""
@@ -57,12 +62,22 @@ class FoundDecision:
 
 
 @dataclass(slots=True)
-class Candidates:
+class _Candidates:
     """What each signal says of decisions, all of them read, and how truths were reached."""
 
     near: Scores
     said: Scores
     records: dict[str, Decision | Proposal]
+    followed: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """What each signal says of decisions that hold, and how they were reached."""
+
+    near: Scores
+    said: Scores
+    records: dict[str, Decision]
     followed: dict[str, tuple[str, ...]]
 
 
@@ -80,9 +95,9 @@ class DecisionSearch:
         What is not active keeps a tenth of its score. Without a model words alone decide.
         """
         kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
-        found = self.candidates(caller, self._vector(query), parse_query(query), kinds)
+        found = self._candidates(caller, self._vector(query), parse_query(query), kinds)
         signals = {Signal.VECTOR: found.near, Signal.LEXICAL: found.said}
-        hits = fuse(signals, SEED_WEIGHTS, len(found.records))
+        hits = fuse(signals, WEIGHTS, len(found.records))
         ranked = []
         for hit in hits:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
@@ -90,20 +105,35 @@ class DecisionSearch:
         ranked.sort(key=lambda each: (-each.score, each.record.id))
         return list(_shown(ranked, mode))[:limit]
 
-    def candidates(
+    def truths(self, caller: Caller, vector: Vectors | None, query: TextQuery) -> Truths:
+        """Give what each signal says of the decisions that hold, for a ranking with others."""
+        found = self._candidates(caller, vector, query)
+        active = {
+            id: record
+            for id, record in found.records.items()
+            if isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
+        }
+        return Truths(
+            {id: score for id, score in found.near.items() if id in active},
+            {id: score for id, score in found.said.items() if id in active},
+            active,
+            found.followed,
+        )
+
+    def _candidates(
         self,
         caller: Caller,
         vector: Vectors | None,
         query: TextQuery,
         kinds: Iterable[Kind] = (Kind.DECISION,),
-    ) -> Candidates:
+    ) -> _Candidates:
         """Give the best of each signal, each with its cosine, and the truths that they lead to.
 
         A truth has the best score of all that lead to it. What is active is looked for by itself as
         well, so that a long past does not crowd it out.
         """
         self._ledgers.heed(caller)
-        total = Candidates({}, {}, {}, {})
+        total = _Candidates({}, {}, {}, {})
         for where in filters(self._store, caller):
             for kind in kinds:
                 self._add(where, kind, vector, query, total)
@@ -115,7 +145,7 @@ class DecisionSearch:
         kind: Kind,
         vector: Vectors | None,
         query: TextQuery,
-        total: Candidates,
+        total: _Candidates,
     ) -> None:
         places = [where]
         if kind is Kind.DECISION:
@@ -143,7 +173,7 @@ class DecisionSearch:
     def _nearest(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
         return _scores(self._store.nearest(kind, where, self._embedded.space, vector, limit))
 
-    def _hand_over(self, where: Filter, old: Decision, total: Candidates) -> None:
+    def _hand_over(self, where: Filter, old: Decision, total: _Candidates) -> None:
         """Let what an old decision scores count for what holds in its place."""
         for truth, path in self._truths(where, old):
             total.records[truth.id] = truth
