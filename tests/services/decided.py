@@ -42,7 +42,7 @@ def written(number: int, **changes: Any) -> Decision:
 
 def ledger_of(app: App, organization: str = "default") -> Repository:
     """The ledger itself, past all that is checked before."""
-    return app.ledgers._repository(organization)
+    return app.ledgers.repository(organization)
 
 
 def committed(app: App, *decisions: Decision) -> str:

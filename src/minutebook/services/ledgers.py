@@ -137,7 +137,7 @@ class Ledgers:
             self._take_in(organization, head)
             return self._act(what, caller, plan())
 
-        committed = self._repository(organization).perform(decide)
+        committed = self.repository(organization).perform(decide)
         for decision in committed.decisions:
             self._store.put(decision)
         self._note_mark(organization, committed.id)
@@ -160,7 +160,7 @@ class Ledgers:
         for organization in self._organizations():
             if self._exists(organization):
                 try:
-                    self._repository(organization).heal()
+                    self.repository(organization).heal()
                 except LedgerError as error:
                     self._set_broken(organization, error)
         self._heed(self._organizations())
@@ -235,7 +235,7 @@ class Ledgers:
                 (),
             )
 
-        brought = news(self._repository(organization), since, head)
+        brought = news(self.repository(organization), since, head)
         _check_sound(brought.violations)
         self._keep(organization, brought.decisions)
         find = partial(self.find, organization)
@@ -287,7 +287,7 @@ class Ledgers:
         notes: tuple[Violation, ...] = ()
         if head is not None:
             # Also stamps each decision with the commit that last wrote it.
-            history = news(self._repository(organization), None, head)
+            history = news(self.repository(organization), None, head)
             stamps = {each.id: each.commit_id for each in history.decisions}
             whole = {
                 id: replace(each, commit_id=stamps.get(id, each.commit_id))
@@ -320,7 +320,7 @@ class Ledgers:
 
         if head is None:
             return {}
-        found = read_all(self._repository(organization), head)
+        found = read_all(self.repository(organization), head)
         _check_sound([each for each in found if isinstance(each, Violation)])
         return {each.id: each for each in found if isinstance(each, Decision)}
 
@@ -333,7 +333,7 @@ class Ledgers:
             return self._act(f"Bring back {len(lacking)} decisions", caller, lacking)
 
         try:
-            committed = self._repository(organization).perform(decide)
+            committed = self.repository(organization).perform(decide)
         except Conflict as error:
             # Another decision lies in the file of one that Git lacks.
             _check_sound([Violation(Rule.KEPT, (error.id,), error.reason)])
@@ -344,7 +344,8 @@ class Ledgers:
 
     # Where and how far
 
-    def _repository(self, organization: str) -> "Repository":
+    def repository(self, organization: str) -> "Repository":
+        """Give the ledger of an organization; nothing is made or opened yet."""
         from minutebook.ledger.repository import Repository
 
         root = self._named(organization)
@@ -391,7 +392,7 @@ class Ledgers:
         return str(named if is_named else self._own(organization))
 
     def _head(self, organization: str) -> str | None:
-        return self._repository(organization).head() if self._exists(organization) else None
+        return self.repository(organization).head() if self._exists(organization) else None
 
     def _mark_id(self, organization: str) -> str:
         named = self._place.named
