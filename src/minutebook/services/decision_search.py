@@ -18,7 +18,10 @@ from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Candidate, Store, Vectors
 
 CANDIDATES = 50
-"""How many each of the vector and the lexical signal propose, of all and of what is active."""
+"""How many each of the vector and the lexical signal propose."""
+
+ENOUGH = 20
+"""Where fewer of the candidates are active, what is active is looked for by itself as well."""
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
 """How much each signal says."""
@@ -129,8 +132,8 @@ class DecisionSearch:
     ) -> _Candidates:
         """Give the best of each signal, each with its cosine, and the truths that they lead to.
 
-        A truth has the best score of all that lead to it. What is active is looked for by itself as
-        well, so that a long past does not crowd it out.
+        A truth has the best score of all that lead to it. A long past does not crowd out what is
+        active.
         """
         self._ledgers.heed(caller)
         total = _Candidates({}, {}, {}, {})
@@ -147,28 +150,39 @@ class DecisionSearch:
         query: TextQuery,
         total: _Candidates,
     ) -> None:
-        places = [where]
-        if kind is Kind.DECISION:
-            places.append(narrowed(where, status=DecisionStatus.ACTIVE))
-        near: Scores = {}
-        said: Scores = {}
-        for place in places:
-            said |= _scores(self._store.match(kind, place, query, CANDIDATES))
-            if vector is not None:
-                near |= self._nearest(kind, place, vector, CANDIDATES)
-        if vector is not None and (missing := frozenset(said.keys() - near.keys())):
-            near |= self._nearest(kind, replace(where, ids=missing), vector, len(missing))
-        ids = frozenset(near.keys() | said.keys())
-        if not ids:
-            return
-        for record in self._store.find(kind, replace(where, ids=ids)):
-            total.records[record.id] = cast("Decision | Proposal", record)
-        total.near |= {id: score for id, score in near.items() if id in total.records}
-        total.said |= {id: score for id, score in said.items() if id in total.records}
-        for id in sorted(ids & total.records.keys()):
-            record = total.records[id]
+        found = self._look(where, kind, vector, query, total)
+        if kind is Kind.DECISION and _count_active(found) < ENOUGH:
+            here = narrowed(where, status=DecisionStatus.ACTIVE)
+            found += self._look(here, kind, vector, query, total)
+        for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
                 self._hand_over(where, record, total)
+
+    def _look(
+        self,
+        where: Filter,
+        kind: Kind,
+        vector: Vectors | None,
+        query: TextQuery,
+        total: _Candidates,
+    ) -> list[Decision | Proposal]:
+        """Add what each signal proposes in a place, each with its cosine; give the records."""
+        said = _scores(self._store.match(kind, where, query, CANDIDATES))
+        near: Scores = {}
+        if vector is not None:
+            near = self._nearest(kind, where, vector, CANDIDATES)
+            if missing := frozenset(said.keys() - near.keys()):
+                near |= self._nearest(kind, replace(where, ids=missing), vector, len(missing))
+        ids = frozenset(near.keys() | said.keys())
+        if not ids:
+            return []
+        found = cast("list[Decision | Proposal]", self._store.find(kind, replace(where, ids=ids)))
+        for record in found:
+            total.records[record.id] = record
+            for scores, made in ((near, total.near), (said, total.said)):
+                if record.id in scores:
+                    made[record.id] = scores[record.id]
+        return found
 
     def _nearest(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
         return _scores(self._store.nearest(kind, where, self._embedded.space, vector, limit))
@@ -206,6 +220,10 @@ class DecisionSearch:
         except EmbeddingNotReady:
             # Still loading: what holds is not kept back for that, and words find it too.
             return None
+
+
+def _count_active(found: Iterable[Decision | Proposal]) -> int:
+    return sum(each.status is DecisionStatus.ACTIVE for each in found)
 
 
 def _ranked(record: Decision | Proposal, score: float) -> float:

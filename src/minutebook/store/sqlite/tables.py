@@ -199,7 +199,7 @@ def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any
     if issubclass(origin, int):
         return int, None
     if issubclass(origin, tuple):
-        return _json, lambda value: tuple(json.loads(value))
+        return _json, lambda value: () if value == "[]" else tuple(json.loads(value))
     if issubclass(origin, Mapping):
         return _json, json.loads
     raise TypeError(f"no column can hold {annotation!r}")
