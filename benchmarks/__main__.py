@@ -11,7 +11,7 @@ import time
 
 from benchmarks.measure import ROOT
 
-NAMES = ("store", "embedding", "quality", "start", "tool")
+NAMES = ("store", "ledger", "embedding", "quality", "start", "tool")
 
 
 def main() -> int:

@@ -8,7 +8,16 @@ from typing import TypeVar
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter, within_reach
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Project, Record
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Decision,
+    Entity,
+    Kind,
+    Memory,
+    Project,
+    Proposal,
+    Record,
+)
 from minutebook.store.protocol import Store
 
 Clock = Callable[[], datetime]
@@ -38,6 +47,16 @@ def read_entity(store: Store, caller: Caller, id: str) -> Entity:
 def read_project(store: Store, caller: Caller, id: str) -> Project:
     """Give the project with that id; NotFound if there is none or the caller may not see it."""
     return _read(store, caller, Project, Kind.PROJECT, id)
+
+
+def read_decision(store: Store, caller: Caller, id: str) -> Decision:
+    """Give the decision with that id; NotFound if there is none or the caller may not see it."""
+    return _read(store, caller, Decision, Kind.DECISION, id)
+
+
+def read_proposal(store: Store, caller: Caller, id: str) -> Proposal:
+    """Give the proposal with that id; NotFound if there is none or the caller may not see it."""
+    return _read(store, caller, Proposal, Kind.PROPOSAL, id)
 
 
 def narrowed(where: Filter, **conditions: object) -> Filter:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, Kind, Memory
+from minutebook.domain.records import Kind, TextRecord
 from minutebook.embedding.service import Embedding, State
 from minutebook.services.turns import Turns
 from minutebook.store.protocol import Store, Vectors, VectorSpace
@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 BATCH = 32
 """How many records are embedded before their vectors are written."""
 
-TEXT_KINDS = (Kind.MEMORY, Kind.CHUNK)
+TEXT_KINDS = (Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL, Kind.CHUNK)
 """The kinds whose texts have vectors; the first is served first."""
 
 _TURN = "vectors"
@@ -69,11 +69,11 @@ class Embedded:
             log.warning("a question is answered without its meaning: %s", error)
         return None
 
-    def keep(self, memory: Memory, vectors: Vectors | None) -> None:
-        """Keep the vectors of a memory that was just put; None leaves it to `catch_up`."""
+    def keep(self, record: TextRecord, vectors: Vectors | None) -> None:
+        """Keep the vectors of a record that was just put; None leaves it to `catch_up`."""
         if vectors is not None:
             self._store.put_vectors(
-                Kind.MEMORY, memory.organization, memory.id, self.space, vectors
+                record.kind, record.organization, record.id, self.space, vectors
             )
 
     def pending(self, kind: Kind, where: Filter) -> int:
@@ -107,22 +107,22 @@ class Embedded:
         with self._turns.taken(_TURN) as mine:
             return self._embed(self._next()) if mine else 0
 
-    def _next(self) -> Sequence[Memory | CodeChunk]:
+    def _next(self) -> Sequence[TextRecord]:
         for kind in TEXT_KINDS:
             for organization in self._store.organizations():
                 found = self._store.without_vectors(kind, organization, self.space, BATCH)
                 if found:
-                    return [record for record in found if isinstance(record, Memory | CodeChunk)]
+                    return [record for record in found if isinstance(record, TextRecord)]
         return []
 
-    def _embed(self, records: Sequence[Memory | CodeChunk]) -> int:
+    def _embed(self, records: Sequence[TextRecord]) -> int:
         if not records:
             return 0
         made = self._embedding.embed_passages([record.text for record in records])
         with self._store.transaction():
             for record, vectors in zip(records, made, strict=True):
                 current = self._store.get(record.kind, record.organization, record.id)
-                if isinstance(current, Memory | CodeChunk) and current.text == record.text:
+                if isinstance(current, TextRecord) and current.text == record.text:
                     self._store.put_vectors(
                         record.kind, record.organization, record.id, self.space, vectors
                     )
