@@ -260,9 +260,17 @@ def test_an_agent_supersedes_an_agent_and_a_person_supersedes_both() -> None:
         check_may_supersede(AGENT, *seat(ours))
 
 
+def test_where_a_merge_left_two_a_person_chooses() -> None:
+    two = [old(), old(id="b")]
+    check_may_supersede(HUMAN, *seat(*two))
+    with pytest.raises(Forbidden, match="a person chooses"):
+        check_may_supersede(AGENT, *seat(*two))
+
+
 @pytest.mark.parametrize(
     ("named", "active", "reason"),
     [
+        ([], [old()], "name the decision"),
         ([old(target="wire")], [old()], "another target"),
         ([old(status=SUPERSEDED, superseded_by=("b",))], [], "superseded by b"),
         ([old(status=WITHDRAWN)], [], "it is withdrawn"),

@@ -27,10 +27,11 @@ def kept(repository: Repository) -> dict[str, Decision]:
     return {each.id: each for each in found if isinstance(each, Decision)}
 
 
-def test_a_ledger_is_made_by_its_first_use_and_has_no_head(ledger: Repository) -> None:
-    assert not ledger.path.exists()
+def test_a_ledger_is_made_by_its_first_act(ledger: Repository) -> None:
     assert ledger.head() is None
     assert news(ledger, None).decisions == ()
+    assert not ledger.path.exists()
+    record(ledger, numbered(1))
     assert git(ledger.path, "rev-parse", "--is-bare-repository") == "true\n"
 
 

@@ -242,9 +242,12 @@ def check_may_supersede(
 ) -> None:
     """Refuse to supersede what is not active on the seat, less than all that is, or a person's.
 
-    `active` are those on the seat. Raises Forbidden, Conflict.
+    `active` are those on the seat; where a merge left several, a person chooses. Raises Forbidden,
+    Conflict.
     """
     _check_not_viewer(caller, "supersede")
+    if not old:
+        raise Conflict(seat.target, "name the decision that is superseded")
     for each in old:
         if seat_of(each) != seat:
             raise Conflict(each.id, f"it is on another target, {each.target!r}")
@@ -256,6 +259,9 @@ def check_may_supersede(
         if each.id not in named:
             raise Conflict(each.id, "it is active on this target as well; supersede it too")
     if authorship_of(caller) is Authorship.AGENT:
+        if len(named) > 1:
+            reason = f"{len(named)} are active on {seat.target!r} since a merge; a person chooses"
+            raise Forbidden("supersede", reason)
         for each in old:
             if each.authorship is Authorship.HUMAN:
                 reason = f"{each.id} was decided by a person; a person may"

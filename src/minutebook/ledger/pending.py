@@ -27,10 +27,13 @@ class Pending:
 
 
 def left_in(folder: Path) -> Pending | None:
-    """Give what an earlier commit left in a folder, None where it ended well."""
+    """Give what an earlier commit left in a folder, None where it ended well.
+
+    None also where a power cut took what it says: the branch is whole all the same.
+    """
     try:
         return Pending(**json.loads((folder / NAME).read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, TypeError):
         return None
 
 

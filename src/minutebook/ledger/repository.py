@@ -92,6 +92,8 @@ class Repository:
     def open(self) -> pygit2.Repository:
         """Open the repository; LedgerError where there is none, or it cannot be read."""
         with translated(self._path):
+            # An act that was acknowledged survives a power cut, as it does in the store.
+            pygit2.settings.enable_fsync_gitdir(True)  # noqa: FBT003
             if self._is_own and not self._path.exists():
                 self._make()
             try:
@@ -105,6 +107,8 @@ class Repository:
 
     def head(self) -> str | None:
         """Name the commit that the ledger's branch ends with; None before the first."""
+        if self._is_own and not self._path.exists():
+            return None
         with translated(self._path):
             repository = self.open()
             tip = _tip(repository, _branch(repository, self._path))
