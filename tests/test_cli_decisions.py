@@ -12,7 +12,7 @@ import yaml
 from minutebook.cli.decisions import HINT, TEMPLATE, read_template
 from minutebook.domain.errors import InvalidInput
 from tests.contracts.requirements import requirement
-from tests.terminal import Run
+from tests.terminal import Run, remembered
 
 WHY = "It keeps what it was given, through power cuts too."
 SECRET = "open sesame, said the admin"
@@ -104,6 +104,29 @@ def test_a_target_is_decided_once_and_the_error_says_how_to_go_on(run: Run) -> N
         run, "decide", *told, "--supersedes", unknown
     )
     assert "may only read" in refused(run, "decide", *told, "--role", "viewer")
+
+
+def test_a_search_finds_what_holds_beside_memories(run: Run) -> None:
+    first = decide(run, "database", "Keep rows in Paradox")
+    second = decide(run, "database", "Keep rows in SQLite", "--supersedes", first)
+    memory = remembered(run, "Paradox is in the cellar")
+    found = done(run, "search", "paradox", "--explain")
+    assert second in found
+    assert memory in found
+    assert first not in found
+    assert found.count("lexical") == 2
+    told = json.loads(done(run, "search", "paradox", "--json"))
+    assert {each["id"]: each["kind"] for each in told} == {second: "decision", memory: "memory"}
+
+
+def test_a_decision_is_shown_whole(run: Run) -> None:
+    id = decide(run, "database", "Use SQLite", "--consequence", "one file", "--consequence", "fast")
+    shown = done(run, "show", f"{id}.md")
+    assert WHY in shown
+    assert "one file, fast" in shown
+    assert json.loads(done(run, "show", id, "--json"))["title"] == "Use SQLite"
+    unknown = "decision_20200101T000000000000Z_00000000"
+    assert f"there is no decision {unknown}" in refused(run, "show", unknown)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from minutebook.domain.records import Role
 from tests.contracts.ledgered import WHY, Client
 from tests.contracts.requirements import requirement
-from tests.world import World, worlds
+from tests.world import Opener, World, worlds
 
 
 @pytest.fixture
@@ -99,6 +99,34 @@ def test_a_limit_holds_and_five_is_the_default(agent: Client) -> None:
 
 def test_nothing_found_is_no_error(agent: Client) -> None:
     assert agent.search("paradox") == []
+
+
+def test_recall_shows_what_holds_beside_memories_where_the_settings_say_so(opener: Opener) -> None:
+    world = opener(include_decisions=True)
+    agent = Client(world).of(Role.AGENT, "claude")
+    old = agent.record("storage", "Keep rows in Paradox")
+    new = agent.supersede("storage", old, title="Keep rows in SQLite")
+    memory = world.remember("Paradox is in the cellar")
+    other = world.remember("Ana likes tea")
+    told = world.call("recall", query="paradox rows")
+    sources = {each["id"]: each["source"] for each in told["results"]}
+    assert sources == {new: "decision", memory: "memory", other: "memory"}
+    assert (told["memories_count"], told["decisions_count"]) == (2, 1)
+    scores = [each["score"] for each in told["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert len(world.call("recall", query="paradox rows", limit=1)["results"]) == 1
+    assert world.call("recall", query="paradox", include_memories=False)["results"] == []
+    before = world.kept()
+    assert world.refused("update_memory", id=new, content="x")
+    assert world.call("delete_memory", id=new) == {"deleted": False}
+    assert world.kept() == before
+
+
+def test_recall_shows_memories_alone_by_default(world: World) -> None:
+    Client(world).record("storage", "Keep rows in Paradox")
+    told = world.call("recall", query="paradox")
+    assert told["results"] == []
+    assert "decisions_count" not in told
 
 
 steps = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.booleans()), max_size=12)
