@@ -107,5 +107,6 @@ def told(text: str, code: int | None, structured: Any) -> Refusal:
     )
     assert structured["reason"] in text
     assert all(isinstance(each, str) for each in structured["ids"])
-    json.dumps(structured, allow_nan=False)
+    # What goes over the wire is UTF-8.
+    json.dumps([text, structured], allow_nan=False, ensure_ascii=False).encode()
     return code, structured["reason"], structured["ids"]

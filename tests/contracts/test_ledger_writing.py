@@ -115,6 +115,46 @@ def test_a_wrong_argument_is_named_in_a_json_rpc_error(agent: Client) -> None:
         assert agent.refused("record_decision", **told)[:1] == (-32602,)
 
 
+ODD = [
+    "\x00",
+    "\r\n",
+    "\u2028",
+    "---\ntarget: x\n---\n",
+    "null",
+    "# h\n## Rationale\n",
+    "\ufeff",
+    "../x",
+]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_any_text_is_kept_as_it_was_given(agent: Client, odd: str) -> None:
+    text = f"tea {odd} "
+    told = {"title": text, "target": text, "rationale": f"{text} because of it"}
+    id = agent.call("record_decision", **told, consequences=[text, odd])["decision_id"]
+    kept = agent.decision(id)
+    assert (kept.title, kept.target, kept.consequences) == (text, text, (text, odd))
+    assert kept.rationale == told["rationale"]
+    assert agent.ids(text) == [id]
+    person = agent.of(Role.HUMAN).world
+    rebuilt = person.app.ledgers.rebuild(person.caller)
+    assert (rebuilt.to_tables, rebuilt.to_git, rebuilt.notes) == ((), (), ())
+
+
+def test_half_a_character_is_refused_by_the_argument_that_has_it(agent: Client) -> None:
+    half = "tea and more \ud800"
+    told: dict[str, object] = {"title": "t", "target": "t", "rationale": WHY, "consequences": []}
+    for name in told:
+        arguments = told | {name: [half] if name == "consequences" else half}
+        for tool in ("record_decision", "propose_decision"):
+            code, reason, _ = agent.refused(tool, **arguments)
+            assert (code, reason.startswith(f"`{name}` must be whole")) == (-32602, True)
+    assert agent.search(half) == []
+    assert agent.refused("accept_proposal", proposal_id=half)[0] == 403
+    unknown = {**told, "old_decision_ids": [half]}
+    assert agent.refused("supersede_decision", **unknown)[0] == -32000
+
+
 @requirement("ledger/supersede_decision/replaces", "ledger/supersede_decision/agents")
 def test_an_agent_replaces_its_own_decision_and_another_agents(agent: Client) -> None:
     first = agent.record("database", "Use SQLite")

@@ -30,7 +30,15 @@ class DecisionDraft:
 
 
 def check_is_whole(draft: DecisionDraft, least: int) -> None:
-    """Refuse a draft without title or target, or with a rationale shorter than `least`."""
+    """Refuse a draft without title or target, or with a rationale shorter than `least`.
+
+    Also half a character (a lone surrogate), which no file can hold.
+    """
+    for name in ("title", "target", "rationale", "consequences"):
+        try:
+            "".join(getattr(draft, name)).encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(name, "must be whole characters (one is half of one)") from error
     for name in ("title", "target"):
         if not getattr(draft, name).strip():
             raise InvalidInput(name, "must not be blank")

@@ -1,5 +1,6 @@
 """The domain's facts as JSON-RPC errors of the `ledger` contract."""
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -80,5 +81,6 @@ def _named_in(arguments: Mapping[str, Any]) -> list[str]:
 
 
 def _shown(id: str) -> str:
-    """Show an id as it was given, shortened if it is none."""
-    return id if len(id) <= 60 else f"{id[:59]}…"
+    """Show an id as it was given, escaped and shortened if it is none."""
+    told = json.dumps(id, ensure_ascii=True)[1:-1]
+    return told if len(told) <= 60 else f"{told[:59]}…"
