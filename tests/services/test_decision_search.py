@@ -5,6 +5,7 @@ import pytest
 from minutebook.domain.records import Decision, DecisionStatus, Kind
 from minutebook.search.ranking import Signal
 from minutebook.services.decision_search import FoundDecision, Mode
+from tests.contracts.requirements import requirement
 from tests.services.decided import AGENT, PERSON, committed, draft, written
 from tests.world import Opener, World, failed
 
@@ -33,6 +34,7 @@ def chain(world: World) -> list[Decision]:
     return made
 
 
+@requirement("ledger/search/graph-decides")
 @pytest.mark.parametrize("mode", [Mode.STRICT, Mode.BALANCED])
 def test_whoever_asks_in_old_words_gets_what_holds_now(
     world: World, chain: list[Decision], mode: Mode
@@ -57,6 +59,7 @@ def test_strict_shows_nothing_that_is_not_active(world: World, chain: list[Decis
             assert found.record.status is DecisionStatus.ACTIVE
 
 
+@requirement("ledger/search/superseded")
 def test_balanced_shows_one_a_target_and_audit_shows_all_as_they_are(
     world: World, chain: list[Decision]
 ) -> None:
@@ -84,6 +87,7 @@ def test_proposals_show_in_audit_only(world: World) -> None:
     assert [each.record for each in search(world, KEPT, Mode.AUDIT)] == [made]
 
 
+@requirement("ledger/search/candidates")
 def test_both_signals_find_and_tell_their_parts(world: World, chain: list[Decision]) -> None:
     hit = search(world, "copper")[0].hit
     assert {each.signal for each in hit.shares} == {Signal.VECTOR, Signal.LEXICAL}

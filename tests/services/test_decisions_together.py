@@ -11,6 +11,7 @@ import pytest
 
 from minutebook.domain.records import Decision
 from minutebook.ledger.history import read_all
+from tests.contracts.requirements import requirement
 from tests.services.decided import AGENT, decisions_in, draft, git, ledger_of
 from tests.world import Opener, World
 
@@ -60,6 +61,7 @@ def check_agreed(world: World) -> dict[str, Decision]:
     return kept
 
 
+@requirement("ledger/git/concurrent")
 def test_eight_processes_decide_on_targets_of_their_own_and_all_succeed(
     opener: Opener, tmp_path: Path
 ) -> None:
@@ -76,6 +78,7 @@ def test_eight_processes_decide_on_targets_of_their_own_and_all_succeed(
     assert set(check_agreed(world)) == {id for _, id in outcomes}
 
 
+@requirement("ledger/invariants/one-active")
 def test_of_eight_processes_on_one_target_one_wins_and_the_others_learn_who(
     opener: Opener, tmp_path: Path
 ) -> None:
@@ -93,6 +96,7 @@ def test_of_eight_processes_on_one_target_one_wins_and_the_others_learn_who(
     assert set(check_agreed(world)) == {winner}
 
 
+@requirement("ledger/git/crash")
 @pytest.mark.parametrize("seed", range(6))
 def test_what_was_acknowledged_survives_a_kill_and_the_next_start_heals_the_rest(
     opener: Opener, tmp_path: Path, seed: int

@@ -14,6 +14,7 @@ from minutebook.ledger.history import read_all
 from minutebook.ledger.repository import commit_at
 from minutebook.services.decision_search import Mode
 from minutebook.services.health import examine
+from tests.contracts.requirements import requirement
 from tests.services.decided import (
     ADMIN,
     AGENT,
@@ -80,6 +81,7 @@ def test_a_commit_that_the_tables_lack_is_taken_in_at_the_next_question(world: W
     assert world.app.embedded.advance() == 1
 
 
+@requirement("ledger/git/crash")
 def test_a_commit_that_the_tables_lack_is_taken_in_at_start_and_once(opener: Opener) -> None:
     world = opener()
     committed(world.app, made := written(1))
@@ -101,6 +103,7 @@ def test_what_came_is_looked_at_before_anything_is_decided_on_top(world: World) 
     assert agree(world)
 
 
+@requirement("ledger/git/rebuild")
 def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_path: Path) -> None:
     world = opener()
     old = world.app.decisions.record(PERSON, draft())
@@ -133,6 +136,7 @@ def test_whoever_lost_the_repository_reads_on_and_has_it_again_by_a_rebuild(worl
     world.app.decisions.record(PERSON, draft("wire"))
 
 
+@requirement("ledger/git/rebuild")
 def test_a_rebuild_gives_each_side_what_it_lacks(world: World) -> None:
     old = world.app.decisions.record(PERSON, draft())
     early = ledger_of(world.app).head()
@@ -164,6 +168,7 @@ def test_agents_rebuild_nothing(world: World) -> None:
 # What may not be
 
 
+@requirement("ledger/invariants/read-only", "ledger/git/tampered")
 @pytest.mark.parametrize(
     ("old", "new", "rule"),
     [
@@ -272,6 +277,7 @@ def project(tmp_path: Path) -> Path:
     return place
 
 
+@requirement("ledger/git/place")
 @pytest.mark.parametrize("named", [".", "docs/decisions", "docs/adr"])
 def test_a_ledger_lies_in_the_project_that_is_named(
     opener: Opener, project: Path, named: str

@@ -15,6 +15,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
 from minutebook.services.secret import LONGEST_WAIT, Secret
+from tests.contracts.requirements import requirement
 from tests.services.decided import ADMIN, PERSON, SECRET
 from tests.world import NOON, Opener, World
 
@@ -29,6 +30,7 @@ def file_of(tmp_path: Path) -> Path:
     return tmp_path / "one" / "secret"
 
 
+@requirement("ledger/accept_proposal/secret")
 def test_the_secret_is_kept_as_a_hash_that_only_its_owner_reads(
     world: World, tmp_path: Path
 ) -> None:
@@ -48,6 +50,7 @@ def test_the_same_secret_twice_has_two_hashes(opener: Opener, tmp_path: Path) ->
     assert one != two
 
 
+@requirement("ledger/accept_proposal/pinned")
 def test_the_first_admin_start_pins_the_secret_that_it_was_given(opener: Opener) -> None:
     for role in (Role.AGENT, Role.HUMAN):
         assert not opener(role=role, agent_memory_secret=SECRET).app.secret.is_set
@@ -85,6 +88,7 @@ def test_only_an_admin_sets_a_secret_and_it_is_no_short_one(world: World) -> Non
     assert not world.app.secret.is_set
 
 
+@requirement("ledger/accept_proposal/guesses")
 def test_each_wrong_guess_puts_off_the_next_for_twice_as_long_whoever_asks(
     opener: Opener,
 ) -> None:
