@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -121,6 +122,7 @@ def test_a_person_commits_while_decisions_are_recorded(tmp_path: Path) -> None:
         # Git gives up where another has its lock; a person would try again.
         said = git(path, "commit", "-q", "--allow-empty", "-m", "theirs", check=False)
         theirs += said == ""
+        time.sleep(0.05)
     acknowledged = set(ended(worker))
     assert len(acknowledged) == 30
     assert set(check_sound(shared(path))) == acknowledged

@@ -283,6 +283,8 @@ class Repository:
         with translated(self._path):
             left = pending.left_in(control)
             if left is None:
+                # A kill may have come while what is pending was written.
+                pending.settle(control)
                 return
             tip = _tip(repository, left.branch)
             commit = pygit2.Oid(hex=left.commit)
