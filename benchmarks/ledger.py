@@ -1,7 +1,8 @@
 """What an act costs in Git as a ledger grows, and what it costs to start and to read it all back.
 
-`python -m benchmarks.ledger [--quick]`. A ledger of N decisions is made with one commit that holds
-them and N more that hold nothing new, so that both its tree and its history have that size.
+`python -m benchmarks.ledger [--quick]`. A ledger of N decisions is made with N commits that all hold
+them, so that both its tree and its history have that size; what a commit holds is read from the disk
+as it lies there, one file an object.
 """
 
 import shutil
@@ -20,8 +21,10 @@ from benchmarks.measure import Table, Timing, asked, machine, publish, timed
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
+from minutebook.ledger import markdown
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Act, Repository
+from minutebook.ledger.trees import with_files
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 100
@@ -61,15 +64,19 @@ def commit(ledger: Repository, *decisions: Decision) -> str:
 
 
 def grown(ledger: Repository, size: int) -> None:
-    commit(ledger, *map(decision, range(size)))
     opened = ledger.open()
-    reference = opened.lookup_reference("refs/heads/main")
-    tip = opened[reference.target]
-    signature = pygit2.Signature("x", "x@example.org", int(START.timestamp()), 0)
-    at, tree = tip.id, tip.peel(pygit2.Tree).id
-    for _ in range(size):
-        at = opened.create_commit(None, signature, signature, "nothing", tree, [at])
-    reference.set_target(at)
+    # What is measured waits for the disk; what it starts from need not.
+    pygit2.settings.enable_fsync_gitdir(False)
+    files = {
+        ledger.layout.path(each): opened.create_blob(markdown.written(each))
+        for each in map(decision, range(size))
+    }
+    tree = with_files(opened, None, files)
+    at: list[pygit2.Oid] = []
+    for number in range(size):
+        signature = pygit2.Signature("x", "x@example.org", int(START.timestamp()) + number, 0)
+        at = [opened.create_commit(None, signature, signature, "nothing", tree, at)]
+    opened.create_reference_direct("refs/heads/main", at[0], force=False)
 
 
 def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:

@@ -21,7 +21,7 @@ from minutebook.domain.errors import (
     UnderReview,
 )
 from minutebook.domain.filters import Filter
-from minutebook.domain.lineage import superseding, violations
+from minutebook.domain.lineage import Rule, superseding, violations
 from minutebook.domain.records import (
     Authorship,
     Decision,
@@ -122,6 +122,20 @@ def test_what_was_withdrawn_makes_room_for_another(here: Bench, clock: Clock) ->
     clock.turn()
     here.decisions.record(AGENT, draft(title="Use files"))
     check_agree(here)
+
+
+def test_a_check_looks_through_ledger_and_tables(here: Bench, clock: Clock) -> None:
+    first = here.decisions.record(HUMAN, draft())
+    clock.turn()
+    second = here.decisions.supersede(HUMAN, [first.id], draft(title="Use files"))
+    assert here.following.check(HOME) == []
+    here.store.put(replace(second, rationale="Said by the tables alone."))
+    here.store.delete(Kind.DECISION, HOME, first.id)
+    record(here.ledger, numbered(1, "store", organization=HOME))
+    assert [(each.rule, each.ids) for each in here.following.check(HOME)] == [
+        (Rule.ONE_ACTIVE, (numbered(1).id, second.id)),
+        *((Rule.FOLLOWED, (id,)) for id in (numbered(1).id, first.id, second.id)),
+    ]
 
 
 def test_a_viewer_decides_nothing(here: Bench) -> None:
