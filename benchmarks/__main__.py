@@ -11,7 +11,7 @@ import time
 
 from benchmarks.measure import ROOT
 
-NAMES = ("store", "governance", "ledger", "embedding", "quality", "start", "tool")
+NAMES = ("store", "governance", "ledger", "decisions", "embedding", "quality", "start", "tool")
 
 
 def main() -> int:

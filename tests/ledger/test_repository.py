@@ -195,7 +195,7 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_changed(
 def test_a_ledger_where_nothing_may_be_written_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError) as refused:
-        own(tmp_path / "file" / "ledger").head()
+        record(own(tmp_path / "file"), numbered(1))
     assert "file" in refused.value.reason
 
 

@@ -51,6 +51,7 @@ class Rule(StrEnum):
     FORWARD = "no decision comes back"
     READABLE = "every file of a decision can be read"
     PLACED = "every decision lies in the file named for it"
+    FOLLOWED = "the tables hold what the ledger says"
 
 
 @dataclass(frozen=True, slots=True)

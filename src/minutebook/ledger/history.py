@@ -80,13 +80,13 @@ def _between(
         parents = [commit_at(opened, parent).tree for parent in commit.parent_ids]
         trees: list[pygit2.Tree | None] = [*parents] or [None]
         for tree in trees:
-            for path, before, after in differences(opened, layout, tree, commit.tree):
+            for path, before, after in differences(layout, tree, commit.tree):
                 if len(trees) == 1:
                     writers[path] = str(commit.id)
                 found.update(_wrong(before, after))
     earlier = None if first is None else commit_at(opened, first).tree
     decisions, removed = [], []
-    for path, before, after in differences(opened, layout, earlier, commit_at(opened, last).tree):
+    for path, before, after in differences(layout, earlier, commit_at(opened, last).tree):
         if isinstance(after, Decision):
             decisions.append(stamped(after, writers.get(path, str(last))))
         elif isinstance(before, Decision):
