@@ -11,7 +11,19 @@ import time
 
 from benchmarks.measure import ROOT
 
-NAMES = ("store", "governance", "embedding", "quality", "code", "start", "tool")
+NAMES = (
+    *(
+        "store",
+        "governance",
+        "ledger",
+        "decisions",
+        "embedding",
+        "quality",
+        "code",
+        "start",
+        "tool",
+    ),
+)
 
 
 def main() -> int:

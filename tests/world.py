@@ -219,7 +219,16 @@ class World:
         }
 
 
-COUNTED = (Kind.MEMORY, Kind.VERSION, Kind.ENTITY, Kind.RELATION, Kind.LINK, Kind.MENTION)
+COUNTED = (
+    Kind.MEMORY,
+    Kind.VERSION,
+    Kind.ENTITY,
+    Kind.RELATION,
+    Kind.LINK,
+    Kind.MENTION,
+    Kind.DECISION,
+    Kind.PROPOSAL,
+)
 
 
 def everything(organization: str) -> Filter:

@@ -1,7 +1,8 @@
 """Writes the pages that are made from the code; `--check` only compares.
 
 `docs/settings.md` comes from `config.Settings`, `docs/contracts/` from each contract's `contract.json`,
-`docs/promises.md` from the manifest of requirements and the tests that claim to prove them.
+`docs/promises.md` from the manifest of requirements and the tests that claim to prove them,
+`schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
 """
 
 import json
@@ -178,7 +179,7 @@ LIMITS: Mapping[str, Callable[[Any], str]] = {
     "minimum": lambda each: f"at least {each}",
     "maximum": lambda each: f"at most {each}",
     "clamp": lambda each: f"larger counts as {each}",
-    "minLength": lambda each: "not empty",
+    "minLength": lambda each: "not empty" if each == 1 else f"at least {each} characters",
     "minItems": lambda each: "not empty",
     "maxBytes": lambda each: f"at most {each:,} bytes",
     "form": lambda each: {
@@ -253,6 +254,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/settings.md": settings_page,
     "docs/promises.md": promises_page,
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
+    "src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported(),
 }
 
 

@@ -5,7 +5,7 @@ import secrets
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from minutebook.domain.errors import (
     StoreClosed,
     StoreError,
 )
+from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Policy
 from minutebook.embedding import Embedder, Embedding, Model, builtin
@@ -24,16 +25,22 @@ from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
 from minutebook.services.browsing import Browsing
 from minutebook.services.code_search import CodeSearch
+from minutebook.services.decision_search import DecisionSearch
+from minutebook.services.decisions import Decisions
+from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
 from minutebook.services.keeping import Keeping
+from minutebook.services.ledgers import LedgerPlace, Ledgers
 from minutebook.services.links import Links
 from minutebook.services.matching import Matching
 from minutebook.services.memories import Memories
 from minutebook.services.mentions import Mentions
 from minutebook.services.overview import Overview
 from minutebook.services.projects import Projects, stopping
+from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
+from minutebook.services.secret import Secret
 from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
@@ -73,6 +80,12 @@ class App:
     watching: Watching
     code: CodeSearch
     browsing: Browsing
+    ledgers: Ledgers
+    decisions: Decisions
+    proposals: Proposals
+    decision_search: DecisionSearch
+    secret: Secret
+    include_decisions: bool
     rules: Policy
     clock: Clock
     stopping: threading.Event
@@ -110,13 +123,14 @@ class App:
             self.embedded.await_wish(KEEP_UP_EVERY)
 
     def _resume(self) -> None:
-        """Go on with what a process that ended left half read."""
+        """Go on with what a process that ended left half done."""
         try:
+            self.ledgers.catch_up()
             self.projects.resume(stopping(self.stopping))
         except StoreClosed:
             return
         except StoreError as error:
-            log.warning("cannot go on indexing now: %s", error)
+            log.warning("cannot go on with what was left half done: %s", error)
 
 
 def open_app(
@@ -141,6 +155,12 @@ def open_app(
     embedded = Embedded(store, embedding, settings.embedding_wait, turns)
     trail = Trail(store, clock)
     projects = Projects(store, embedded, trail, turns, settings.index_roots, clock, randbits)
+    place = LedgerPlace(settings.ledgers, home_of(settings.caller()), settings.ledger)
+    ledgers = Ledgers(store, trail, embedded, turns, place, clock, randbits)
+    enacting = Enacting(store, ledgers, embedded, trail)
+    secret = open_secret(settings, turns, trail, clock)
+    decided = DecisionSearch(store, embedded, ledgers)
+    window = timedelta(seconds=settings.review_window)
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
@@ -155,9 +175,15 @@ def open_app(
         standing=Standing(store, keeping, trail, clock, rules),
         links=Links(store, trail, clock, rules),
         graph=Graph(store, trail, mentions, clock, randbits),
-        retrieval=Retrieval(store, embedded, clock),
+        retrieval=Retrieval(store, embedded, clock, decided),
         matching=Matching(store, embedded, clock),
         browsing=Browsing(store),
+        ledgers=ledgers,
+        decisions=Decisions(store, enacting, trail, clock, randbits),
+        proposals=Proposals(store, enacting, trail, secret, clock, randbits, window),
+        decision_search=decided,
+        include_decisions=settings.include_decisions,
+        secret=secret,
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,
@@ -166,6 +192,13 @@ def open_app(
         clock=clock,
         stopping=stop,
     )
+
+
+def open_secret(settings: Settings, turns: Turns, trail: Trail, clock: Clock) -> Secret:
+    """Open the secret of these settings; an admin's start pins the first."""
+    secret = Secret(settings.secret, turns, trail, clock, settings.agent_memory_secret)
+    secret.pin(settings.caller())
+    return secret
 
 
 def open_embedding(settings: Settings) -> Embedding:

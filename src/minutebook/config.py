@@ -20,6 +20,9 @@ from minutebook.domain.records import Role
 PREFIX = "MINUTEBOOK_"
 FILE = "config.toml"
 
+SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
+"""The variable that clients of the ledger contract know for the secret."""
+
 
 def _setting(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
@@ -76,6 +79,28 @@ class Settings:
         "Folders that may be indexed, with all below them; none named: all that can be read but "
         "places for secrets.",
     )
+    ledger: Path | None = _setting(
+        None,
+        "Where decisions are committed: a Git repository, or a folder in one, such as "
+        "PROJECT/docs/decisions; none named: a repository in the data directory.",
+    )
+    review_window: float = _setting(
+        3600.0, "Seconds that a proposal has to wait before it can be accepted."
+    )
+    include_decisions: bool = field(
+        default=False,
+        metadata={
+            "help": "`true`: `recall` of the knowledge contract shows decisions that hold, too."
+        },
+    )
+    agent_memory_secret: str | None = field(
+        default=None,
+        repr=False,
+        metadata={
+            "help": "Secret without which no proposal is accepted; the first admin start pins it. "
+            "Read from the variable AGENT_MEMORY_SECRET too."
+        },
+    )
     tool_names: Literal["contract", "safe"] = _setting(
         "contract",
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
@@ -87,6 +112,16 @@ class Settings:
     def turns(self) -> Path:
         """Where the locks are that processes take turns by."""
         return self.home / "turns"
+
+    @property
+    def ledgers(self) -> Path:
+        """Where the ledgers are that nobody put elsewhere."""
+        return self.home / "ledgers"
+
+    @property
+    def secret(self) -> Path:
+        """Where the hash of the secret is."""
+        return self.home / "secret"
 
     @property
     def database(self) -> Path:
@@ -121,6 +156,8 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
         for name in named
         if variables.get(PREFIX + name.upper())
     }
+    if variables.get(SECRET):
+        values.setdefault("agent_memory_secret", variables[SECRET])
     values |= {
         name: _parsed(name, value, f"--{name.replace('_', '-')}") for name, value in given.items()
     }
@@ -152,13 +189,16 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_WANTED = {"index_roots": "a list of folders", "include_decisions": "true or false"}
+
+
 def _parsed(name: str, value: Any, origin: str) -> Any:
     choices = _CHOICES.get(name)
     if choices is not None and value not in choices:
         raise InvalidInput(name, f"must be one of {', '.join(choices)} ({origin} is {value!r})")
     try:
         match name:
-            case "home" | "models":
+            case "home" | "models" | "ledger":
                 return Path(value).expanduser().absolute()
             case "index_roots":
                 return _folders(value)
@@ -166,14 +206,16 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return Role(value)
             case "policy":
                 return Policy(value)
-            case "writer_wait" | "embedding_wait":
+            case "writer_wait" | "embedding_wait" | "review_window":
                 return _at_least(0.0, float(value))
+            case "include_decisions":
+                return _truth(value)
             case "embedding_cache" | "embedding_threads":
                 return _at_least(1, int(value))
             case _:
                 return str(value)
     except (TypeError, ValueError) as error:
-        wanted = "a list of folders" if name == "index_roots" else "a fitting number"
+        wanted = _WANTED.get(name, "a fitting number")
         raise InvalidInput(name, f"must be {wanted} ({origin} is {value!r})") from error
 
 
@@ -181,6 +223,14 @@ def _folders(value: str | list[str]) -> tuple[Path, ...]:
     """Read a list of folders, or as one text what the platform's PATH looks like."""
     named = value.split(os.pathsep) if isinstance(value, str) else value
     return tuple(Path(name).expanduser().absolute() for name in named if name)
+
+
+def _truth(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    if value in ("true", "false"):
+        return value == "true"
+    raise ValueError(value)
 
 
 def _at_least(least: float, value: float) -> float:

@@ -25,6 +25,7 @@ _COMMON = [
             "times": "Times on the wire: RFC 3339, UTC, Z, microseconds.",
             "ids": "Ids on the wire: 20 lower-case alphanumerics for knowledge.",
             "ids-uuid": "Ids on the wire: UUID for catalog and governance.",
+            "ids-ledger": "Ids on the wire: `decision_<UTC time>_<8 hex>` for ledger, `.md` accepted on input.",
             "ids-of-all": "Every id resolves in every contract that can show that kind.",
             "ids-of-turns": "Two turns in one millisecond do not collide.",
             "one-policy": "One policy module decides, for all contracts.",
@@ -56,15 +57,11 @@ _COMMON = [
 
 MANIFEST: tuple[Requirement, ...] = (*_COMMON,)
 
-_NO_LEDGER = "Not available yet: the ledger contract is not built."
 _NO_JOURNAL = "Not available yet: the journal contract is not built."
 _NO_HTTP = "Not available yet: there is no HTTP endpoint."
 
 DIVERGENCES: tuple[Divergence, ...] = (
     Divergence("common/http-paths", _NO_HTTP),
-    Divergence("common/results/output-schema", f"No outputSchema is published. {_NO_JOURNAL}"),
     Divergence("common/ids-of-turns", _NO_JOURNAL),
-    Divergence("policy/supersede-human", _NO_LEDGER),
-    Divergence("policy/accept-proposal", _NO_LEDGER),
     Divergence("policy/governed-with-tokens", f"{_NO_HTTP} Tokens come with it."),
 )

@@ -16,6 +16,7 @@ from tests.contracts import (
     promised_by_catalog,
     promised_by_governance,
     promised_by_knowledge,
+    promised_by_ledger,
 )
 
 TESTS = Path(__file__).resolve().parent.parent
@@ -49,7 +50,13 @@ def proofs() -> Iterator[Proof]:
                             yield Proof(ast.literal_eval(each), where, node.name)
 
 
-_SOURCES = (promised_by_knowledge, promised_by_catalog, promised_by_governance, promised_by_all)
+_SOURCES = (
+    promised_by_knowledge,
+    promised_by_catalog,
+    promised_by_governance,
+    promised_by_ledger,
+    promised_by_all,
+)
 
 MANIFEST = tuple(each for source in _SOURCES for each in source.MANIFEST)
 DIVERGENCES = tuple(each for source in _SOURCES for each in source.DIVERGENCES)

@@ -11,6 +11,7 @@ from minutebook.contracts.answers import Answer
 from minutebook.domain.records import Role
 from tests.contracts.fitting import anything, fitting
 from tests.contracts.governed import told
+from tests.contracts.ledgered import told as refusal
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
 from tests.world import World, worlds
@@ -58,6 +59,8 @@ def check_form(contract: str, answer: Answer) -> None:
             assert failure.structured is not None
         case "governance":
             told(failure.text, failure.code, failure.structured)
+        case "ledger":
+            refusal(failure.text, failure.code, failure.structured)
         case other:
             pytest.fail(f"no form of errors is known for {other}")
 
@@ -69,6 +72,8 @@ def check_refused_for(contract: str, answer: Answer, argument: str) -> None:
     assert f"`{argument}" in answer.text
     assert len(answer.text) < 500
     if contract == "catalog":
+        assert answer.error.code == -32602
+    if contract == "ledger":
         assert answer.error.code == -32602
     if contract == "governance":
         assert answer.text.startswith("INVALID_CONTEXT: ")

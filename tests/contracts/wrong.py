@@ -50,6 +50,14 @@ VALID: Mapping[str, Any] = {
         "memory_id": UNKNOWN,
         "reason": "old",
     },
+    "ledger": {
+        "title": "Use SQLite",
+        "target": "database",
+        "rationale": "It keeps what it was given.",
+        "old_decision_ids": ["decision_20200101T000000000000Z_00000000"],
+        "proposal_id": "proposal_20200101T000000000000Z_00000000",
+        "query": "tea",
+    },
 }
 """What each required argument may be."""
 
@@ -140,7 +148,9 @@ def wrong_values(spot: Spot) -> Iterator[Any]:
     if "maximum" in both:
         yield from (both["maximum"] + 1, 10**30)
     if both.get("minLength"):
-        yield ""
+        yield from dict.fromkeys(("", "a" * (both["minLength"] - 1)))
+    if "pattern" in both:
+        yield " \n" * both["minLength"]
     if both.get("minItems"):
         yield []
     if "maxBytes" in both and schema["type"] == "string":

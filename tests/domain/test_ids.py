@@ -1,11 +1,21 @@
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from minutebook.domain.ids import id_of, is_id, new_id, uuid_in, uuid_named, uuid_of
+from minutebook.domain.ids import (
+    decision_id,
+    id_of,
+    is_id,
+    ledger_id_of,
+    new_id,
+    proposal_id,
+    uuid_in,
+    uuid_named,
+    uuid_of,
+)
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
@@ -136,3 +146,35 @@ def test_names_that_differ_in_more_than_the_case_of_a_uuid_have_different_uuids(
 )
 def test_only_the_usual_form_of_a_uuid_is_one(text: str) -> None:
     assert uuid_in(text) is None
+
+
+def test_the_id_of_a_decision_says_when_it_was_made() -> None:
+    at = datetime(2026, 11, 21, 16, 0, 5, 42, tzinfo=timezone(timedelta(hours=1)))
+    assert decision_id(at, lambda _: 0x1A2B) == "decision_20261121T150005000042Z_00001a2b"
+    assert proposal_id(at, lambda _: 2**32 - 1) == "proposal_20261121T150005000042Z_ffffffff"
+
+
+@given(births, chances)
+def test_the_id_of_a_decision_is_read_with_and_without_the_name_of_its_file(
+    at: datetime, chance: int
+) -> None:
+    for make in (decision_id, proposal_id):
+        id = make(at, lambda bits: chance & ((1 << bits) - 1))
+        assert ledger_id_of(id) == ledger_id_of(f"{id}.md") == id
+        assert is_id(id) is False
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "decision",
+        "decision_20261121T150005000042Z_00001a2b.md.md",
+        "decision_20261121T150005000042Z_00001A2B",
+        "memory_20261121T150005000042Z_00001a2b",
+        "decision_20261121T150005000042Z_00001a2b\n",
+        "x/decision_20261121T150005000042Z_00001a2b",
+    ],
+)
+def test_nothing_else_is_the_id_of_a_decision(text: str) -> None:
+    assert ledger_id_of(text) is None

@@ -5,7 +5,7 @@ from tests.world import Opener, World, failed
 
 def findings(world: World) -> list[str]:
     app = world.app
-    return [each.finding for each in examine(app.store, app.trail, app.embedding)]
+    return [each.finding for each in examine(app.store, app.trail, app.embedding, app.ledgers)]
 
 
 def test_a_sound_store_has_no_findings(world: World) -> None:
@@ -21,7 +21,7 @@ def test_a_broken_trail_and_a_model_that_failed_are_findings_with_a_remedy(
     for text in ("a", "b", "c"):
         world.remember(text)
     world.app.store.delete(Kind.ENTRY, "default", "2")
-    found = examine(world.app.store, world.app.trail, world.app.embedding)
+    found = examine(world.app.store, world.app.trail, world.app.embedding, world.app.ledgers)
     assert len(found) == 2
     assert "default breaks at entry 2" in found[0].finding
     assert "model.onnx is damaged" in found[1].finding

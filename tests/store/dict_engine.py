@@ -10,7 +10,7 @@ import numpy as np
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, Memory, Record, Version
+from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Version
 from minutebook.search import lexical
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
@@ -259,7 +259,7 @@ def _none_first(value: object) -> tuple[bool, object]:
 
 
 def _text(record: Record) -> str:
-    assert isinstance(record, Memory | CodeChunk)
+    assert isinstance(record, TextRecord)
     return record.text
 
 

@@ -6,19 +6,32 @@ import numpy as np
 from hypothesis import strategies as st
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import IndexState, Kind, MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.records import (
+    Authorship,
+    DecisionStatus,
+    IndexState,
+    Kind,
+    MemoryType,
+    ProposalStatus,
+    Role,
+    ScopeLevel,
+    Status,
+)
 from tests.store.samples import (
     IDS,
     INSTANTS,
     ORGANIZATIONS,
     chunk,
+    decision,
     edge,
     entity,
     entry,
     file,
     head,
+    mark,
     memory,
     project,
+    proposal,
     version,
 )
 
@@ -141,7 +154,43 @@ chunks = st.builds(
     user=users,
 )
 heads = st.builds(head, number=st.integers(1, 12), organization=organizations, digest=anything)
-records = memories | versions | entities | edges | entries | projects | files | chunks | heads
+some_ids = st.lists(ids, max_size=2).map(tuple)
+decisions = st.builds(
+    decision,
+    id=ids,
+    organization=organizations,
+    target=st.sampled_from(["store", "wire"]),
+    title=texts,
+    rationale=texts | anything,
+    status=st.sampled_from(DecisionStatus),
+    authorship=st.sampled_from(Authorship),
+    created_at=instants,
+    consequences=st.lists(texts | anything, max_size=2).map(tuple),
+    supersedes=some_ids,
+    superseded_by=some_ids,
+    proposal=st.none() | ids,
+    repository=owners,
+    user=users,
+    commit_id=st.none() | ids,
+)
+proposals = st.builds(
+    proposal,
+    id=ids,
+    organization=organizations,
+    target=st.sampled_from(["store", "wire"]),
+    rationale=texts | anything,
+    status=st.sampled_from(ProposalStatus),
+    consequences=st.lists(texts | anything, max_size=2).map(tuple),
+    supersedes=some_ids,
+    settled_at=st.none() | instants,
+    settled_by=st.none() | anything,
+    decision=st.none() | ids,
+    repository=owners,
+    user=users,
+)
+marks = st.builds(mark, id=ids, organization=organizations, commit_id=ids, verified_at=instants)
+text_records = memories | chunks | decisions | proposals
+records = text_records | versions | entities | edges | entries | projects | files | marks | heads
 
 filters = st.builds(
     Filter,
@@ -186,8 +235,23 @@ chunk_filters = st.builds(
         },
     ),
 )
-selections = st.tuples(st.just(Kind.MEMORY), memory_filters) | st.tuples(
-    st.just(Kind.CHUNK), chunk_filters
+decision_filters = st.builds(
+    lambda where, equal: replace(where, equal=equal),
+    filters,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "target": st.sampled_from(["store", "wire"]),
+            "status": st.sampled_from([DecisionStatus.ACTIVE, DecisionStatus.SUPERSEDED]),
+            "repository": owners,
+        },
+    ),
+)
+selections = (
+    st.tuples(st.just(Kind.MEMORY), memory_filters)
+    | st.tuples(st.just(Kind.CHUNK), chunk_filters)
+    | st.tuples(st.just(Kind.DECISION), decision_filters)
+    | st.tuples(st.just(Kind.PROPOSAL), filters)
 )
 """A kind that has a text, and a Filter of it."""
 

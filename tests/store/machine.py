@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, Kind, Memory, Record
+from minutebook.domain.records import Kind, Record, TextRecord
 from minutebook.search.text import parse_query, words
 from minutebook.store.protocol import Store, VectorSpace
 from tests.store import given as drawn
@@ -33,8 +33,11 @@ KINDS = (
     Kind.PROJECT,
     Kind.FILE,
     Kind.CHUNK,
+    Kind.DECISION,
+    Kind.PROPOSAL,
+    Kind.LEDGER,
 )
-text_kinds = st.sampled_from([Kind.MEMORY, Kind.CHUNK])
+text_kinds = st.sampled_from([Kind.MEMORY, Kind.CHUNK, Kind.DECISION, Kind.PROPOSAL])
 Selection = tuple[Kind, Filter]
 queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
 
@@ -70,7 +73,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.put(record)
         self.oracle.put(record)
 
-    @rule(record=drawn.memories | drawn.chunks, rows=drawn.vectors, space=st.sampled_from(SPACES))
+    @rule(record=drawn.text_records, rows=drawn.vectors, space=st.sampled_from(SPACES))
     def put_with_vectors(self, record: Record, rows: np.ndarray, space: VectorSpace) -> None:
         for store in (self.store, self.oracle):
             with store.transaction():
@@ -224,7 +227,7 @@ class StoreMachine(RuleBasedStateMachine):
     @invariant()
     def vectors_are_the_same(self) -> None:
         for record in _records(self.oracle):
-            if isinstance(record, Memory | CodeChunk):
+            if isinstance(record, TextRecord):
                 where = (record.kind, record.organization, record.id)
                 kept, expected = self.store.vectors(*where), self.oracle.vectors(*where)
                 assert (kept is None) == (expected is None)

@@ -60,6 +60,17 @@ class RecordPromises(Promises):
             store.put(memory("later"))
         assert [r.id for r in store.find(Kind.MEMORY, ACME)] == ["later", "outer"]
 
+    def test_the_first_text_of_an_organization_can_be_undone_by_itself(self, store: Store) -> None:
+        with store.transaction():
+            store.put(entity("outer"))
+            with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+                store.put(memory("inner", organization="zoo"))
+                _ = 1 / 0
+        assert store.organizations() == ["acme"]
+        store.put(memory("inner", organization="zoo"))
+        zoo = Filter(organization="zoo")
+        assert [c.id for c in store.match(Kind.MEMORY, zoo, parse_query("bread"), 9)] == ["inner"]
+
     def test_an_inner_transaction_is_undone_with_the_outer_one(self, store: Store) -> None:
         with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
             with store.transaction():

@@ -6,7 +6,10 @@ from typing import Any
 import numpy as np
 
 from minutebook.domain.records import (
+    Authorship,
     CodeChunk,
+    Decision,
+    DecisionStatus,
     Edge,
     Entity,
     Entry,
@@ -14,9 +17,12 @@ from minutebook.domain.records import (
     Head,
     IndexState,
     Kind,
+    LedgerMark,
     Memory,
     MemoryType,
     Project,
+    Proposal,
+    ProposalStatus,
     Role,
     ScopeLevel,
     Status,
@@ -113,6 +119,38 @@ def chunk(id: str = "a", content: str = "bread", **fields: Any) -> CodeChunk:
         "end_line": 2,
     }
     return CodeChunk(id=id, content=content, **{**plain, **fields})
+
+
+def decision(id: str = "a", **fields: Any) -> Decision:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "target": "store",
+        "title": "bread",
+        "rationale": "because it lasts",
+        "status": DecisionStatus.ACTIVE,
+        "authorship": Authorship.AGENT,
+        "author": "ana",
+        "created_at": START,
+    }
+    return Decision(id=id, **{**plain, **fields})
+
+
+def proposal(id: str = "a", **fields: Any) -> Proposal:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "target": "store",
+        "title": "bread",
+        "rationale": "because it lasts",
+        "status": ProposalStatus.PENDING,
+        "author": "ana",
+        "created_at": START,
+    }
+    return Proposal(id=id, **{**plain, **fields})
+
+
+def mark(id: str = "a", **fields: Any) -> LedgerMark:
+    plain: dict[str, Any] = {"organization": "acme", "commit_id": "1", "verified_at": START}
+    return LedgerMark(id=id, **{**plain, **fields})
 
 
 def entry(number: int = 1, **fields: Any) -> Entry:

@@ -8,18 +8,20 @@ from typing import Any
 import pytest
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Status
+from minutebook.domain.records import DecisionStatus, Kind, ProposalStatus, Status
 from minutebook.search.text import parse_query
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import (
     INSTANTS,
     SPACES,
     chunk,
+    decision,
     edge,
     entity,
     entry,
     file,
     memory,
+    proposal,
     unit,
     version,
 )
@@ -35,9 +37,10 @@ def equal(**values: object) -> Filter:
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     graph = (memory("a"), version("a"), entity("e"), edge(Kind.MENTION, "a", "e"), entry(1))
-    for record in (*graph, file("f"), chunk("c")):
+    for record in (*graph, file("f"), chunk("c"), decision("d"), proposal("p")):
         store.put(record)
-    for kind, id in ((Kind.MEMORY, "a"), (Kind.CHUNK, "c")):
+    vectored = ((Kind.MEMORY, "a"), (Kind.CHUNK, "c"), (Kind.DECISION, "d"))
+    for kind, id in vectored:
         store.put_vectors(kind, "acme", id, SPACES[0], unit(1, 2, 3, 4)[None])
     yield store
     store.close()
@@ -92,6 +95,30 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         (
             lambda s: s.count_vectors(Kind.CHUNK, equal(project="a"), SPACES[0]),
             "COVERING INDEX chunks_by_project (organization=? AND project=?)",
+        ),
+        (
+            lambda s: s.find(Kind.DECISION, equal(target="a", status=DecisionStatus.ACTIVE)),
+            "decisions_by_target (organization=? AND target=? AND status=?)",
+        ),
+        (
+            lambda s: s.find(Kind.DECISION, equal(target="a", repository=None, user=None)),
+            "decisions_by_target (organization=? AND target=?)",
+        ),
+        (
+            lambda s: s.find(Kind.DECISION, equal(status=DecisionStatus.ACTIVE), limit=9),
+            "decisions_by_status (organization=? AND status=?)",
+        ),
+        (
+            lambda s: s.find(Kind.DECISION, replace(ACME, ids=frozenset("ab"))),
+            "(organization=? AND id=?)",
+        ),
+        (
+            lambda s: s.without_vectors(Kind.DECISION, "acme", SPACES[0], 9),
+            "decisions_by_space (organization=? AND space=?)",
+        ),
+        (
+            lambda s: s.find(Kind.PROPOSAL, equal(status=ProposalStatus.PENDING)),
+            "proposals_by_status (organization=? AND status=?)",
         ),
         (
             lambda s: s.find(Kind.VERSION, equal(memory="a"), order=["number"]),

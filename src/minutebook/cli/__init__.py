@@ -3,7 +3,7 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import code, governance, memories, serving, upkeep
+from minutebook.cli import code, decisions, governance, memories, serving, upkeep
 from minutebook.cli.terminal import Group, identity
 
 
@@ -19,10 +19,11 @@ def main() -> None:
     minutebook search "…"            find it by meaning and by words
     minutebook index .               let agents find this folder's code
     minutebook code "…"              find it yourself
+    minutebook decide                put a decision on the record
     minutebook status                how the store and the model are
     """
 
 
-for _subject in (serving, memories, code, governance, upkeep):
+for _subject in (serving, memories, code, decisions, governance, upkeep):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

@@ -1,5 +1,6 @@
 """Keep, find, show, list and forget memories."""
 
+from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
@@ -18,6 +19,7 @@ from minutebook.cli.terminal import (
     text_given,
 )
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.ids import ledger_id_of
 
 
 @click.command()
@@ -46,23 +48,26 @@ def remember(given: dict[str, str], text: str, memory_type: str, as_json: bool) 
 @as_json
 @click.pass_obj
 def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
-    """Find memories by meaning, words and graph together."""
+    """Find memories, and decisions that hold, by meaning, words and graph together."""
     from minutebook.services.retrieval import WEIGHTS
 
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     with opened(given) as (app, caller):
-        recollection = app.retrieval.recall(caller, query, limit, WEIGHTS)
+        recollection = app.retrieval.recall_with_decisions(caller, query, limit, WEIGHTS)
         if app.embedding.state == "error":
             click.secho(f"By words and graph only: {app.embedding.reason}", err=True, fg="yellow")
+    found = [(each.hit, each.memory) for each in recollection.hits]
+    found += [(each.hit, each.decision) for each in recollection.decisions]
+    found.sort(key=lambda each: -each[0].score)
     if as_json:
-        say([_hit_shape(hit) for hit in recollection.hits], "", as_json)
+        say([_hit_shape(hit, record) for hit, record in found], "", as_json)
         return
-    if not recollection.hits:
+    if not found:
         click.echo("Nothing found.")
-    for place, recalled in enumerate(recollection.hits, 1):
-        click.echo(headline(f"{place:>2}  {recalled.hit.score:.3f}", recalled.memory))
-        for share in recalled.hit.shares if explain else ():
+    for place, (hit, record) in enumerate(found, 1):
+        click.echo(headline(f"{place:>2}  {hit.score:.3f}", record))
+        for share in hit.shares if explain else ():
             rank = "not found" if share.rank is None else f"rank {share.rank}"
             raw = "–" if share.raw is None else f"{share.raw:.3f}"
             click.secho(
@@ -72,13 +77,13 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
             )
 
 
-def _hit_shape(recalled: Any) -> dict[str, Any]:
+def _hit_shape(hit: Any, record: Any) -> dict[str, Any]:
     return {
-        **fields_of(recalled.memory),
-        "score": recalled.hit.score,
+        **fields_of(record),
+        "kind": record.kind,
+        "score": hit.score,
         "signals": [
-            {each.name: getattr(share, each.name) for each in fields(share)}
-            for share in recalled.hit.shares
+            {each.name: getattr(share, each.name) for each in fields(share)} for share in hit.shares
         ],
     }
 
@@ -90,8 +95,15 @@ def _hit_shape(recalled: Any) -> dict[str, Any]:
 @as_json
 @click.pass_obj
 def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> None:  # noqa: FBT001
-    """Show the memory ID: what is kept of it, its versions, links and audit entries."""
+    """Show the memory ID: what is kept of it, its versions, links and audit entries.
+
+    Of a decision or a proposal, what is on the record.
+    """
     with opened(given) as (app, caller):
+        if (on_record := ledger_id_of(id)) is not None:
+            record = app.decisions.read(caller, on_record)
+            say(fields_of(record), "\n".join(_field_lines(record)), as_json)
+            return
         if number is not None:
             version = app.memories.version(caller, id_given(id), number)
             say(fields_of(version), _version_text(version), as_json)
@@ -107,9 +119,7 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
         }
         say(shape, "", as_json)
         return
-    for name, value in fields_of(memory).items():
-        if value not in (None, {}):
-            click.echo(f"{click.style(f'{name:<15}', bold=True)} {value}")
+    click.echo("\n".join(_field_lines(memory)))
     for version in history.versions[:-1]:
         click.echo(f"\n{_version_text(version)}")
     if links:
@@ -120,6 +130,13 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
     click.echo("\naudit")
     for entry in history.entries:
         click.echo(f"  {entry_line(entry)}")
+
+
+def _field_lines(record: Any) -> Iterator[str]:
+    for name, value in fields_of(record).items():
+        if value not in (None, {}, ()):
+            told = ", ".join(value) if isinstance(value, tuple) else value
+            yield f"{click.style(f'{name:<15}', bold=True)} {told}"
 
 
 def _version_text(version: Any) -> str:

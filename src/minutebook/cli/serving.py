@@ -1,7 +1,6 @@
 """Serve, connect clients, and show what is served and set."""
 
 import difflib
-import json
 import sys
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -128,8 +127,8 @@ def export_schema(contract: str) -> None:
     """Print a CONTRACT's tools, schemas and errors as one JSON document."""
     from minutebook.contracts.registry import opened
 
-    document = opened([contract])[0].schema()
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+    # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
+    click.echo(opened([contract])[0].exported().encode(), nl=False)
 
 
 @click.command()
@@ -142,7 +141,7 @@ def settings(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     shape = {
         each.name: str(getattr(current, each.name) or "")
         for each in fields(Settings)
-        if each.name != "endpoint_key"
+        if each.name not in ("endpoint_key", "agent_memory_secret")
     }
     lines = [
         f"{click.style(PREFIX + each.name.upper(), bold=True)} = {shape.get(each.name, '(hidden)')}"

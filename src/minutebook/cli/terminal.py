@@ -17,15 +17,19 @@ import click
 from minutebook.config import Settings, load
 from minutebook.domain.errors import (
     Conflict,
+    Decided,
     EmbeddingNotReady,
+    GuessedTooOften,
     InvalidInput,
     InvalidRoot,
+    LedgerError,
     Locked,
     MinutebookError,
     ModelUnavailable,
     NotFound,
     Refused,
     StoreError,
+    UnderReview,
 )
 from minutebook.domain.ids import id_of
 from minutebook.domain.policy import ANYBODY, Caller
@@ -34,7 +38,7 @@ from minutebook.domain.records import Role
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
 
-IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy")
+IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy", "ledger")
 """The settings that every command takes as options; the others come from file or environment."""
 
 
@@ -99,14 +103,23 @@ def _sentence(error: MinutebookError) -> str:
             return f"{argument} {remedy}"
         case NotFound(kind=kind, id=id):
             return f"there is no {kind} {id}"
+        case UnderReview(id=id, reason=reason, opens=opens):
+            return f"{id}: {reason}; accept it from {opens:%Y-%m-%d %H:%M:%S} UTC on"
+        case GuessedTooOften(reason=reason, opens=opens):
+            return f"{reason}; the next is looked at from {opens:%Y-%m-%d %H:%M:%S} UTC on"
         case Locked(id=id, reason=reason, needs=needs):
             way = "" if needs is None else f"; first `minutebook unlock {id} --role {needs}`"
             return f"{id} stays as it is: {reason}{way}"
         case Refused(act=act, reason=reason, needs=needs):
             way = "" if needs is None else f"; if you are one, add `--role {needs}`"
             return f"not allowed to {act}: {reason}{way}"
-        case ModelUnavailable(reason=reason, remedy=remedy):
+        case (
+            ModelUnavailable(reason=reason, remedy=remedy)
+            | LedgerError(reason=reason, remedy=remedy)
+        ):
             return f"{reason}; {remedy}"
+        case Decided(id=id, reason=reason):
+            return f"{id}: {reason} with `--supersedes {id}`"
         case EmbeddingNotReady(state=state, reason=reason):
             return f"the embedding model is not ready ({state}): {reason}"
         case StoreError(reason=reason):

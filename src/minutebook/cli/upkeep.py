@@ -42,14 +42,14 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 @as_json
 @click.pass_obj
 def doctor(given: dict[str, str], repair: bool, as_json: bool) -> None:  # noqa: FBT001
-    """Examine the store, the audit trail and the model; say what is wrong and how to mend it."""
+    """Examine the store, the audit trail, the ledger and the model; say what is wrong and how to mend it."""
     from minutebook.services.health import examine, mend
 
     with opened(given) as (app, _):
         if repair:
             mend(app.store, app.mentions)
         app.embedding.settle()
-        findings = examine(app.store, app.trail, app.embedding)
+        findings = examine(app.store, app.trail, app.embedding, app.ledgers)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
     lines = [f"{each.finding}\n  → {each.remedy}" for each in findings]
     say(shapes, "\n".join(lines) or "Everything is in order.", as_json)

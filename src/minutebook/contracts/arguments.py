@@ -225,7 +225,9 @@ def _worded(
             remedy = f"must be at least {rule}"
         case "maximum":
             remedy = f"must be at most {rule}"
-        case "minLength" | "minItems" | "minProperties":
+        case "minLength" if rule > 1:
+            remedy = f"must have at least {rule} characters"
+        case "minLength" | "minItems" | "minProperties" | "pattern":
             remedy = "must not be empty"
         case "enum":
             remedy = f"must be one of {', '.join(map(str, rule))}"

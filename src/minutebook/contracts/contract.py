@@ -195,7 +195,6 @@ class Contract:
                     "description": tool.promise["description"],
                     "input_schema": tool.promise["inputSchema"],
                     "output_schema": tool.promise.get("outputSchema"),
-                    "annotations": tool.promise["annotations"],
                 }
                 for tool in self.tools.values()
                 if tool.is_listed
@@ -211,6 +210,10 @@ class Contract:
                 {**_public(each), "text": self.prompt(name)} for name, each in self.prompts.items()
             ]
         return document
+
+    def exported(self) -> str:
+        """Write the whole promise out as one JSON document."""
+        return json.dumps(self.schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def _public(promise: Mapping[str, Any]) -> dict[str, Any]:

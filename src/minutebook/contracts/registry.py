@@ -6,12 +6,14 @@ from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.governance import governance
 from minutebook.contracts.knowledge import knowledge
+from minutebook.contracts.ledger import ledger
 from minutebook.domain.errors import InvalidInput
 
 CONTRACTS: Mapping[str, Callable[[], Contract]] = {
     "knowledge": knowledge,
     "catalog": catalog,
     "governance": governance,
+    "ledger": ledger,
 }
 
 

@@ -3,10 +3,14 @@
 MinutebookError
 ├── NotFound            no such record, or none that the caller may see
 ├── Conflict            the record is not as the request supposed
+│   └── Decided         the target has an active decision already
 ├── Refused             the caller may not
 │   ├── Forbidden       role or scope is not enough
 │   ├── ScopeViolation  the scope named is not one that the caller is held to
-│   └── Locked          the record is locked
+│   ├── Locked          the record is locked
+│   ├── UnderReview     the proposal may not be accepted yet
+│   ├── WrongSecret     the secret is another one
+│   └── GuessedTooOften no guess of the secret is looked at yet
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
 ├── InBatch             what stood in the way of one of several acts that go together
@@ -15,12 +19,16 @@ MinutebookError
 │   ├── StoreBusy       another process keeps the writer's lock
 │   ├── StoreTooNew     written by a later version
 │   └── StoreClosed     used after close
+├── LedgerError         the ledger could not be read or written
+│   ├── LedgerBusy      others kept it for too long
+│   └── LedgerBroken    it contradicts itself, or its history was changed
 └── EmbeddingError
     ├── EmbeddingNotReady   the model is still loading, or failed to
     └── ModelUnavailable    the model cannot be had
 """
 
 from dataclasses import dataclass, field
+from datetime import datetime
 
 
 @dataclass(eq=False)
@@ -49,6 +57,13 @@ class Conflict(MinutebookError):
 
 
 @dataclass(eq=False)
+class Decided(Conflict):
+    """The target has an active decision, `id`; it can be superseded."""
+
+    target: str
+
+
+@dataclass(eq=False)
 class Refused(MinutebookError):
     """The caller may not do this; `needs` names a role that may, where one would do."""
 
@@ -72,6 +87,26 @@ class Locked(Refused):
     """The record is locked; it can be changed only after an unlock."""
 
     id: str
+
+
+@dataclass(eq=False)
+class UnderReview(Refused):
+    """The proposal's review lasts until `opens`."""
+
+    id: str
+    opens: datetime
+
+
+@dataclass(eq=False)
+class WrongSecret(Refused):
+    """The secret is not the one that was set for this store."""
+
+
+@dataclass(eq=False)
+class GuessedTooOften(Refused):
+    """Wrong secrets were given; the next one is looked at from `opens` on."""
+
+    opens: datetime
 
 
 @dataclass(eq=False)
@@ -132,6 +167,26 @@ class StoreTooNew(StoreError):
 @dataclass(eq=False)
 class StoreClosed(StoreError):
     """The store was used after it was closed."""
+
+
+@dataclass(eq=False)
+class LedgerError(MinutebookError):
+    """The ledger could not be read or written; `remedy` says what to do. Nothing was changed."""
+
+    reason: str
+    remedy: str
+
+
+@dataclass(eq=False)
+class LedgerBusy(LedgerError):
+    """Others kept writing, or held a lock, for longer than the wait allowed."""
+
+
+@dataclass(eq=False)
+class LedgerBroken(LedgerError):
+    """The ledger contradicts itself, or its history was changed; `ids` are those concerned."""
+
+    ids: tuple[str, ...]
 
 
 @dataclass(eq=False)

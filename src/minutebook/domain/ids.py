@@ -1,4 +1,7 @@
-"""Names for records: twenty lower-case alphanumerics in order of time, and the same as UUIDs."""
+"""Names for records: twenty lower-case alphanumerics in order of time, and the same as UUIDs.
+
+Decisions and proposals have names that people read: what it is, when, and eight hexadecimal digits.
+"""
 
 import hashlib
 import re
@@ -13,6 +16,7 @@ _VALUES = 36**_LENGTH
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT = re.compile(rf"[0-9a-z]{{{_LENGTH}}}")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_DECISION = re.compile(r"(?:decision|proposal)_\d{8}T\d{12}Z_[0-9a-f]{8}")
 
 RandomBits = Callable[[int], int]
 """Gives an integer of that many random bits, as `secrets.randbits` does."""
@@ -27,6 +31,22 @@ def new_id(now: datetime, randbits: RandomBits) -> str:
 def is_id(text: str) -> bool:
     """Tell whether the text has the form of an id."""
     return _SHORT.fullmatch(text) is not None
+
+
+def decision_id(now: datetime, randbits: RandomBits) -> str:
+    """Make a decision's id: `decision_`, the UTC time to the microsecond, 8 hexadecimal digits."""
+    return f"decision_{_stamp(now)}_{randbits(32):08x}"
+
+
+def proposal_id(now: datetime, randbits: RandomBits) -> str:
+    """Make a proposal's id, which has the form of a decision's."""
+    return f"proposal_{_stamp(now)}_{randbits(32):08x}"
+
+
+def ledger_id_of(text: str) -> str | None:
+    """Read the id of a decision or proposal, with or without `.md`; None when it is neither."""
+    id = text.removesuffix(".md")
+    return id if _DECISION.fullmatch(id) else None
 
 
 def uuid_of(id: str) -> uuid.UUID:
@@ -72,6 +92,10 @@ def id_of(text: str) -> str | None:
         return _encode(candidate)
     digest = hashlib.sha256(number.to_bytes(16, "big")).digest()
     return _encode(int.from_bytes(digest, "big") % _VALUES)
+
+
+def _stamp(now: datetime) -> str:
+    return now.astimezone(UTC).strftime("%Y%m%dT%H%M%S%fZ")
 
 
 def _encode(number: int) -> str:

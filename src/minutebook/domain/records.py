@@ -37,6 +37,7 @@ class Kind(StrEnum):
     PROJECT = "project"
     FILE = "file"
     CHUNK = "chunk"
+    LEDGER = "ledger"
 
 
 class ScopeLevel(StrEnum):
@@ -344,5 +345,122 @@ class CodeChunk:
         return f"{head}\n{self.content.strip()}"[:MAX_CHUNK_TEXT]
 
 
-Record = Memory | Version | Entity | Edge | Entry | Head | Project | File | CodeChunk
-"""What a store keeps. Decisions, turns and summaries join as their contracts do."""
+class DecisionStatus(StrEnum):
+    """Where in its life a decision is."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    WITHDRAWN = "withdrawn"
+
+
+class Authorship(StrEnum):
+    """Whether a person or an agent decided."""
+
+    HUMAN = "human"
+    AGENT = "agent"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A choice on the record about a target, with its reasons and its place in a chain.
+
+    Only `status`, `superseded_by` and `commit_id` ever change. `supersedes` names what it replaced,
+    `superseded_by` what replaced it: one, or one of each branch where colleagues superseded it on
+    two and then merged. `author` is the caller's name, `proposal` the proposal that was accepted,
+    `commit_id` the commit that last wrote it.
+    """
+
+    kind: ClassVar[Kind] = Kind.DECISION
+
+    organization: str
+    id: str
+    target: str
+    title: str
+    rationale: str
+    status: DecisionStatus
+    authorship: Authorship
+    author: str
+    created_at: datetime
+    consequences: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    superseded_by: tuple[str, ...] = ()
+    proposal: str | None = None
+    repository: str | None = None
+    user: str | None = None
+    commit_id: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What search reads: title, target, rationale, consequences."""
+        return "\n".join((self.title, self.target, self.rationale, *self.consequences))
+
+
+class ProposalStatus(StrEnum):
+    """What became of a proposal."""
+
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    DECLINED = "declined"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """A decision that is not yet accepted; `supersedes` names what its author means to replace.
+
+    `settled_by` accepted or declined it at `settled_at`; `decision` is what an accepted one became.
+    """
+
+    kind: ClassVar[Kind] = Kind.PROPOSAL
+
+    organization: str
+    id: str
+    target: str
+    title: str
+    rationale: str
+    status: ProposalStatus
+    author: str
+    created_at: datetime
+    consequences: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    settled_at: datetime | None = None
+    settled_by: str | None = None
+    decision: str | None = None
+    repository: str | None = None
+    user: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What search reads: title, target, rationale, consequences."""
+        return "\n".join((self.title, self.target, self.rationale, *self.consequences))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerMark:
+    """How far the tables have followed a ledger: up to this commit, found sound at that instant."""
+
+    kind: ClassVar[Kind] = Kind.LEDGER
+
+    organization: str
+    id: str
+    commit_id: str
+    verified_at: datetime
+
+
+TextRecord = Memory | CodeChunk | Decision | Proposal
+"""What has a text that search reads."""
+
+Record = (
+    Memory
+    | Version
+    | Entity
+    | Edge
+    | Entry
+    | Head
+    | Project
+    | File
+    | CodeChunk
+    | Decision
+    | Proposal
+    | LedgerMark
+)
+"""What a store keeps. Turns and summaries join as their contract does."""

@@ -60,7 +60,7 @@ def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[str, fl
 
     A score is that of fusion times the constants above that apply, as a part of the most that can
     be. Pieces of one definition, and those of a file that are in none, make room for others; chunks
-    of one file that have names of their own do not (docs/decisions/0012-code-search.md).
+    of one file that have names of their own do not (docs/decisions/0015-code-search.md).
     """
     asked = _Asked.of(query)
     weighed = sorted(

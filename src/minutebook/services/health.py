@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from typing import Protocol
 
+from minutebook.domain.lineage import Rule
 from minutebook.embedding.service import Embedding
+from minutebook.services.ledgers import Ledgers
 from minutebook.services.mentions import Mentions
 from minutebook.services.trail import Trail
 from minutebook.store.protocol import Store
@@ -30,8 +32,10 @@ class Finding:
     remedy: str
 
 
-def examine(store: Examinable, trail: Trail, embedding: Embedding) -> list[Finding]:
-    """Look for damage in the store, breaks in the audit trails, and a model that will not load."""
+def examine(
+    store: Examinable, trail: Trail, embedding: Embedding, ledgers: Ledgers
+) -> list[Finding]:
+    """Look for damage in store and ledgers, breaks in the trails, and a model that will not load."""
     findings = [
         Finding(sentence, "run `minutebook doctor --repair`; if it stays, restore a backup")
         for sentence in store.check()
@@ -46,12 +50,29 @@ def examine(store: Examinable, trail: Trail, embedding: Embedding) -> list[Findi
                     "someone changed the store outside Minutebook; compare with a backup",
                 )
             )
+    findings += _of_ledgers(ledgers)
     if embedding.state == "error":
         findings.append(
             Finding(
                 f"Search by meaning is off: {embedding.reason}", "run `minutebook model prepare`"
             )
         )
+    return findings
+
+
+def _of_ledgers(ledgers: Ledgers) -> list[Finding]:
+    findings = [
+        Finding(f"The ledger of {state.organization} is read-only: {state.reason}.", state.remedy)
+        for state in ledgers.states()
+        if state.reason is not None
+    ]
+    for violation in ledgers.check():
+        ids = ", ".join(violation.ids)
+        if violation.rule is Rule.ONE_ACTIVE:
+            remedy = "a person supersedes all of them with one decision"
+        else:
+            remedy = "run `minutebook ledger rebuild`; if it is refused, restore a backup"
+        findings.append(Finding(f"In the ledger {violation.reason}: {ids}.", remedy))
     return findings
 
 

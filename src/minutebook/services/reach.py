@@ -12,11 +12,13 @@ from minutebook.domain.ids import uuid_named
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
+    Decision,
     Edge,
     Entity,
     Kind,
     Memory,
     Project,
+    Proposal,
     Record,
 )
 from minutebook.store.protocol import Store
@@ -82,6 +84,16 @@ def repository_with(caller: Caller, id: UUID) -> str:
 def read_project(store: Store, caller: Caller, id: str) -> Project:
     """Give the project with that id; NotFound if there is none or the caller may not see it."""
     return _found(store, filters(store, caller), Project, Kind.PROJECT, id)
+
+
+def read_decision(store: Store, caller: Caller, id: str) -> Decision:
+    """Give the decision with that id; NotFound if there is none or the caller may not see it."""
+    return _found(store, filters(store, caller), Decision, Kind.DECISION, id)
+
+
+def read_proposal(store: Store, caller: Caller, id: str) -> Proposal:
+    """Give the proposal with that id; NotFound if there is none or the caller may not see it."""
+    return _found(store, filters(store, caller), Proposal, Kind.PROPOSAL, id)
 
 
 def narrowed(where: Filter, **conditions: object) -> Filter:

@@ -1,14 +1,15 @@
 """Find memories: by meaning, by words, and by both together with the graph."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import Edge, Kind, Memory, Status
+from minutebook.domain.records import Decision, Edge, Kind, Memory, Status
 from minutebook.search.graph import personalized_pagerank
 from minutebook.search.ranking import Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query, words
+from minutebook.services.decision_search import DecisionSearch, Truths
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Candidate, Store, Vectors
@@ -51,11 +52,27 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class RecalledDecision:
+    """A decision that holds, its fused score beside those of memories, and the way that led to it.
+
+    `followed` names the decisions, now superseded, that matched first; empty where it did itself.
+    """
+
+    decision: Decision
+    hit: Hit
+    followed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Recollection:
-    """The memories recalled, best first, and the size of the graph that was walked."""
+    """The memories recalled, best first, and the size of the graph that was walked.
+
+    `decisions` are those that rank among them, on the same scale; none where none were asked for.
+    """
 
     hits: list[Recalled]
     subgraph_nodes: int
+    decisions: list[RecalledDecision] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -71,10 +88,13 @@ class _Signals:
 class Retrieval:
     """Ranks what the caller may see and what is true now."""
 
-    def __init__(self, store: Store, embedded: Embedded, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, embedded: Embedded, clock: Clock, decided: DecisionSearch
+    ) -> None:
         self._store = store
         self._embedded = embedded
         self._clock = clock
+        self._decided = decided
 
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by cosine similarity to the query, in [−1, 1]; EmbeddingNotReady."""
@@ -106,6 +126,25 @@ class Retrieval:
         Weights are relative; a signal that has nothing to say costs the others nothing. Without a
         model the other two answer. While the model loads: EmbeddingNotReady.
         """
+        return self._recall(caller, query, limit, weights, None)
+
+    def recall_with_decisions(
+        self, caller: Caller, query: str, limit: int, weights: Mapping[Signal, float]
+    ) -> Recollection:
+        """Rank memories and the decisions that hold together, as `recall` ranks memories alone.
+
+        No edge leads to a decision: the graph signal says nothing of one.
+        """
+        return self._recall(caller, query, limit, weights, self._decided)
+
+    def _recall(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: Mapping[Signal, float],
+        decided: DecisionSearch | None,
+    ) -> Recollection:
         vector = self._embedded.question(query)
         parsed = parse_query(query)
         where_of: dict[str, Filter] = {}
@@ -118,6 +157,10 @@ class Retrieval:
             for scores in (found.vector, found.lexical, found.graph):
                 where_of.update(dict.fromkeys(scores or (), where))
             _add(total, found)
+        truths = Truths({}, {}, {}, {})
+        if decided is not None:
+            truths = decided.truths(caller, vector, parsed)
+            _add(total, _Signals(truths.near, truths.said))
         fired = {
             signal: scores
             for signal, scores in (
@@ -131,9 +174,15 @@ class Retrieval:
         recalled = [
             Recalled(memory, hit)
             for hit in hits
-            if (memory := self._visible_memory(where_of[hit.id], hit.id)) is not None
+            if hit.id in where_of
+            and (memory := self._visible_memory(where_of[hit.id], hit.id)) is not None
         ]
-        return Recollection(recalled, total.nodes)
+        decisions = [
+            RecalledDecision(truths.records[hit.id], hit, truths.followed.get(hit.id, ()))
+            for hit in hits
+            if hit.id in truths.records
+        ]
+        return Recollection(recalled, total.nodes, decisions)
 
     def _present(self, caller: Caller) -> list[Filter]:
         now = self._clock()

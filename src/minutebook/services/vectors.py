@@ -5,10 +5,11 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from typing import cast
 
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, Kind, Memory
+from minutebook.domain.records import Kind, TextRecord
 from minutebook.embedding.protocol import Rows
 from minutebook.embedding.service import Embedding, State
 from minutebook.services.turns import Turns
@@ -19,13 +20,13 @@ log = logging.getLogger(__name__)
 BATCH = 32
 """How many records are embedded before their vectors are written."""
 
-TEXT_KINDS = (Kind.MEMORY, Kind.CHUNK)
+TEXT_KINDS = (Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL, Kind.CHUNK)
 """The kinds whose texts have vectors; the first is served first."""
 
 PRIORITY = 10
 """How far the thread that embeds in the background stands back, as `nice` counts.
 
-Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisions/0009).
+Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisions/0015).
 """
 
 _TURN = "vectors"
@@ -66,6 +67,16 @@ class Embedded:
             return None
         return self._embedding.embed_passages([text])[0]
 
+    def ready_passage(self, text: str) -> Vectors | None:
+        """Embed a text to keep if the model is ready now; None leaves it to `catch_up`."""
+        if self.state != "ready":
+            return None
+        try:
+            return self._embedding.embed_passages([text])[0]
+        except (EmbeddingNotReady, ModelUnavailable) as error:
+            log.warning("a text is kept without its meaning for now: %s", error)
+            return None
+
     def query(self, text: str) -> Vectors:
         """Embed a question, shape (dimensions,); EmbeddingNotReady without a model."""
         if self._is_out_of_order():
@@ -83,11 +94,11 @@ class Embedded:
             log.warning("a question is answered without its meaning: %s", error)
         return None
 
-    def keep(self, memory: Memory, vectors: Vectors | None) -> None:
-        """Keep the vectors of a memory that was just put; None leaves it to `catch_up`."""
+    def keep(self, record: TextRecord, vectors: Vectors | None) -> None:
+        """Keep the vectors of a record that was just put; None leaves it to `catch_up`."""
         if vectors is not None:
             self._store.put_vectors(
-                Kind.MEMORY, memory.organization, memory.id, self.space, vectors
+                record.kind, record.organization, record.id, self.space, vectors
             )
 
     def pending(self, kind: Kind, where: Filter) -> int:
@@ -121,22 +132,22 @@ class Embedded:
         with self._turns.taken(_TURN) as mine:
             return self._embed(self._next()) if mine else 0
 
-    def _next(self) -> Sequence[Memory | CodeChunk]:
+    def _next(self) -> Sequence[TextRecord]:
         for kind in TEXT_KINDS:
             for organization in self._store.organizations():
                 found = self._store.without_vectors(kind, organization, self.space, BATCH)
                 if found:
-                    return [record for record in found if isinstance(record, Memory | CodeChunk)]
+                    return cast("list[TextRecord]", found)
         return []
 
-    def _embed(self, records: Sequence[Memory | CodeChunk]) -> int:
+    def _embed(self, records: Sequence[TextRecord]) -> int:
         if not records:
             return 0
         made = _standing_back(self._embedding, [record.text for record in records])
         with self._store.transaction():
             for record, vectors in zip(records, made, strict=True):
                 current = self._store.get(record.kind, record.organization, record.id)
-                if isinstance(current, Memory | CodeChunk) and current.text == record.text:
+                if isinstance(current, TextRecord) and current.text == record.text:
                     self._store.put_vectors(
                         record.kind, record.organization, record.id, self.space, vectors
                     )

@@ -1,5 +1,7 @@
 """Wire words to domain words and back, for the `knowledge` contract."""
 
+import heapq
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from math import ceil
@@ -12,11 +14,11 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Memory, MemoryType
-from minutebook.search.ranking import Signal, z_normalise
+from minutebook.search.ranking import Hit, Signal, z_normalise
 from minutebook.services.code_search import FoundCode
 from minutebook.services.graph import Direction
 from minutebook.services.projects import Progress
-from minutebook.services.retrieval import Found, Recalled
+from minutebook.services.retrieval import Found, Recalled, RecalledDecision
 
 VERSION = "0.1.0"
 """The version of the contract, which its status shows."""
@@ -120,8 +122,13 @@ def recall(
     code: list[Shape] = []
     nodes = 0
     if include_memories:
-        recollection = app.retrieval.recall(caller, query, limit, weights)
-        memories = [_recalled(recalled) for recalled in recollection.hits]
+        retrieval = app.retrieval
+        ask = retrieval.recall_with_decisions if app.include_decisions else retrieval.recall
+        recollection = ask(caller, query, limit, weights)
+        memories = _beside(
+            [_recalled(each) for each in recollection.hits],
+            [_recalled_decision(each) for each in recollection.decisions],
+        )
         nodes = recollection.subgraph_nodes
     if include_code:
         found = app.code.search(
@@ -129,13 +136,15 @@ def recall(
         )
         code = [_recalled_code(each) for each in found]
     results = _merged(memories, code, limit)
-    return {
+    counts = Counter(each["source"] for each in results)
+    shape: Shape = {
         "results": results,
         "query": query,
         "subgraph_nodes": nodes,
-        "memories_count": sum(each["source"] == "memory" for each in results),
-        "code_count": sum(each["source"] == "code" for each in results),
+        "memories_count": counts["memory"],
+        "code_count": counts["code"],
     }
+    return shape | {"decisions_count": counts["decision"]} if app.include_decisions else shape
 
 
 def create_entity(
@@ -391,12 +400,22 @@ def _ranked(query: str, found: Sequence[Found]) -> Shape:
 
 
 def _recalled(recalled: Recalled) -> Shape:
-    normalised = {share.signal: share.normalised for share in recalled.hit.shares}
+    memory = recalled.memory
+    return _hit(memory.id, memory.content, "memory", recalled.hit)
+
+
+def _recalled_decision(recalled: RecalledDecision) -> Shape:
+    decision = recalled.decision
+    return _hit(decision.id, decision.text, "decision", recalled.hit)
+
+
+def _hit(id: str, content: str, source: str, hit: Hit) -> Shape:
+    normalised = {share.signal: share.normalised for share in hit.shares}
     return {
-        "id": recalled.memory.id,
-        "content": recalled.memory.content,
-        "source": "memory",
-        "score": recalled.hit.score,
+        "id": id,
+        "content": content,
+        "source": source,
+        "score": hit.score,
         "vector_score": normalised.get(Signal.VECTOR, 0.0),
         "bm25_score": normalised.get(Signal.LEXICAL, 0.0),
         "ppr_score": normalised.get(Signal.GRAPH, 0.0),
@@ -417,6 +436,11 @@ def _recalled_code(found: FoundCode) -> Shape:
         "start_line": found.chunk.start_line,
         "end_line": found.chunk.end_line,
     }
+
+
+def _beside(memories: list[Shape], decisions: list[Shape]) -> list[Shape]:
+    """Put memories and decisions, which were scored together, into one order."""
+    return list(heapq.merge(memories, decisions, key=lambda each: -each["score"]))
 
 
 def _merged(memories: list[Shape], code: list[Shape], limit: int) -> list[Shape]:

@@ -268,6 +268,11 @@ class Connections:
         except BaseException:
             # A full disk makes SQLite undo the whole transaction by itself.
             if connection.in_transaction:
+                # A text index made since then would keep what it gathered, and fail to commit it: at
+                # a savepoint it writes that out, and what was written out is undone.
+                with suppress(apsw.Error):
+                    connection.execute("SAVEPOINT gathered")
+            if connection.in_transaction:
                 connection.execute(f"ROLLBACK TO {name}")
                 connection.execute(f"RELEASE {name}")
                 self._spoiled = None

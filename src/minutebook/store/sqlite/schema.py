@@ -133,6 +133,40 @@ CREATE INDEX chunks_by_project ON chunks (organization, project, path, space, re
 CREATE INDEX chunks_by_name ON chunks (organization, name);
 CREATE TABLE chunks_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
 
+CREATE TABLE decisions (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, space INTEGER,
+    target NOT NULL, status NOT NULL, authorship NOT NULL, author NOT NULL,
+    created_at INTEGER NOT NULL, supersedes NOT NULL, superseded_by NOT NULL, proposal,
+    repository, user, commit_id, title NOT NULL, consequences NOT NULL, rationale NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX decisions_by_sequence ON decisions (organization, sequence);
+CREATE INDEX decisions_by_space ON decisions (organization, space, id);
+CREATE INDEX decisions_by_target ON decisions (organization, target, status);
+CREATE INDEX decisions_by_status ON decisions (organization, status, id);
+CREATE TABLE decisions_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+
+CREATE TABLE proposals (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, space INTEGER,
+    target NOT NULL, status NOT NULL, author NOT NULL, created_at INTEGER NOT NULL,
+    supersedes NOT NULL, settled_at INTEGER, settled_by, decision, repository, user,
+    title NOT NULL, consequences NOT NULL, rationale NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX proposals_by_sequence ON proposals (organization, sequence);
+CREATE INDEX proposals_by_space ON proposals (organization, space, id);
+CREATE INDEX proposals_by_status ON proposals (organization, status, id);
+CREATE TABLE proposals_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+
+CREATE TABLE ledgers (
+    organization INTEGER, id, sequence INTEGER NOT NULL, commit_id NOT NULL,
+    verified_at INTEGER NOT NULL,
+    PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX ledgers_by_sequence ON ledgers (organization, sequence);
+
 -- What the planner is to take as given: that one organization may hold all, so that to search by it
 -- alone is no search. Without this it expects ten rows and scans them in the wanted order.
 ANALYZE sqlite_schema;
@@ -168,6 +202,15 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('chunks', 'chunks_by_name', '1000000 1000000 10'),
     ('entries', 'entries_by_subject', '1000000 1000000 10 1 1'),
     ('heads', 'heads', '1000 1000 1'),
+    ('decisions', 'sqlite_autoindex_decisions_1', '100000 100000 1'),
+    ('decisions', 'decisions_by_sequence', '100000 100000 1'),
+    ('decisions', 'decisions_by_space', '100000 100000 50000 1'),
+    ('decisions', 'decisions_by_target', '100000 100000 10 2'),
+    ('decisions', 'decisions_by_status', '100000 100000 50000 1'),
+    ('proposals', 'sqlite_autoindex_proposals_1', '100000 100000 1'),
+    ('proposals', 'proposals_by_sequence', '100000 100000 1'),
+    ('proposals', 'proposals_by_space', '100000 100000 50000 1'),
+    ('proposals', 'proposals_by_status', '100000 100000 10000 1'),
     ('deletions', 'deletions', '100000 100000 1'),
     ('deletions', 'sqlite_autoindex_deletions_2', '100000 100000 50000 1');
 """

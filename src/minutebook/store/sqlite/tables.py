@@ -12,15 +12,19 @@ from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_h
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     CodeChunk,
+    Decision,
     Edge,
     Entity,
     Entry,
     File,
     Head,
     Kind,
+    LedgerMark,
     Memory,
     Project,
+    Proposal,
     Record,
+    TextRecord,
     Version,
 )
 
@@ -99,7 +103,7 @@ class Table:
 
 def text_of(record: Record) -> str:
     """Give the text of a record of a kind that has one."""
-    return cast("Memory | CodeChunk", record).text
+    return cast("TextRecord", record).text
 
 
 def padded(values: Sequence[Value]) -> list[Value]:
@@ -195,7 +199,7 @@ def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any
     if issubclass(origin, int):
         return int, None
     if issubclass(origin, tuple):
-        return _json, lambda value: tuple(json.loads(value))
+        return _json, lambda value: () if value == "[]" else tuple(json.loads(value))
     if issubclass(origin, Mapping):
         return _json, json.loads
     raise TypeError(f"no column can hold {annotation!r}")
@@ -215,8 +219,24 @@ HEADS = _described("heads", Head, Kind.HEAD)
 PROJECTS = _described("projects", Project, Kind.PROJECT)
 FILES = _described("files", File, Kind.FILE)
 CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
+DECISIONS = _described("decisions", Decision, Kind.DECISION)
+PROPOSALS = _described("proposals", Proposal, Kind.PROPOSAL)
+LEDGERS = _described("ledgers", LedgerMark, Kind.LEDGER)
 
-ALL_TABLES = (MEMORIES, ENTITIES, VERSIONS, EDGES, ENTRIES, HEADS, PROJECTS, FILES, CHUNKS)
+ALL_TABLES = (
+    MEMORIES,
+    ENTITIES,
+    VERSIONS,
+    EDGES,
+    ENTRIES,
+    HEADS,
+    PROJECTS,
+    FILES,
+    CHUNKS,
+    DECISIONS,
+    PROPOSALS,
+    LEDGERS,
+)
 TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
 
 _TABLE_OF = {kind: table for table in ALL_TABLES for kind in table.kinds}

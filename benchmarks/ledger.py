@@ -1,0 +1,128 @@
+"""What an act costs in Git as a ledger grows, and what it costs to start and to read it all back.
+
+`python -m benchmarks.ledger [--quick]`. A ledger of N decisions is made with N commits that all hold
+them, so that both its tree and its history have that size; what a commit holds is read from the disk
+as it lies there, one file an object.
+"""
+
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pygit2
+
+from benchmarks.measure import Table, Timing, asked, machine, publish, timed
+from minutebook.domain.ids import decision_id
+from minutebook.domain.lineage import superseding
+from minutebook.domain.records import Authorship, Decision, DecisionStatus
+from minutebook.ledger import markdown
+from minutebook.ledger.history import news, read_all
+from minutebook.ledger.repository import Act, Repository
+from minutebook.ledger.trees import with_files
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+ROUNDS = 100
+
+
+def alone() -> AbstractContextManager[bool]:
+    return nullcontext(True)
+
+
+def decision(number: int) -> Decision:
+    at = START + timedelta(seconds=number)
+    return Decision(
+        organization="default",
+        id=decision_id(at, lambda _: number),
+        target=f"module {number} storage",
+        title=f"Keep what module {number} knows in one file",
+        rationale="One file is copied, moved and opened by one name. " * 6,
+        status=DecisionStatus.ACTIVE,
+        authorship=Authorship.AGENT,
+        author="claude-code",
+        created_at=at,
+        consequences=("One writer at a time.", "Backups are copies."),
+    )
+
+
+def commit(ledger: Repository, *decisions: Decision) -> str:
+    first = decisions[0]
+    act = Act(
+        id=first.id,
+        what=f"Record: {first.title}",
+        author=first.author,
+        authorship=first.authorship,
+        at=first.created_at,
+        decisions=decisions,
+    )
+    return ledger.perform(lambda _: act).id
+
+
+def grown(ledger: Repository, size: int) -> None:
+    opened = ledger.open()
+    # What is measured waits for the disk; what it starts from need not.
+    pygit2.settings.enable_fsync_gitdir(False)
+    files = {
+        ledger.layout.path(each): opened.create_blob(markdown.written(each))
+        for each in map(decision, range(size))
+    }
+    tree = with_files(opened, None, files)
+    at: list[pygit2.Oid] = []
+    for number in range(size):
+        signature = pygit2.Signature("x", "x@example.org", int(START.timestamp()) + number, 0)
+        at = [opened.create_commit(None, signature, signature, "nothing", tree, at)]
+    opened.create_reference_direct("refs/heads/main", at[0], force=False)
+
+
+def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:
+    with tempfile.TemporaryDirectory() as folder:
+        ledger = Repository.own(Path(folder) / "ledger", "default", alone)
+        grown(ledger, size)
+
+        def record(number: int) -> None:
+            commit(ledger, decision(10**6 + number))
+
+        def supersede(number: int) -> None:
+            old = decision(number)
+            new = replace(decision(2 * 10**6 + number), target=old.target)
+            taking, replaced = superseding(new, [old])
+            commit(ledger, taking, *replaced.values())
+
+        def start(_: int) -> None:
+            news(ledger, mark)
+
+        yield row(size, "record", timed(record, rounds))
+        yield row(size, "supersede", timed(supersede, min(rounds, size - 3)))
+        mark = ledger.head()
+        yield row(size, "start, nothing new", timed(start, rounds))
+        mark = commit(ledger, decision(3 * 10**6))
+        for number in range(10):
+            commit(ledger, decision(3 * 10**6 + 1 + number))
+        yield row(size, "start, ten new", timed(start, min(rounds, 20)))
+        yield row(size, "read all", timed(lambda _: read_all(ledger, mark or ""), 1, warm=0))
+        yield row(size, "check all", timed(lambda _: news(ledger, None), 1, warm=0))
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def row(size: int, what: str, timing: Timing) -> tuple[str | int | float, ...]:
+    return size, what, timing.p50, timing.p99, timing.cpu
+
+
+def main() -> int:
+    given = asked(__doc__ or "").parse_args()
+    sizes = (10, 1000) if given.quick else (10, 1000, 100_000)
+    method = {**machine(), "rounds": ROUNDS, "started": time.strftime("%H:%M")}
+    told = [line for size in sizes for line in rows_of(size, 20 if given.quick else ROUNDS)]
+    columns = ("decisions", "what", "p50", "p99", "CPU")
+    table = Table("An act in Git, milliseconds", columns, told)
+    publish("ledger", method, [table], quick=given.quick)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

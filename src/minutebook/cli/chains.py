@@ -1,0 +1,120 @@
+"""Chains of decisions as people read them: a tree for a terminal, Mermaid and DOT for documents."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+MARKS: Mapping[str, str] = {"active": "●", "superseded": "○", "withdrawn": "×"}
+
+Describe = Callable[[Any], str]
+"""Gives what a line says of a decision."""
+
+
+def tree(decisions: Sequence[Any], describe: Describe) -> Iterator[str]:
+    """Draw chains, the newest on top, below each decision what it replaced.
+
+    A decision that replaced one keeps its column, so that a long chain stays readable; one that
+    replaced several branches. What two branches share is drawn once, and pointed to after that.
+    """
+    by_id = {decision.id: decision for decision in decisions}
+    named = {id for decision in decisions for id in decision.supersedes if id in by_id}
+    newest = sorted(by_id.values(), key=_age, reverse=True)
+    drawn: set[str] = set()
+    for start in (each for each in newest if each.id not in named):
+        yield from _branch(start, "", "", by_id, drawn, describe)
+    # Only a broken ledger has decisions that no end leads to.
+    for left in newest:
+        if left.id not in drawn:
+            yield from _branch(left, "", "", by_id, drawn, describe)
+
+
+def _branch(
+    start: Any,
+    lead: str,
+    below: str,
+    by_id: Mapping[str, Any],
+    drawn: set[str],
+    describe: Describe,
+) -> Iterator[str]:
+    """Draw one decision and what it replaced; `lead` stands before it, `below` before the rest."""
+    waiting = [(start, lead, below)]
+    while waiting:
+        decision, before, under = waiting.pop()
+        line = f"{before}{MARKS[decision.status]} {describe(decision)}"
+        if decision.id in drawn:
+            yield f"{line} (see above)"
+            continue
+        drawn.add(decision.id)
+        yield line
+        replaced = sorted(
+            (by_id[id] for id in decision.supersedes if id in by_id), key=_age, reverse=True
+        )
+        if len(replaced) == 1:
+            waiting.append((replaced[0], under, under))
+            continue
+        last = len(replaced) - 1
+        branches = [
+            (
+                each,
+                f"{under}{'└' if place == last else '├'}─",
+                f"{under}{' ' if place == last else '│'} ",
+            )
+            for place, each in enumerate(replaced)
+        ]
+        waiting += reversed(branches)
+
+
+def mermaid(decisions: Iterable[Any]) -> Iterator[str]:
+    """Write chains as a Mermaid flowchart, from what was replaced to what replaced it."""
+    ordered = sorted(decisions, key=_age)
+    names = {decision.id: f"d{number}" for number, decision in enumerate(ordered)}
+    yield "flowchart LR"
+    for decision in ordered:
+        label = "<br/>".join(_mermaid_text(line) for line in _label(decision))
+        yield f'  {names[decision.id]}["{label}"]:::{decision.status}'
+    for old, new in _edges(ordered):
+        yield f"  {names[old]} --> {names[new]}"
+    yield "  classDef active fill:#dff5e1,stroke:#2b8a3e,color:#000"
+    yield "  classDef superseded fill:#f1f3f5,stroke:#868e96,color:#000"
+    yield "  classDef withdrawn fill:#fff,stroke:#868e96,color:#000,stroke-dasharray:4"
+
+
+def dot(decisions: Iterable[Any]) -> Iterator[str]:
+    """Write chains as a DOT digraph, from what was replaced to what replaced it."""
+    ordered = sorted(decisions, key=_age)
+    styles = {"active": "bold", "superseded": "solid", "withdrawn": "dashed"}
+    yield "digraph decisions {"
+    yield "  rankdir=LR;"
+    yield "  node [shape=box];"
+    for decision in ordered:
+        label = "\\n".join(_dot_text(line) for line in _label(decision))
+        yield f'  "{decision.id}" [label="{label}", style={styles[decision.status]}];'
+    for old, new in _edges(ordered):
+        yield f'  "{old}" -> "{new}";'
+    yield "}"
+
+
+def _age(decision: Any) -> Any:
+    return (decision.created_at, decision.id)
+
+
+def _edges(decisions: Sequence[Any]) -> Iterator[tuple[str, str]]:
+    there = {decision.id for decision in decisions}
+    for decision in decisions:
+        for old in decision.supersedes:
+            if old in there:
+                yield old, decision.id
+
+
+def _label(decision: Any) -> tuple[str, str, str]:
+    who = f"{decision.created_at:%Y-%m-%d} {decision.author} ({decision.authorship})"
+    return decision.target, decision.title, who
+
+
+def _mermaid_text(text: str) -> str:
+    """Put a text into a quoted label, where entities are written `#34;`."""
+    plain = " ".join(text.split())
+    return "".join(f"#{ord(each)};" if each in '#"<>&`\\' else each for each in plain)
+
+
+def _dot_text(text: str) -> str:
+    return " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')

@@ -1,0 +1,256 @@
+"""Decide, see what was decided and how it came about, accept what was proposed."""
+
+import re
+from typing import Any
+
+import click
+
+from minutebook.cli import chains
+from minutebook.cli.terminal import as_json, fields_of, identity, opened, say
+from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.ids import ledger_id_of
+
+TEMPLATE = """\
+# {title}
+
+Target: {target}
+
+## Rationale
+
+{rationale}
+
+## Consequences
+
+{consequences}
+
+"""
+NOTE = "<!-- The title is the decision"
+HINT = f"""\
+{NOTE} in one sentence. The target is what it is about: at most one decision
+is active on a target. The rationale says why, in 10 characters or more, 15 to replace a decision.
+Consequences are a list, one a line, and may be left out. Save and close to decide; leave the title
+empty to think again. -->
+"""
+
+_PARTS = re.compile(
+    r"(?P<head>.*?)^## +Rationale[ \t]*$(?P<rationale>.*?)"
+    r"(?:^## +Consequences[ \t]*$(?P<consequences>.*))?\Z",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+
+
+@click.command()
+@click.option("--title", default="", help="The decision in one short sentence.")
+@click.option("--target", default="", help="What it is about; one decision is active on a target.")
+@click.option("--rationale", default="", help="Why it was decided so, and against what.")
+@click.option("--consequence", "consequences", multiple=True, help="What follows; repeatable.")
+@click.option("--supersedes", "old", multiple=True, metavar="ID", help="Replace it; repeatable.")
+@identity
+@as_json
+@click.pass_obj
+def decide(
+    given: dict[str, str],
+    title: str,
+    target: str,
+    rationale: str,
+    consequences: tuple[str, ...],
+    old: tuple[str, ...],
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Put a decision on the record: a commit in Git, found by every agent.
+
+    What is not given by --title, --target and --rationale is asked for in your editor.
+    """
+    from minutebook.domain.deciding import DecisionDraft
+
+    written = None
+    if not (title and target and rationale):
+        written = _edited(title, target, rationale, consequences)
+    try:
+        if written is not None:
+            title, target, rationale, consequences = read_template(written)
+        draft = DecisionDraft(title, target, rationale, consequences)
+        with opened(given) as (app, caller):
+            if old:
+                decision = app.decisions.supersede(caller, tuple(map(_id, old)), draft)
+            else:
+                decision = app.decisions.record(caller, draft)
+    except MinutebookError:
+        if written is not None:
+            click.echo(written, err=True)
+        raise
+    say(fields_of(decision), decision.id, as_json)
+
+
+def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ...]) -> str:
+    """Let the person write the decision in their editor."""
+    template = TEMPLATE.format(
+        title=title,
+        target=target,
+        rationale=rationale,
+        consequences="\n".join(f"- {each}" for each in consequences) or "-",
+    )
+    text = click.edit(template + HINT, extension=".md")
+    if text is None:
+        raise InvalidInput("--title", "is needed, and nothing was saved in the editor")
+    return text
+
+
+def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
+    """Give title, target, rationale and consequences of what was written into the template."""
+    parts = _PARTS.match(text.partition(NOTE)[0])
+    if parts is None:
+        raise InvalidInput("the text", "must have the heading `## Rationale`")
+    title = re.search(r"^#(?: +(.*))?$", parts["head"], re.MULTILINE)
+    target = re.search(r"^Target:(.*)$", parts["head"], re.MULTILINE)
+    listed = re.split(r"^[-*](?: |$)", parts["consequences"] or "", flags=re.MULTILINE)
+    return (
+        "" if title is None else (title[1] or "").strip(),
+        "" if target is None else target[1].strip(),
+        parts["rationale"].strip(),
+        tuple(told for each in listed if (told := " ".join(each.split()))),
+    )
+
+
+@click.command()
+@click.option("--history", "target", metavar="TARGET", help="How it came about, as a tree.")
+@click.option(
+    "--graph",
+    type=click.Choice(["mermaid", "dot"]),
+    help="Every decision and what replaced it, as a drawing; with --history, one target's.",
+)
+@identity
+@as_json
+@click.pass_obj
+def decisions(
+    given: dict[str, str],
+    target: str | None,
+    graph: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """List what holds now, one line a target."""
+    with opened(given) as (app, caller):
+        if target is not None:
+            found = app.decisions.history(caller, target)
+        elif graph is not None:
+            found = app.decisions.everything(caller)
+        else:
+            found = app.decisions.truths(caller)
+        states = [each for each in app.ledgers.states(caller) if each.reason is not None]
+    for state in states:
+        click.secho(
+            f"The ledger in {state.path} is read-only: {state.reason}; {state.remedy}",
+            err=True,
+            fg="yellow",
+        )
+    if as_json:
+        say([fields_of(each) for each in found], "", as_json)
+    elif graph is not None:
+        click.echo("\n".join({"mermaid": chains.mermaid, "dot": chains.dot}[graph](found)))
+    elif not found:
+        click.echo(
+            "Nothing was decided." if target is None else f"Nothing was decided on {target}."
+        )
+    elif target is not None:
+        click.echo("\n".join(chains.tree(found, _line)))
+    else:
+        width = max(len(each.target) for each in found)
+        for each in found:
+            click.echo(f"{click.style(f'{each.target:<{width}}', bold=True)}  {_line(each)}")
+
+
+def _line(decision: Any) -> str:
+    who = f"{decision.author} ({decision.authorship})"
+    told = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
+    return f"{told}  {click.style(decision.id, dim=True)}"
+
+
+@click.command()
+@identity
+@as_json
+@click.pass_obj
+def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """List what was proposed and is not yet settled, and from when it can be accepted."""
+    with opened(given) as (app, caller):
+        pending = app.proposals.pending(caller)
+        opens = {each.id: app.proposals.opens(each) for each in pending}
+    if as_json:
+        say([fields_of(each) | {"opens": opens[each.id]} for each in pending], "", as_json)
+        return
+    for each in pending:
+        click.echo(f"{click.style(each.id, bold=True)}  {each.target}: {each.title}")
+        replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
+        click.secho(
+            f"  by {each.author}, to accept from {opens[each.id]:%Y-%m-%d %H:%M:%S} UTC{replaces}",
+            dim=True,
+        )
+    if not pending:
+        click.echo("No proposals.")
+
+
+@click.command()
+@click.argument("id")
+@identity
+@click.pass_obj
+def accept(given: dict[str, str], id: str) -> None:
+    """Make the proposal ID the truth (needs --role admin, and the secret).
+
+    The secret is asked for, unless AGENT_MEMORY_SECRET holds it.
+    """
+    with opened(given) as (app, caller):
+        secret = app.secret.given
+        if secret is None:
+            secret = click.prompt("Secret", hide_input=True, err=True)
+        decision = app.proposals.accept(caller, _id(id), secret)
+    click.echo(f"Accepted as {decision.id}.")
+
+
+@click.group()
+def secret() -> None:
+    """Keep the secret with which proposals are accepted."""
+
+
+@secret.command("set")
+@identity
+@click.pass_obj
+def secret_set(given: dict[str, str]) -> None:
+    """Pin the secret for this store (needs --role admin); only its hash is kept."""
+    with opened(given) as (app, caller):
+        current = None
+        if app.secret.is_set:
+            current = click.prompt("Present secret", hide_input=True, err=True)
+        text = click.prompt("New secret", hide_input=True, confirmation_prompt=True, err=True)
+        app.secret.set(caller, text, current)
+    click.echo("The secret is set.")
+
+
+@click.group()
+def ledger() -> None:
+    """Look after the decisions in Git."""
+
+
+@ledger.command()
+@identity
+@as_json
+@click.pass_obj
+def rebuild(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """Bring the tables and Git together again; Git is the record of truth."""
+    with opened(given) as (app, caller):
+        done = app.ledgers.rebuild(caller)
+    if as_json:
+        say(fields_of(done), "", as_json)
+        return
+    click.echo(
+        f"{done.path}: {done.decisions} decisions; {len(done.to_tables)} brought to the tables, "
+        f"{len(done.to_git)} brought to Git."
+    )
+    for each in (*done.conflicts, *done.notes):
+        click.secho(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow")
+
+
+def _id(text: str) -> str:
+    """Read a decision's or proposal's id, with or without `.md`."""
+    return ledger_id_of(text) or text
+
+
+COMMANDS = (decide, decisions, proposals, accept, secret, ledger)

@@ -1,0 +1,110 @@
+"""Wire words to domain words and back, for the `ledger` contract."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.contract import Operation
+from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.ids import ledger_id_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, Proposal
+from minutebook.services.decision_search import FoundDecision, Mode
+
+PREVIEW = 200
+"""Characters of a preview at most."""
+
+Shape = dict[str, Any]
+
+
+def record_decision(
+    app: App, caller: Caller, title: str, target: str, rationale: str, consequences: list[str]
+) -> Shape:
+    """Put a first decision on a target."""
+    draft = DecisionDraft(title, target, rationale, tuple(consequences))
+    decision = app.decisions.record(caller, draft)
+    return _done(f"Recorded on {target!r}.", decision_id=decision.id)
+
+
+def supersede_decision(
+    app: App,
+    caller: Caller,
+    title: str,
+    target: str,
+    rationale: str,
+    old_decision_ids: list[str],
+    consequences: list[str],
+) -> Shape:
+    """Put a decision in the place of all that are active on its target."""
+    draft = DecisionDraft(title, target, rationale, tuple(consequences))
+    old = _ids(old_decision_ids)
+    decision = app.decisions.supersede(caller, old, draft)
+    return _done(f"Recorded in place of {', '.join(old)}.", decision_id=decision.id)
+
+
+def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str) -> Shape:
+    """Find what was decided, followed to what holds now."""
+    found = app.decision_search.search(caller, query, Mode(mode), limit)
+    said = f"Found {len(found)}." if found else "Nothing was decided about this."
+    return _done(said, results=[_result(each) for each in found])
+
+
+def accept_proposal(app: App, caller: Caller, proposal_id: str) -> Shape:
+    """Make a proposal the truth, with the secret that the server was started with."""
+    decision = app.proposals.accept(caller, _id(proposal_id), app.secret.given)
+    replaced = f", in place of {', '.join(decision.supersedes)}" if decision.supersedes else ""
+    return _done(f"Accepted as {decision.id}{replaced}.")
+
+
+def propose_decision(
+    app: App,
+    caller: Caller,
+    title: str,
+    target: str,
+    rationale: str,
+    consequences: list[str],
+    supersedes: list[str],
+) -> Shape:
+    """Keep a decision for a person to accept."""
+    draft = DecisionDraft(title, target, rationale, tuple(consequences))
+    proposal = app.proposals.propose(caller, draft, _ids(supersedes))
+    return _done("Proposed; an admin accepts it after its review.", proposal_id=proposal.id)
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "record_decision": record_decision,
+    "supersede_decision": supersede_decision,
+    "search_decisions": search_decisions,
+    "accept_proposal": accept_proposal,
+    "propose_decision": propose_decision,
+}
+
+
+def _done(message: str, **more: Any) -> Shape:
+    return {"status": "success", "message": message, **more}
+
+
+def _result(found: FoundDecision) -> Shape:
+    record = found.record
+    return {
+        "id": record.id,
+        "score": found.score,
+        "status": record.status,
+        "preview": _preview(record),
+        "kind": record.kind,
+    }
+
+
+def _preview(record: Decision | Proposal) -> str:
+    text = f"{record.target}: {record.title}. {record.rationale}"
+    return text if len(text) <= PREVIEW else f"{text[: PREVIEW - 1]}…"
+
+
+def _ids(told: Sequence[str]) -> tuple[str, ...]:
+    """Read ids, each once, in the order given."""
+    return tuple(dict.fromkeys(map(_id, told)))
+
+
+def _id(told: str) -> str:
+    """Read an id with or without `.md`; what is none is unknown to the service as any other."""
+    return ledger_id_of(told) or told

@@ -1,0 +1,86 @@
+"""The domain's facts as JSON-RPC errors of the `ledger` contract."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minutebook.contracts.answers import Failure
+from minutebook.domain.errors import (
+    Conflict,
+    Decided,
+    EmbeddingNotReady,
+    GuessedTooOften,
+    InvalidInput,
+    LedgerBroken,
+    LedgerError,
+    MinutebookError,
+    ModelUnavailable,
+    NotFound,
+    Refused,
+    StoreError,
+    UnderReview,
+)
+from minutebook.domain.ids import ledger_id_of
+
+INVALID_PARAMS = -32602
+EXECUTION_ERROR = -32000
+PERMISSION_DENIED = 403
+
+
+def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
+    """Say what happened, to what, and what to do; `data` holds the reason and the ids concerned."""
+    match error:
+        case InvalidInput(argument=argument, remedy=remedy):
+            reason = f"`{argument}` {remedy}"
+            data = {"reason": reason, "ids": [], "argument": argument}
+            return Failure(f"Invalid params: {reason}.", INVALID_PARAMS, data)
+        case UnderReview(reason=reason, id=id, opens=opens):
+            return _failed(f"{id}: {reason}; accept it from {opens:%Y-%m-%dT%H:%M:%S.%fZ} on", [id])
+        case GuessedTooOften(act=act, reason=told, opens=opens):
+            reason = f"{told}; the next is looked at from {opens:%Y-%m-%dT%H:%M:%S.%fZ} on"
+            return _forbidden(act, reason, _named_in(arguments))
+        case Refused(act=act, reason=reason):
+            return _forbidden(act, reason, _named_in(arguments))
+        case Decided(id=id, reason=reason, target=target):
+            return _failed(f"the target {target!r} has {id}: {reason}", [id])
+        case Conflict(id=id, reason=reason):
+            return _failed(f"{id}: {reason}", [id])
+        case NotFound(kind=kind, id=id):
+            return _failed(f"there is no {kind} {_shown(id)}", [_shown(id)])
+        case LedgerBroken(reason=reason, remedy=remedy, ids=ids):
+            return _failed(f"{reason}; {remedy}", ids)
+        case (
+            LedgerError(reason=reason, remedy=remedy)
+            | ModelUnavailable(reason=reason, remedy=remedy)
+        ):
+            return _failed(f"{reason}; {remedy}", [])
+        case StoreError(reason=reason):
+            return _failed(f"the store could not do its work: {reason}", [])
+        case EmbeddingNotReady(reason=reason):
+            return _failed(f"the embedding model is not ready: {reason or 'it is loading'}", [])
+        case _:
+            return _failed(str(error), [])
+
+
+def _failed(reason: str, ids: Sequence[str]) -> Failure:
+    data = {"reason": reason, "ids": list(ids)}
+    return Failure(f"Execution error: {reason}.", EXECUTION_ERROR, data)
+
+
+def _forbidden(act: str, reason: str, ids: Sequence[str]) -> Failure:
+    data = {"reason": reason, "ids": list(ids), "act": act}
+    return Failure(f"Permission denied: not allowed to {act}: {reason}.", PERMISSION_DENIED, data)
+
+
+def _named_in(arguments: Mapping[str, Any]) -> list[str]:
+    """Give the decisions and proposals that a call names."""
+    told = [arguments.get("proposal_id")]
+    for name in ("old_decision_ids", "supersedes"):
+        told += arguments.get(name) or ()
+    return [id for each in told if each is not None and (id := ledger_id_of(each)) is not None]
+
+
+def _shown(id: str) -> str:
+    """Show an id as it was given, escaped and shortened if it is none."""
+    told = json.dumps(id, ensure_ascii=True)[1:-1]
+    return told if len(told) <= 60 else f"{told[:59]}…"

@@ -1,0 +1,128 @@
+"""What a caller says of a decision that is to be made, and the decision or proposal that it makes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from minutebook.domain.drafts import place_of
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.lineage import FIXED, authorship_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
+
+LEAST_RATIONALE = 10
+"""Characters in which a first decision, or a proposal, has to be given its reason."""
+
+LEAST_RATIONALE_AGAINST = 15
+"""Characters in which one that supersedes another has to be given its reason."""
+
+_AGE = {DecisionStatus.ACTIVE: 0, DecisionStatus.WITHDRAWN: 1, DecisionStatus.SUPERSEDED: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionDraft:
+    """What a caller says of a decision: what it is about, what it is, why, and what follows."""
+
+    title: str
+    target: str
+    rationale: str
+    consequences: tuple[str, ...] = ()
+
+
+def check_is_whole(draft: DecisionDraft, least: int) -> None:
+    """Refuse a draft without title or target, or with a rationale shorter than `least`.
+
+    Also half a character (a lone surrogate), which no file can hold.
+    """
+    for name in ("title", "target", "rationale", "consequences"):
+        try:
+            "".join(getattr(draft, name)).encode()
+        except UnicodeEncodeError as error:
+            raise InvalidInput(name, "must be whole characters (one is half of one)") from error
+    for name in ("title", "target"):
+        if not getattr(draft, name).strip():
+            raise InvalidInput(name, "must not be blank")
+    if len(draft.rationale) < least:
+        raise InvalidInput("rationale", f"must have at least {least} characters")
+
+
+def decided(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Decision:
+    """Make the active decision that a draft describes, where the caller writes; Refused."""
+    place = place_of(caller, None, None, None)
+    return Decision(
+        organization=place.organization,
+        id=id,
+        target=draft.target,
+        title=draft.title,
+        rationale=draft.rationale,
+        status=DecisionStatus.ACTIVE,
+        authorship=authorship_of(caller),
+        author=caller.name,
+        created_at=now,
+        consequences=draft.consequences,
+        repository=place.repository,
+        user=place.user,
+    )
+
+
+def proposed(
+    caller: Caller, draft: DecisionDraft, supersedes: Sequence[str], id: str, now: datetime
+) -> Proposal:
+    """Make the proposal that a draft describes, where the caller writes; Refused."""
+    place = place_of(caller, None, None, None)
+    return Proposal(
+        organization=place.organization,
+        id=id,
+        target=draft.target,
+        title=draft.title,
+        rationale=draft.rationale,
+        status=ProposalStatus.PENDING,
+        author=caller.name,
+        created_at=now,
+        consequences=draft.consequences,
+        supersedes=tuple(sorted(set(supersedes))),
+        repository=place.repository,
+        user=place.user,
+    )
+
+
+def accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Decision:
+    """Make the decision that a proposal becomes: the word of whoever accepts it, where it was made."""
+    return Decision(
+        organization=proposal.organization,
+        id=id,
+        target=proposal.target,
+        title=proposal.title,
+        rationale=proposal.rationale,
+        status=DecisionStatus.ACTIVE,
+        authorship=authorship_of(caller),
+        author=caller.name,
+        created_at=now,
+        consequences=proposal.consequences,
+        proposal=proposal.id,
+        repository=proposal.repository,
+        user=proposal.user,
+    )
+
+
+def settled(proposal: Proposal, decision: Decision) -> Proposal:
+    """Note on a proposal that it became a decision."""
+    return replace(
+        proposal,
+        status=ProposalStatus.ACCEPTED,
+        settled_at=decision.created_at,
+        settled_by=decision.author,
+        decision=decision.id,
+    )
+
+
+def contradicted(one: Decision, other: Decision) -> list[str]:
+    """Name the fields that never change and yet differ between two readings of a decision."""
+    return [name for name in FIXED if getattr(one, name) != getattr(other, name)]
+
+
+def joined(one: Decision, other: Decision) -> Decision:
+    """Give the later of two readings of a decision, with all that superseded it in either."""
+    superseded_by = tuple(sorted({*one.superseded_by, *other.superseded_by}))
+    status = max(one.status, other.status, key=_AGE.__getitem__)
+    return replace(one, status=status, superseded_by=superseded_by)

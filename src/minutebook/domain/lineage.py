@@ -1,0 +1,314 @@
+"""Which decision holds for a target: what makes a ledger sound, and who may add to it.
+
+A ledger is a set of decisions that changes one act at a time. What holds of the set is checked around
+the decisions that an act touched; what holds of each act is checked from before to after.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import NamedTuple
+
+from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import (
+    Authorship,
+    Decision,
+    DecisionStatus,
+    Proposal,
+    ProposalStatus,
+    Role,
+)
+
+FIXED = (
+    "organization",
+    "target",
+    "title",
+    "rationale",
+    "consequences",
+    "authorship",
+    "author",
+    "created_at",
+    "supersedes",
+    "proposal",
+    "repository",
+    "user",
+)
+"""The fields that no act may change."""
+
+
+class Rule(StrEnum):
+    """What must hold in a ledger."""
+
+    ONE_ACTIVE = "one active decision on a target"
+    MIRRORED = "supersedes and superseded_by are mirror images"
+    SAME_SEAT = "a decision supersedes decisions on its own target"
+    ENDED = "what was superseded is named by what superseded it"
+    NO_CYCLE = "no decision supersedes its own past"
+    FIXED = "what was decided does not change"
+    KEPT = "no decision is removed"
+    FORWARD = "no decision comes back"
+    READABLE = "every file of a decision can be read"
+    PLACED = "every decision lies in the file named for it"
+    FOLLOWED = "the tables hold what the ledger says"
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A rule that does not hold, the decisions (or files) concerned, and how it shows."""
+
+    rule: Rule
+    ids: tuple[str, ...]
+    reason: str
+
+
+class Seat(NamedTuple):
+    """Where at most one decision is active: a target, for those whom it concerns."""
+
+    organization: str
+    repository: str | None
+    user: str | None
+    target: str
+
+
+Lookup = Callable[[str], Decision | None]
+"""Gives the decision with an id, None where there is none."""
+
+Sitting = Callable[[Seat], Sequence[Decision]]
+"""Gives the active decisions on a seat."""
+
+
+def seat_of(decision: Decision | Proposal) -> Seat:
+    """Give the seat that a decision takes, or a proposal means to."""
+    return Seat(decision.organization, decision.repository, decision.user, decision.target)
+
+
+# What holds of the set
+
+
+def violations(decisions: Iterable[Decision]) -> list[Violation]:
+    """Find everything that does not hold in a whole ledger, each once, by rule and ids."""
+    by_id = {decision.id: decision for decision in decisions}
+    active: dict[Seat, list[Decision]] = {}
+    for decision in by_id.values():
+        if decision.status is DecisionStatus.ACTIVE:
+            active.setdefault(seat_of(decision), []).append(decision)
+    return violations_near(by_id, by_id.get, lambda seat: active.get(seat, ()))
+
+
+def violations_near(ids: Iterable[str], find: Lookup, sitting: Sitting) -> list[Violation]:
+    """Find what does not hold around the decisions that an act touched.
+
+    If everything held before the act, everything holds after it when nothing is found here. It looks
+    at those decisions, what they name, the seats they take, and their chains up to the end.
+    """
+    found: set[Violation] = set()
+    ended: set[str] = set()
+    seats: set[Seat] = set()
+    for id in sorted(ids):
+        decision = find(id)
+        if decision is None:
+            continue
+        seats.add(seat_of(decision))
+        found.update(_unmirrored(decision, find))
+        found.update(_badly_ended(decision))
+        found.update(_cycle(decision, find, ended))
+    for seat in seats:
+        found.update(_crowded(sitting(seat)))
+    return sorted(found, key=lambda each: (each.rule.name, each.ids, each.reason))
+
+
+def _crowded(active: Sequence[Decision]) -> Iterable[Violation]:
+    if len(active) > 1:
+        ids = tuple(sorted(decision.id for decision in active))
+        yield Violation(Rule.ONE_ACTIVE, ids, f"{len(ids)} are active on {active[0].target!r}")
+
+
+def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
+    sides = (
+        (decision.supersedes, "superseded_by", "supersedes"),
+        (decision.superseded_by, "supersedes", "superseded_by"),
+    )
+    for named, theirs, ours in sides:
+        for id in named:
+            other, ids = find(id), (decision.id, id)
+            if other is None:
+                yield Violation(Rule.MIRRORED, ids, f"its {ours} names one that is not there")
+            elif decision.id not in getattr(other, theirs):
+                yield Violation(Rule.MIRRORED, ids, f"its {ours} is not answered")
+            elif seat_of(other) != seat_of(decision):
+                yield Violation(Rule.SAME_SEAT, tuple(sorted(ids)), "they have different targets")
+        if len(set(named)) < len(named):
+            yield Violation(Rule.MIRRORED, (decision.id,), f"its {ours} names one twice")
+
+
+def _badly_ended(decision: Decision) -> Iterable[Violation]:
+    is_superseded = decision.status is DecisionStatus.SUPERSEDED
+    if is_superseded and not decision.superseded_by:
+        yield Violation(Rule.ENDED, (decision.id,), "it is superseded, by nothing")
+    if not is_superseded and decision.superseded_by:
+        yield Violation(Rule.ENDED, (decision.id,), f"it is {decision.status} and superseded")
+
+
+def _cycle(start: Decision, find: Lookup, ended: set[str]) -> Iterable[Violation]:
+    """Follow a chain to its end; `ended` holds what was followed before, and grows."""
+    path: list[str] = []
+    on_path: set[str] = set()
+    # Each step is either to go on to a decision or, with None, to leave the latest one.
+    steps: list[str | None] = [start.id]
+    while steps:
+        id = steps.pop()
+        if id is None:
+            on_path.discard(left := path.pop())
+            ended.add(left)
+        elif id in on_path:
+            ids = tuple(sorted(path[path.index(id) :]))
+            yield Violation(Rule.NO_CYCLE, ids, "each is superseded by the next")
+        elif id not in ended and (decision := find(id)) is not None:
+            path.append(id)
+            on_path.add(id)
+            steps.append(None)
+            steps.extend(decision.superseded_by)
+
+
+# What holds of an act
+
+
+def violations_between(before: Decision | None, after: Decision | None) -> list[Violation]:
+    """Find what one commit may not do to one decision; None where it is not there."""
+    if before is None:
+        return []
+    if after is None:
+        return [Violation(Rule.KEPT, (before.id,), "it was removed")]
+    ids = (before.id,)
+    found = [
+        Violation(Rule.FIXED, ids, f"its {name} was changed")
+        for name in FIXED
+        if getattr(before, name) != getattr(after, name)
+    ]
+    if before.status not in (DecisionStatus.ACTIVE, after.status):
+        found.append(Violation(Rule.FORWARD, ids, f"{before.status} became {after.status}"))
+    if not set(before.superseded_by) <= set(after.superseded_by):
+        found.append(Violation(Rule.FORWARD, ids, "what superseded it was changed"))
+    return found
+
+
+# Truth
+
+
+def truth(start: Decision, find: Lookup) -> tuple[Decision, ...]:
+    """Give the active decisions at the end of a chain, by id.
+
+    One in a sound ledger, or none where the last was withdrawn. Several where colleagues superseded
+    it on two branches and nobody has yet superseded both. It ends on any data.
+    """
+    seen: dict[str, Decision] = {}
+    waiting = [start]
+    while waiting:
+        decision = waiting.pop()
+        if decision.id not in seen:
+            seen[decision.id] = decision
+            found = [find(id) for id in decision.superseded_by]
+            waiting += [each for each in found if each is not None]
+    active = [each for each in seen.values() if each.status is DecisionStatus.ACTIVE]
+    return tuple(sorted(active, key=lambda each: each.id))
+
+
+# Who may
+
+
+def authorship_of(caller: Caller) -> Authorship:
+    """Tell whether the caller is a person or an agent, from the role and nothing else."""
+    agents = (Role.AGENT, Role.VIEWER)
+    return Authorship.AGENT if caller.role in agents else Authorship.HUMAN
+
+
+def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
+    """Refuse a first decision on a seat where one is active: Decided names it."""
+    _check_not_viewer(caller, "record")
+    if active:
+        standing = min(active, key=lambda each: each.id)
+        reason = "a decision is active on this target; supersede it"
+        raise Decided(standing.id, reason, standing.target)
+
+
+def check_may_propose(caller: Caller) -> None:
+    """Refuse a proposal to whoever may only read."""
+    _check_not_viewer(caller, "propose")
+
+
+def check_may_supersede(
+    caller: Caller, seat: Seat, old: Sequence[Decision], active: Sequence[Decision]
+) -> None:
+    """Refuse to supersede what is not active on the seat, less than all that is, or a person's.
+
+    `active` are those on the seat; where a merge left several, a person chooses. Raises Forbidden,
+    Conflict.
+    """
+    _check_not_viewer(caller, "supersede")
+    if not old:
+        raise Conflict(seat.target, "name the decision that is superseded")
+    for each in old:
+        if seat_of(each) != seat:
+            raise Conflict(each.id, f"it is on another target, {each.target!r}")
+        if each.status is not DecisionStatus.ACTIVE:
+            later = ", ".join(each.superseded_by)
+            raise Conflict(each.id, f"it is {each.status}" + (f" by {later}" if later else ""))
+    named = {each.id for each in old}
+    for each in sorted(active, key=lambda each: each.id):
+        if each.id not in named:
+            raise Conflict(each.id, "it is active on this target as well; supersede it too")
+    if authorship_of(caller) is Authorship.AGENT:
+        if len(named) > 1:
+            reason = f"{len(named)} are active on {seat.target!r} since a merge; a person chooses"
+            raise Forbidden("supersede", reason)
+        for each in old:
+            if each.authorship is Authorship.HUMAN:
+                reason = f"{each.id} was decided by a person; a person may"
+                raise Forbidden("supersede", reason, needs=Role.HUMAN)
+
+
+def check_may_accept(caller: Caller) -> None:
+    """Refuse to accept a proposal to everyone but an admin."""
+    if caller.role is not Role.ADMIN:
+        reason = f"the role {caller.role} may not accept; an admin may"
+        raise Forbidden("accept", reason, needs=Role.ADMIN)
+
+
+def check_is_pending(proposal: Proposal) -> None:
+    """Refuse a proposal that was settled before."""
+    if proposal.status is not ProposalStatus.PENDING:
+        became = f" as {proposal.decision}" if proposal.decision else ""
+        raise Conflict(proposal.id, f"it was {proposal.status} already{became}")
+
+
+def check_review_is_over(proposal: Proposal, now: datetime, window: timedelta) -> None:
+    """Refuse a proposal still inside its review window."""
+    opens = proposal.created_at + window
+    if now < opens:
+        raise UnderReview("accept", "its review is not over", proposal.id, opens)
+
+
+# What an act makes
+
+
+def superseding(
+    decision: Decision, old: Sequence[Decision]
+) -> tuple[Decision, Mapping[str, Decision]]:
+    """Put a new decision in the place of others; give it, and each of those as it is now."""
+    taking = replace(decision, supersedes=tuple(sorted({each.id for each in old})))
+    replaced = {
+        each.id: replace(
+            each,
+            status=DecisionStatus.SUPERSEDED,
+            superseded_by=tuple(sorted({*each.superseded_by, decision.id})),
+        )
+        for each in old
+    }
+    return taking, replaced
+
+
+def _check_not_viewer(caller: Caller, act: str) -> None:
+    if caller.role is Role.VIEWER:
+        raise Forbidden(act, "the role viewer may only read", needs=Role.HUMAN)

@@ -1,0 +1,126 @@
+"""A person's work tree beside the branch: the new files appear in it, all else stays as it is.
+
+A commit that only moved the branch would make the person's next `git commit` take the decision out
+again: their index does not have it. So the entries of the files written, and no others, are brought
+along in the index, as `git commit --only` does, under Git's own lock.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import FileMode, FileStatus
+
+from minutebook.domain.errors import LedgerBusy, LedgerError
+
+_POLL_SECONDS = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """The work tree and index of an open repository."""
+
+    repository: pygit2.Repository
+    root: Path
+    control: Path
+    """The folder of Git's own files for this work tree."""
+
+    @property
+    def _lock(self) -> Path:
+        return self.control / "index.lock"
+
+    @property
+    def _next_index(self) -> Path:
+        return self.control / "minutebook.index"
+
+    def prepare(self, mark: Path, files: Mapping[str, pygit2.Oid], deadline: float) -> None:
+        """Lock the index and make everything ready that can fail.
+
+        `mark` is the file that names what is pending: the lock on the index is a second name of it,
+        so that a lock left by a kill is known to be ours. Raises LedgerError, LedgerBusy once the
+        deadline (`time.monotonic`) is over; then `abandon`.
+        """
+        while True:
+            try:
+                os.link(mark, self._lock)
+                break
+            except FileExistsError:
+                if time.monotonic() > deadline:
+                    raise LedgerBusy(
+                        f"another Git command is at work in {self.root} ({self._lock} exists)",
+                        "wait for it to end; if none is running, remove that file",
+                    ) from None
+            time.sleep(_POLL_SECONDS)
+        self._check_unchanged(files)
+        for path, blob in files.items():
+            draft = self._draft(path)
+            draft.parent.mkdir(parents=True, exist_ok=True)
+            draft.write_bytes(self.repository[blob].read_raw())
+        self._make_index(files)
+
+    def finish(self, mark: Path, files: Iterable[str]) -> None:
+        """Put the files and the index in place that were made ready, and let go of the lock."""
+        for path in files:
+            with suppress(FileNotFoundError):
+                self._draft(path).replace(self.root / path)
+        if self._is_ours(mark):
+            with suppress(FileNotFoundError):
+                self._next_index.replace(self.control / "index")
+            self._lock.unlink()
+        self._forget_index()
+
+    def abandon(self, mark: Path, files: Iterable[str]) -> None:
+        """Remove what was made ready, and let go of the lock."""
+        for path in files:
+            self._draft(path).unlink(missing_ok=True)
+        self._forget_index()
+        if self._is_ours(mark):
+            self._lock.unlink()
+
+    def _check_unchanged(self, files: Iterable[str]) -> None:
+        """Refuse to write over what a person changed and did not commit."""
+        for path in files:
+            place = self.root / path
+            if not place.resolve().is_relative_to(self.root.resolve()):
+                raise LedgerError(
+                    f"{place} lies outside of the work tree",
+                    "name a folder of the repository that is no symbolic link",
+                )
+            try:
+                status = self.repository.status_file(path)
+            except KeyError:
+                continue
+            if status not in (FileStatus.CURRENT, FileStatus.IGNORED):
+                raise LedgerError(
+                    f"{place} has changes that were not committed",
+                    "commit or discard them, then try again",
+                )
+
+    def _forget_index(self) -> None:
+        for path in (self._next_index, self._next_index.with_name("minutebook.index.lock")):
+            path.unlink(missing_ok=True)
+
+    def _is_ours(self, mark: Path) -> bool:
+        try:
+            return self._lock.samefile(mark)
+        except FileNotFoundError:
+            return False
+
+    def _draft(self, path: str) -> Path:
+        place = self.root / path
+        return place.with_name(f".{place.name}.minutebook")
+
+    def _make_index(self, files: Mapping[str, pygit2.Oid]) -> None:
+        """Copy the index and give the copy the entries of these files."""
+        present = self.control / "index"
+        if present.exists():
+            shutil.copyfile(present, self._next_index)
+        index = pygit2.Index(self._next_index)
+        for path, blob in files.items():
+            index.add(pygit2.IndexEntry(path, blob, FileMode.BLOB))
+        index.write()

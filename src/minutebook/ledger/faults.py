@@ -1,0 +1,55 @@
+"""What Git and the disk say, as LedgerErrors with a reason and a remedy."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pygit2
+
+from minutebook.domain.errors import LedgerError
+
+_REMEDIES = (
+    ("No space left", "the disk is full", "make room on the disk, then try again"),
+    ("File too large", "a file may not grow any more", "raise the limit on the size of files"),
+    ("Permission denied", "it may not be written", "give this user the right to write there"),
+    ("Read-only file system", "it may not be written", "name a ledger on a disk for writing"),
+    (
+        "mandatory extension",
+        "its index is split or sparse",
+        "run `git update-index --no-split-index`, or `git sparse-checkout reapply "
+        "--no-sparse-index`, there",
+    ),
+    (
+        "not owned by current user",
+        "it belongs to another user",
+        "run `git config --global --add safe.directory PATH`, or make it this user's own",
+    ),
+)
+_LITTLE = 1 << 16
+"""Bytes; a disk with less room cannot take a commit."""
+
+_ANY = "run `git fsck` there; if it finds nothing, try again"
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """Raise what goes wrong inside as a LedgerError that names the repository."""
+    try:
+        yield
+    except (pygit2.GitError, OSError, KeyError, ValueError) as error:
+        said = str(error)
+        if _is_full(path):
+            said = f"No space left on device; {said}"
+        for sign, reason, remedy in _REMEDIES:
+            if sign in said:
+                raise LedgerError(f"{path}: {reason} ({said})", remedy) from error
+        raise LedgerError(f"{path}: {said}", _ANY) from error
+
+
+def _is_full(path: Path) -> bool:
+    # Git's library does not always say what kept it from writing.
+    try:
+        return shutil.disk_usage(path).free < _LITTLE
+    except OSError:
+        return False

@@ -1,0 +1,44 @@
+"""What a commit under way still has to do, on disk, so that the next one finds what a kill left."""
+
+import json
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+NAME = "minutebook.pending"
+"""The file, in the folder of Git's own files."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """The commit that is about to become the branch's head, and the files it brings, by path."""
+
+    commit: str
+    branch: str
+    files: dict[str, str]
+
+    def put(self, folder: Path) -> Path:
+        """Keep it in a folder, whole or not at all; give the file."""
+        path = folder / NAME
+        draft = folder / f"{NAME}.new"
+        draft.write_text(json.dumps(asdict(self)), encoding="utf-8")
+        draft.replace(path)
+        return path
+
+
+def left_in(folder: Path) -> Pending | None:
+    """Give what an earlier commit left in a folder, None where it ended well.
+
+    None also where a power cut took what it says: the branch is whole all the same.
+    """
+    try:
+        return Pending(**json.loads((folder / NAME).read_text(encoding="utf-8")))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def settle(folder: Path) -> None:
+    """Forget it: everything is done, or nothing was."""
+    for name in (f"{NAME}.new", NAME):
+        with suppress(FileNotFoundError):
+            (folder / name).unlink()

@@ -1,0 +1,247 @@
+"""Find decisions: by meaning and by words, then along the chain to what holds now."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import cast
+
+from minutebook.domain.errors import EmbeddingNotReady
+from minutebook.domain.filters import Filter
+from minutebook.domain.lineage import seat_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.search.ranking import Hit, Signal, fuse
+from minutebook.search.text import TextQuery, parse_query
+from minutebook.services.ledgers import Ledgers
+from minutebook.services.reach import filters, narrowed
+from minutebook.services.vectors import Embedded
+from minutebook.store.protocol import Candidate, Store, Vectors
+
+CANDIDATES = 50
+"""How many each of the vector and the lexical signal propose."""
+
+ENOUGH = 20
+"""Where fewer of the candidates are active, what is active is looked for by itself as well."""
+
+WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
+"""How much each signal says."""
+
+FOR_ACTIVE = 1.0
+"""What an active decision has more than its signals give it."""
+
+OF_ENDED = 0.1
+"""What is left of the score of anything that does not hold."""
+
+MOST_FOLLOWED = 10_000
+"""Decisions that are read on the way from one to its truth, at most."""
+
+Scores = dict[str, float]
+
+
+class Mode(StrEnum):
+    """What a search for decisions shows.
+
+    `strict`: what holds. `balanced`: one decision a target, what holds before what does not.
+    `audit`: every decision and proposal that matched, and what holds instead.
+    """
+
+    STRICT = "strict"
+    BALANCED = "balanced"
+    AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDecision:
+    """A decision or proposal, how it ranks, what the signals said, and from which old one it follows.
+
+    `followed` leads from the decision that matched to the one before this; empty where this matched
+    best itself.
+    """
+
+    record: Decision | Proposal
+    score: float
+    hit: Hit
+    followed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """What each signal says of decisions, all of them read, and how truths were reached."""
+
+    near: Scores
+    said: Scores
+    records: dict[str, Decision | Proposal]
+    followed: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """What each signal says of decisions that hold, and how they were reached."""
+
+    near: Scores
+    said: Scores
+    records: dict[str, Decision]
+    followed: dict[str, tuple[str, ...]]
+
+
+class DecisionSearch:
+    """Ranks the decisions that the caller may see."""
+
+    def __init__(self, store: Store, embedded: Embedded, ledgers: Ledgers) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._ledgers = ledgers
+
+    def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
+        """Rank by 0.73 cosine and 0.27 BM25 over the candidates; 1 more for what is active.
+
+        What is not active keeps a tenth of its score. Without a model words alone decide.
+        """
+        kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
+        found = self._candidates(caller, self._vector(query), parse_query(query), kinds)
+        signals = {Signal.VECTOR: found.near, Signal.LEXICAL: found.said}
+        hits = fuse(signals, WEIGHTS, len(found.records))
+        ranked = []
+        for hit in hits:
+            record, followed = found.records[hit.id], found.followed.get(hit.id, ())
+            ranked.append(FoundDecision(record, _ranked(record, hit.score), hit, followed))
+        ranked.sort(key=lambda each: (-each.score, each.record.id))
+        return list(_shown(ranked, mode))[:limit]
+
+    def truths(self, caller: Caller, vector: Vectors | None, query: TextQuery) -> Truths:
+        """Give what each signal says of the decisions that hold, for a ranking with others."""
+        found = self._candidates(caller, vector, query)
+        active = {
+            id: record
+            for id, record in found.records.items()
+            if isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
+        }
+        return Truths(
+            {id: score for id, score in found.near.items() if id in active},
+            {id: score for id, score in found.said.items() if id in active},
+            active,
+            found.followed,
+        )
+
+    def _candidates(
+        self,
+        caller: Caller,
+        vector: Vectors | None,
+        query: TextQuery,
+        kinds: Iterable[Kind] = (Kind.DECISION,),
+    ) -> _Candidates:
+        """Give the best of each signal, each with its cosine, and the truths that they lead to.
+
+        A truth has the best score of all that lead to it. A long past does not crowd out what is
+        active.
+        """
+        self._ledgers.heed(caller)
+        total = _Candidates({}, {}, {}, {})
+        for where in filters(self._store, caller):
+            for kind in kinds:
+                self._add(where, kind, vector, query, total)
+        return total
+
+    def _add(
+        self,
+        where: Filter,
+        kind: Kind,
+        vector: Vectors | None,
+        query: TextQuery,
+        total: _Candidates,
+    ) -> None:
+        found = self._look(where, kind, vector, query, total)
+        if kind is Kind.DECISION and _count_active(found) < ENOUGH:
+            here = narrowed(where, status=DecisionStatus.ACTIVE)
+            found += self._look(here, kind, vector, query, total)
+        for record in found:
+            if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
+                self._hand_over(where, record, total)
+
+    def _look(
+        self,
+        where: Filter,
+        kind: Kind,
+        vector: Vectors | None,
+        query: TextQuery,
+        total: _Candidates,
+    ) -> list[Decision | Proposal]:
+        """Add what each signal proposes in a place, each with its cosine; give the records."""
+        said = _scores(self._store.match(kind, where, query, CANDIDATES))
+        near: Scores = {}
+        if vector is not None:
+            near = self._nearest(kind, where, vector, CANDIDATES)
+            if missing := frozenset(said.keys() - near.keys()):
+                near |= self._nearest(kind, replace(where, ids=missing), vector, len(missing))
+        ids = frozenset(near.keys() | said.keys())
+        if not ids:
+            return []
+        found = cast("list[Decision | Proposal]", self._store.find(kind, replace(where, ids=ids)))
+        for record in found:
+            total.records[record.id] = record
+            for scores, made in ((near, total.near), (said, total.said)):
+                if record.id in scores:
+                    made[record.id] = scores[record.id]
+        return found
+
+    def _nearest(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
+        return _scores(self._store.nearest(kind, where, self._embedded.space, vector, limit))
+
+    def _hand_over(self, where: Filter, old: Decision, total: _Candidates) -> None:
+        """Let what an old decision scores count for what holds in its place."""
+        for truth, path in self._truths(where, old):
+            total.records[truth.id] = truth
+            for scores in (total.near, total.said):
+                if old.id in scores and scores[old.id] > scores.get(truth.id, float("-inf")):
+                    scores[truth.id] = scores[old.id]
+                    total.followed[truth.id] = path
+
+    def _truths(self, where: Filter, old: Decision) -> list[tuple[Decision, tuple[str, ...]]]:
+        """Give the active ends of a chain that the caller may see, each with the way to it."""
+        ends: list[tuple[Decision, tuple[str, ...]]] = []
+        seen = {old.id}
+        waiting: list[tuple[Decision, tuple[str, ...]]] = [(old, ())]
+        while waiting and len(seen) < MOST_FOLLOWED:
+            decision, path = waiting.pop(0)
+            if decision.status is DecisionStatus.ACTIVE:
+                if where.passes(decision):
+                    ends.append((decision, path))
+                continue
+            for id in decision.superseded_by:
+                following = self._ledgers.find(where.organization, id)
+                if following is not None and id not in seen:
+                    seen.add(id)
+                    waiting.append((following, (*path, decision.id)))
+        return ends
+
+    def _vector(self, query: str) -> Vectors | None:
+        try:
+            return self._embedded.question(query)
+        except EmbeddingNotReady:
+            # Still loading: what holds is not kept back for that, and words find it too.
+            return None
+
+
+def _count_active(found: Iterable[Decision | Proposal]) -> int:
+    return sum(each.status is DecisionStatus.ACTIVE for each in found)
+
+
+def _ranked(record: Decision | Proposal, score: float) -> float:
+    is_active = isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
+    return score + FOR_ACTIVE if is_active else score * OF_ENDED
+
+
+def _shown(ranked: Iterable[FoundDecision], mode: Mode) -> Iterable[FoundDecision]:
+    taken: set[object] = set()
+    for each in ranked:
+        if mode is Mode.AUDIT:
+            yield each
+        elif mode is Mode.BALANCED or each.record.status is DecisionStatus.ACTIVE:
+            seat = seat_of(each.record)
+            if seat not in taken:
+                taken.add(seat)
+                yield each
+
+
+def _scores(candidates: Iterable[Candidate]) -> Scores:
+    return {each.id: each.score for each in candidates}

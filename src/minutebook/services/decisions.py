@@ -1,0 +1,124 @@
+"""Decide, and tell what holds and how it came about."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast
+
+from minutebook.domain import lineage
+from minutebook.domain.deciding import (
+    LEAST_RATIONALE,
+    LEAST_RATIONALE_AGAINST,
+    DecisionDraft,
+    check_is_whole,
+    decided,
+)
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import home_of
+from minutebook.domain.ids import RandomBits, decision_id
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.services.enacting import Enacting
+from minutebook.services.reach import Clock, filters, narrowed, read_decision, read_proposal
+from minutebook.services.trail import Trail
+from minutebook.store.protocol import Store
+
+
+class Decisions:
+    """The use cases around decisions."""
+
+    def __init__(
+        self,
+        store: Store,
+        enacting: Enacting,
+        trail: Trail,
+        clock: Clock,
+        randbits: RandomBits,
+    ) -> None:
+        self._store = store
+        self._enacting = enacting
+        self._ledgers = enacting.ledgers
+        self._trail = trail
+        self._clock = clock
+        self._randbits = randbits
+
+    def record(self, caller: Caller, draft: DecisionDraft) -> Decision:
+        """Put the first decision on a target on the record; Decided names one that is active there.
+
+        Raises InvalidInput, Refused, LedgerError.
+        """
+        check_is_whole(draft, LEAST_RATIONALE)
+        now = self._clock()
+        id = decision_id(now, self._randbits)
+        with self._trail.guard(caller, home_of(caller), "record", Kind.DECISION, id):
+            lineage.check_may_record(caller, ())
+            decision = decided(caller, draft, id, now)
+
+        def plan() -> list[Decision]:
+            lineage.check_may_record(caller, self._ledgers.sitting(lineage.seat_of(decision)))
+            return [decision]
+
+        return self._enacting.enact(caller, "record", decision, plan)
+
+    def supersede(self, caller: Caller, old_ids: Sequence[str], draft: DecisionDraft) -> Decision:
+        """Put a decision in the place of all that are active on its target.
+
+        It concerns whom those concerned. Raises InvalidInput, NotFound, Conflict, Forbidden where
+        an agent would overrule a person, LedgerError.
+        """
+        check_is_whole(draft, LEAST_RATIONALE_AGAINST)
+        if not old_ids:
+            raise InvalidInput("old_decision_ids", "must name at least one decision")
+        now = self._clock()
+        id = decision_id(now, self._randbits)
+        self._ledgers.heed(caller)
+        first = read_decision(self._store, caller, old_ids[0])
+        with self._trail.guard(caller, first.organization, "supersede", Kind.DECISION, id):
+            decision = replace(
+                decided(caller, draft, id, now),
+                organization=first.organization,
+                repository=first.repository,
+                user=first.user,
+            )
+
+        def plan() -> list[Decision]:
+            old = [read_decision(self._store, caller, each) for each in dict.fromkeys(old_ids)]
+            seat = lineage.seat_of(decision)
+            lineage.check_may_supersede(caller, seat, old, self._ledgers.sitting(seat))
+            taking, replaced = lineage.superseding(decision, old)
+            return [taking, *replaced.values()]
+
+        return self._enacting.enact(caller, "supersede", decision, plan)
+
+    def read(self, caller: Caller, id: str) -> Decision | Proposal:
+        """Give a decision or a proposal; NotFound."""
+        self._ledgers.heed(caller)
+        if id.startswith(Kind.PROPOSAL):
+            return read_proposal(self._store, caller, id)
+        return read_decision(self._store, caller, id)
+
+    def truths(self, caller: Caller) -> list[Decision]:
+        """Give the decisions that hold, by target; several on one where colleagues differ."""
+        self._ledgers.heed(caller)
+        found = self._found(caller, status=DecisionStatus.ACTIVE)
+        return sorted(found, key=lambda each: (each.target, each.created_at, each.id))
+
+    def history(self, caller: Caller, target: str) -> list[Decision]:
+        """Give every decision on a target, the oldest first."""
+        self._ledgers.heed(caller)
+        return _by_age(self._found(caller, target=target))
+
+    def everything(self, caller: Caller) -> list[Decision]:
+        """Give every decision, the oldest first."""
+        self._ledgers.heed(caller)
+        return _by_age(self._found(caller))
+
+    def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
+        found: list[Decision] = []
+        for where in filters(self._store, caller):
+            here = narrowed(where, **conditions)
+            found += cast("list[Decision]", self._store.find(Kind.DECISION, here))
+        return found
+
+
+def _by_age(decisions: list[Decision]) -> list[Decision]:
+    return sorted(decisions, key=lambda each: (each.created_at, each.id))

@@ -1,0 +1,118 @@
+"""Propose a decision, and make one of what was proposed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import cast
+
+from minutebook.domain import lineage
+from minutebook.domain.deciding import (
+    LEAST_RATIONALE,
+    DecisionDraft,
+    accepted,
+    check_is_whole,
+    proposed,
+    settled,
+)
+from minutebook.domain.errors import Conflict
+from minutebook.domain.filters import home_of
+from minutebook.domain.ids import RandomBits, decision_id, proposal_id
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
+from minutebook.services.enacting import Enacting
+from minutebook.services.reach import Clock, filters, narrowed, read_decision, read_proposal
+from minutebook.services.secret import Secret
+from minutebook.services.trail import Trail
+from minutebook.store.protocol import Store
+
+
+class Proposals:
+    """The use cases around proposals; each is reviewed for at least `window` before it is accepted."""
+
+    def __init__(
+        self,
+        store: Store,
+        enacting: Enacting,
+        trail: Trail,
+        secret: Secret,
+        clock: Clock,
+        randbits: RandomBits,
+        window: timedelta,
+    ) -> None:
+        self._store = store
+        self._enacting = enacting
+        self._ledgers = enacting.ledgers
+        self._trail = trail
+        self._secret = secret
+        self._clock = clock
+        self._randbits = randbits
+        self._window = window
+
+    def propose(
+        self, caller: Caller, draft: DecisionDraft, supersedes: Sequence[str] = ()
+    ) -> Proposal:
+        """Keep a proposal for an admin to accept; `supersedes` names decisions on its target.
+
+        Raises InvalidInput, Refused, NotFound, Conflict for a decision on another target.
+        """
+        check_is_whole(draft, LEAST_RATIONALE)
+        now = self._clock()
+        id = proposal_id(now, self._randbits)
+        with self._trail.guard(caller, home_of(caller), "propose", Kind.PROPOSAL, id):
+            lineage.check_may_propose(caller)
+            self._ledgers.heed(caller)
+            old = [read_decision(self._store, caller, each) for each in supersedes]
+            proposal = proposed(caller, draft, supersedes, id, now)
+        if old:
+            proposal = replace(
+                proposal,
+                organization=old[0].organization,
+                repository=old[0].repository,
+                user=old[0].user,
+            )
+        for each in old:
+            if lineage.seat_of(each) != lineage.seat_of(proposal):
+                raise Conflict(each.id, f"it is on another target, {each.target!r}")
+        self._enacting.propose(caller, proposal)
+        return proposal
+
+    def accept(self, caller: Caller, id: str, secret: str | None) -> Decision:
+        """Make a proposal the decision that holds on its target, in place of what stood there.
+
+        Raises Forbidden to all but an admin, NotFound, Conflict once it is settled, UnderReview,
+        WrongSecret, GuessedTooOften, LedgerError.
+        """
+        with self._trail.guard(caller, home_of(caller), "accept", Kind.PROPOSAL, id):
+            lineage.check_may_accept(caller)
+        now = self._clock()
+        proposal = read_proposal(self._store, caller, id)
+        lineage.check_is_pending(proposal)
+        with self._trail.guard(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
+            lineage.check_review_is_over(proposal, now, self._window)
+        self._secret.check(caller, "accept", id, secret)
+        decision = accepted(caller, proposal, decision_id(now, self._randbits), now)
+
+        def plan() -> list[Decision]:
+            # Others may have accepted it, or decided on its target, meanwhile.
+            lineage.check_is_pending(read_proposal(self._store, caller, id))
+            taking, replaced = lineage.superseding(
+                decision, self._ledgers.sitting(lineage.seat_of(decision))
+            )
+            return [taking, *replaced.values()]
+
+        def sequel(made: Decision) -> None:
+            self._store.put(settled(read_proposal(self._store, caller, id), made))
+
+        return self._enacting.enact(caller, "accept", decision, plan, sequel)
+
+    def pending(self, caller: Caller) -> list[Proposal]:
+        """Give the proposals that wait for an admin, the oldest first."""
+        found: list[Proposal] = []
+        for where in filters(self._store, caller):
+            here = narrowed(where, status=ProposalStatus.PENDING)
+            found += cast("list[Proposal]", self._store.find(Kind.PROPOSAL, here))
+        return sorted(found, key=lambda each: (each.created_at, each.id))
+
+    def opens(self, proposal: Proposal) -> datetime:
+        """Give the instant from which a proposal may be accepted."""
+        return proposal.created_at + self._window

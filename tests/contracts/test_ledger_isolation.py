@@ -1,0 +1,135 @@
+"""Decisions of every scope, random callers: nobody hears or touches what is not theirs."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, Kind, Proposal, Role
+from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
+from tests.contracts.ledgered import SECRET, WHY, WINDOW, Client
+from tests.contracts.requirements import requirement
+from tests.world import everything, worlds
+
+ORGANIZATIONS = (ACME, OTHER)
+REPOSITORIES = (None, ONE, TWO)
+USERS = (None, "ana", "ben")
+WORDS = ("tea", "cat", "boiler")
+
+callers = st.builds(
+    Caller,
+    name=st.sampled_from(["agent", "other"]),
+    role=st.sampled_from(Role),
+    organization=st.sampled_from([None, ACME, OTHER, UNKNOWN]),
+    repositories=st.none() | st.frozensets(st.sampled_from([ONE, TWO, UNKNOWN])),
+    user=st.sampled_from([None, "ana", "ben", "cleo"]),
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Population:
+    """A client of any scope, and everything that was decided and proposed."""
+
+    client: Client
+    records: dict[str, Decision | Proposal]
+
+    def of(self, caller: Caller) -> Client:
+        return Client(replace(self.client.world, caller=caller))
+
+
+def settle(client: Client, chance: Random) -> Population:
+    """Decide on the same targets in every scope; replace some, propose some."""
+    for organization in ORGANIZATIONS:
+        for repository in REPOSITORIES:
+            for user in USERS:
+                held = None if repository is None else frozenset({repository})
+                teller = client.by(organization=organization, repositories=held, user=user)
+                for target in chance.sample(WORDS, 2):
+                    id = teller.record(target, " ".join(chance.choices(WORDS, k=3)))
+                    if chance.random() < 0.4:
+                        teller.supersede(target, id, title=" ".join(chance.choices(WORDS, k=3)))
+                    if chance.random() < 0.4:
+                        teller.propose(target, " ".join(chance.choices(WORDS, k=3)))
+    client.world.clock.turn(WINDOW)
+    store = client.world.app.store
+    records: dict[str, Decision | Proposal] = {}
+    for organization in ORGANIZATIONS:
+        for kind in (Kind.DECISION, Kind.PROPOSAL):
+            for each in store.find(kind, everything(organization)):
+                assert isinstance(each, Decision | Proposal)
+                records[each.id] = each
+    return Population(client, records)
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def population(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Population]:
+    with worlds(tmp_path_factory.mktemp("isolation")) as open_one:
+        world = open_one(role=Role.ADMIN, agent_memory_secret=SECRET)
+        yield settle(Client(world), Random(request.param))
+
+
+def hears(caller: Caller, record: Decision | Proposal) -> bool:
+    """Tell whether a record is the caller's to hear, worked out once more, the plain way."""
+    return (
+        caller.organization in (None, record.organization)
+        and (
+            caller.repositories is None
+            or record.repository is None
+            or record.repository in caller.repositories
+        )
+        and (caller.user is None or record.user in (None, caller.user))
+    )
+
+
+@requirement("policy/read")
+@given(callers, st.sampled_from(WORDS), st.sampled_from(["strict", "balanced", "audit"]))
+@settings(max_examples=60)
+def test_no_search_finds_what_the_caller_may_not_hear(
+    population: Population, caller: Caller, word: str, mode: str
+) -> None:
+    found = population.of(caller).ids(word, mode)
+    assert all(hears(caller, population.records[id]) for id in found)
+
+
+@given(callers)
+def test_truths_histories_and_proposals_are_the_callers_own(
+    population: Population, caller: Caller
+) -> None:
+    app = population.client.world.app
+    theirs = {id for id, each in population.records.items() if hears(caller, each)}
+    decisions = {id for id in theirs if isinstance(population.records[id], Decision)}
+    assert {each.id for each in app.decisions.everything(caller)} == decisions
+    active = {id for id in decisions if population.records[id].status == "active"}
+    assert {each.id for each in app.decisions.truths(caller)} == active
+    for target in WORDS:
+        told = {each.id for each in app.decisions.history(caller, target)}
+        assert told == {id for id in decisions if population.records[id].target == target}
+    assert {each.id for each in app.proposals.pending(caller)} == theirs - decisions
+
+
+@given(callers, st.data())
+@settings(max_examples=60)
+def test_what_the_caller_may_not_hear_is_to_them_as_what_is_not_there(
+    population: Population, caller: Caller, data: st.DataObject
+) -> None:
+    caller = replace(caller, role=Role.ADMIN)
+    hidden = sorted(id for id, each in population.records.items() if not hears(caller, each))
+    if not hidden:
+        return
+    client, before = population.of(caller), population.client.world.kept()
+    id = data.draw(st.sampled_from(hidden))
+    record = population.records[id]
+    told = {"target": record.target, "title": "Taken", "rationale": WHY}
+    if isinstance(record, Proposal):
+        refusal = client.refused("accept_proposal", proposal_id=id)
+    else:
+        refusal = client.refused("supersede_decision", old_decision_ids=[id], **told)
+        assert client.refused("propose_decision", supersedes=[id], **told) == refusal
+    assert refusal == (-32000, f"there is no {record.kind} {id}", [id])
+    assert population.client.world.kept() == before

@@ -1,0 +1,91 @@
+"""Ledgers to test with: a repository of our own, a person's, and Git itself as the witness."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from minutebook.domain.ids import decision_id
+from minutebook.domain.lineage import superseding
+from minutebook.domain.records import Decision
+from minutebook.ledger.repository import Act, Committed, Repository
+from minutebook.services.turns import Turns
+from tests.store.samples import START, decision
+
+FOLDER = "docs/decisions"
+
+
+def own(path: Path) -> Repository:
+    turns = Turns(path.with_name("turns"))
+    return Repository.own(path, "acme", partial(turns.taken, "ledger", 60.0))
+
+
+def shared(path: Path) -> Repository:
+    turns = Turns(path.with_name("turns"))
+    return Repository.shared(path, FOLDER, "acme", partial(turns.taken, "ledger", 60.0))
+
+
+def numbered(number: int, target: str | None = None, **fields: Any) -> Decision:
+    at = START + timedelta(seconds=number)
+    plain: dict[str, Any] = {
+        "target": target or f"target {number}",
+        "title": f"Choose {number}",
+        "created_at": at,
+    }
+    return decision(decision_id(at, lambda _: number), **{**plain, **fields})
+
+
+def act(*decisions: Decision, **fields: Any) -> Act:
+    plain: dict[str, Any] = {
+        "id": f"act-{decisions[0].id}",
+        "what": f"Record: {decisions[0].title}",
+        "author": "ana",
+        "authorship": decisions[0].authorship,
+        "at": decisions[0].created_at,
+    }
+    return Act(decisions=decisions, **{**plain, **fields})
+
+
+def record(repository: Repository, *decisions: Decision, **fields: Any) -> Committed:
+    return repository.perform(lambda _: act(*decisions, **fields))
+
+
+def supersede(repository: Repository, new: Decision, *old: Decision) -> Committed:
+    taking, replaced = superseding(new, old)
+    return record(repository, taking, *replaced.values())
+
+
+def bare(each: Decision) -> Decision:
+    """Leave out the commit, which no file holds."""
+    return replace(each, commit_id=None)
+
+
+def git(path: Path, *words: str, check: bool = True) -> str:
+    clean = {"PATH": os.environ["PATH"], "HOME": str(path), "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(
+        ["git", "-C", str(path), *words], env=clean, capture_output=True, text=True, check=False
+    )
+    assert not check or done.returncode == 0, done.stderr
+    return done.stdout if done.returncode == 0 else done.stderr
+
+
+def person(path: Path, *, name: str = "Ana") -> Path:
+    """Make a person's repository with one commit and something staged in it."""
+    path.mkdir(parents=True)
+    git(path, "init", "-q", "-b", "work")
+    git(path, "config", "user.name", name)
+    git(path, "config", "user.email", "ana@example.org")
+    (path / "README.md").write_text("hello\n")
+    git(path, "add", ".")
+    git(path, "commit", "-q", "-m", "Begin")
+    return path
+
+
+@contextmanager
+def never() -> Iterator[bool]:
+    yield False

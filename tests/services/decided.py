@@ -1,0 +1,72 @@
+"""Decisions for tests, and who makes them."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from minutebook.app import App
+from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
+from minutebook.ledger.repository import Act, Repository
+from tests.world import NOON, everything
+
+VIEWER = Caller(name="vic", role=Role.VIEWER)
+AGENT = Caller(name="robot", role=Role.AGENT)
+PERSON = Caller(name="ann", role=Role.HUMAN)
+ADMIN = Caller(name="ada", role=Role.ADMIN)
+SECRET = "open sesame"
+
+
+def draft(target: str = "store", title: str = "Use SQLite", **changes: Any) -> DecisionDraft:
+    """A draft with a rationale that is long enough to supersede with."""
+    said = {"rationale": "It is embedded and needs no server", "consequences": ("one file",)}
+    return DecisionDraft(title=title, target=target, **(said | changes))
+
+
+def written(number: int, **changes: Any) -> Decision:
+    """A decision as a colleague would have written it elsewhere."""
+    said: dict[str, Any] = {
+        "organization": "default",
+        "id": f"decision_20260106T120000000000Z_{number:08x}",
+        "target": "store",
+        "title": "Use a file",
+        "rationale": "Everybody can read one",
+        "status": DecisionStatus.ACTIVE,
+        "authorship": Authorship.HUMAN,
+        "author": "cleo",
+        "created_at": NOON,
+    }
+    return Decision(**(said | changes))
+
+
+def ledger_of(app: App, organization: str = "default") -> Repository:
+    """The ledger itself, past all that is checked before."""
+    return app.ledgers.repository(organization)
+
+
+def committed(app: App, *decisions: Decision) -> str:
+    """Commit decisions as another store would; the tables know nothing of it."""
+    act = Act(
+        id="elsewhere",
+        what="Decide elsewhere",
+        author="cleo",
+        authorship=Authorship.HUMAN,
+        at=NOON,
+        decisions=decisions,
+    )
+    return ledger_of(app).perform(lambda _: act).id
+
+
+def decisions_in(app: App, organization: str = "default") -> dict[str, Decision]:
+    """What the tables hold."""
+    found = app.store.find(Kind.DECISION, everything(organization))
+    return {each.id: each for each in found if isinstance(each, Decision)}
+
+
+def git(place: Path, *arguments: str) -> str:
+    """What Git itself says."""
+    done = subprocess.run(
+        ["git", "-C", str(place), *arguments], capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()

@@ -1,0 +1,40 @@
+"""A process that decides: `python -m tests.services.decider HOME NAME COUNT TARGET`.
+
+Each target is TARGET and a number; with `=` before it, TARGET itself each time. What it was told is
+on its standard output, a line an act.
+"""
+
+import sys
+from pathlib import Path
+
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.errors import Decided
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Role
+
+
+def main(home: str, name: str, count: str, target: str) -> None:
+    """Decide once told to, while others do too."""
+    app = open_app(Settings(home=Path(home), embedder="none"))
+    caller = Caller(name=name, role=Role.HUMAN)
+    _say("ready")
+    sys.stdin.readline()
+    for number in range(int(count)):
+        about = target[1:] if target.startswith("=") else f"{target} {number}"
+        draft = DecisionDraft(f"As {name} says", about, "It was decided by many at once")
+        try:
+            _say(f"made {app.decisions.record(caller, draft).id}")
+        except Decided as error:
+            _say(f"lost {error.id}")
+    app.close()
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

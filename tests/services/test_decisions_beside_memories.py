@@ -1,0 +1,57 @@
+from minutebook.services.retrieval import WEIGHTS, Recollection
+from tests.services.decided import AGENT, PERSON, draft
+from tests.world import Opener, World, failed
+
+
+def recall(world: World, query: str, limit: int = 10) -> Recollection:
+    return world.app.retrieval.recall_with_decisions(AGENT, query, limit, WEIGHTS)
+
+
+def ranked(found: Recollection) -> list[str]:
+    """The ids of memories and decisions, best first."""
+    hits = [each.hit for each in found.hits] + [each.hit for each in found.decisions]
+    return [hit.id for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id))]
+
+
+def test_decisions_and_memories_stand_in_one_ranking(world: World) -> None:
+    near = world.remember("the harbour cranes unload copper at night")
+    far = world.remember("Ana likes tea")
+    made = world.app.decisions.record(
+        AGENT, draft("wire", "copper cranes", rationale="copper cranes unload the harbour")
+    )
+    found = recall(world, "copper cranes unload")
+    assert set(ranked(found)) == {near, far, made.id}
+    assert ranked(found)[-1] == far
+    assert [each.decision for each in found.decisions] == [made]
+
+
+def test_the_limit_is_for_both_together(world: World) -> None:
+    for number in range(3):
+        world.remember(f"copper {number}")
+        world.app.decisions.record(AGENT, draft(f"wire {number}", "copper"))
+    for limit in (1, 3, 5):
+        found = recall(world, "copper", limit)
+        assert len(found.hits) + len(found.decisions) == limit
+    everything = ranked(recall(world, "copper", 6))
+    assert ranked(recall(world, "copper", 4)) == everything[:4]
+
+
+def test_only_what_holds_is_told_and_old_words_lead_to_it(world: World) -> None:
+    old = world.app.decisions.record(PERSON, draft(title="ducks geese swans"))
+    new = world.app.decisions.supersede(PERSON, [old.id], draft(title="lorries and trams"))
+    [found] = recall(world, "ducks geese swans").decisions
+    assert (found.decision, found.followed) == (new, (old.id,))
+
+
+def test_who_does_not_ask_for_decisions_gets_none(world: World) -> None:
+    world.remember("copper")
+    world.app.decisions.record(AGENT, draft("wire", "copper"))
+    found = world.app.retrieval.recall(AGENT, "copper", 10, WEIGHTS)
+    assert (len(found.hits), found.decisions) == (1, [])
+
+
+def test_without_a_model_words_rank_both(opener: Opener) -> None:
+    world = opener(failed())
+    made = world.app.decisions.record(AGENT, draft("wire", "copper"))
+    id = world.remember("copper pipes")
+    assert set(ranked(recall(world, "copper"))) == {made.id, id}
