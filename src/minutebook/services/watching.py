@@ -83,19 +83,22 @@ class Watching:
         def is_worth_it(change: Change, path: str) -> bool:
             return _may_matter(PurePath(path).relative_to(root))
 
-        # Whatever happened before the watcher stood is read now.
-        self._read(project, changed)
-        for _ in watch(
+        # Whatever happened before the watcher stood is read once it stands, so that nothing falls between.
+        is_unread = True
+        for changes in watch(
             root,
             watch_filter=is_worth_it,
             debounce=PATIENCE_MS,
             step=QUIET_MS,
             stop_event=self._stop,
             rust_timeout=_LEAVE_WITHIN_MS,
+            yield_on_timeout=True,
             raise_interrupt=False,
             ignore_permission_denied=True,
         ):
-            self._read(project, changed)
+            if changes or is_unread:
+                is_unread = False
+                self._read(project, changed)
 
     def _read(self, project: Project, changed: Changed) -> None:
         listener = stopping(self._stop)
