@@ -31,8 +31,6 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.ledger.history import news, read_all
-from minutebook.ledger.repository import Act, Repository
 from minutebook.services.reach import Clock, filters
 from minutebook.services.trail import Trail
 from minutebook.services.turns import Turns
@@ -234,6 +232,7 @@ class Ledgers:
                 "bring the repository back, or write it anew by `minutebook ledger rebuild`",
                 (),
             )
+        from minutebook.ledger.history import news
 
         brought = news(self.repository(organization), since, head)
         _check_sound(brought.violations)
@@ -275,6 +274,7 @@ class Ledgers:
     # Rebuilding
 
     def _rebuild(self, caller: Caller, organization: str, path: str) -> Rebuilt:
+        from minutebook.ledger.history import news
 
         head, kept = self._head(organization), self._kept(organization)
         written = self._written(organization, head)
@@ -317,6 +317,8 @@ class Ledgers:
         )
 
     def _written(self, organization: str, head: str | None) -> dict[str, Decision]:
+
+        from minutebook.ledger.history import read_all
 
         if head is None:
             return {}
