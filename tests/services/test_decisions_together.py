@@ -97,6 +97,22 @@ def test_of_eight_processes_on_one_target_one_wins_and_the_others_learn_who(
 
 
 @requirement("ledger/git/crash")
+def test_whoever_asks_while_others_decide_is_never_told_that_the_ledger_is_broken(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world = opener()
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(decider(tmp_path / "one", f"p{number}", 15, f"target {number}"))
+            for number in range(2)
+        ]
+        for process in processes:
+            start(process)
+        while any(process.poll() is None for process in processes):
+            assert [each.reason for each in world.app.ledgers.states()] in ([], [None])
+    assert len(check_agreed(world)) == 30
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_what_was_acknowledged_survives_a_kill_and_the_next_start_heals_the_rest(
     opener: Opener, tmp_path: Path, seed: int

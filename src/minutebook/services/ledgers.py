@@ -146,7 +146,8 @@ class Ledgers:
         head, mark = self._head(organization), self._mark(organization)
         if head != (None if mark is None else mark.commit_id):
             with self._store.transaction():
-                self._take_in(organization, head)
+                # Others may have decided since; the head that was read may be behind their mark.
+                self._take_in(organization, self._head(organization))
 
     def heed(self, caller: Caller) -> None:
         """Follow the ledgers that the caller may hear; one that is broken is served as it was."""
