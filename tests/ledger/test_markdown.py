@@ -101,6 +101,7 @@ def test_a_file_is_named_by_day_target_and_id() -> None:
     assert file_name(sample(target="Storage / Engine!")) == "2026-01-02-storage-engine-0123abcd.md"
     assert file_name(sample(created_at=late)) == "2026-01-02-store-0123abcd.md"
     assert file_name(sample(target="保存 先")) == "2026-01-02-保存-先-0123abcd.md"
+    assert file_name(sample(target="Gera\u0308t")) == "2026-01-02-ger\u00e4t-0123abcd.md"
     assert file_name(sample(target="../..")) == "2026-01-02-decision-0123abcd.md"
 
 

@@ -1,13 +1,22 @@
 """A ledger in a repository of its own."""
 
+import subprocess
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import Conflict, Decided, LedgerBroken, LedgerBusy, LedgerError
+from minutebook.domain.errors import (
+    Conflict,
+    Decided,
+    InvalidInput,
+    LedgerBroken,
+    LedgerBusy,
+    LedgerError,
+)
 from minutebook.domain.lineage import check_may_record
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
@@ -138,6 +147,12 @@ def test_two_ids_do_not_share_a_file(ledger: Repository) -> None:
     assert ledger.head() == done.id
 
 
+def test_half_a_character_is_refused_and_nothing_is_written(ledger: Repository) -> None:
+    with pytest.raises(InvalidInput, match="target"):
+        record(ledger, numbered(1, "\ud800"))
+    assert ledger.head() is None
+
+
 def test_whoever_waits_too_long_for_the_turn_is_told(tmp_path: Path) -> None:
     ledger = Repository.own(tmp_path / "x", "acme", never)
     with pytest.raises(LedgerBusy, match="keeps writing"):
@@ -192,11 +207,31 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_changed(
     assert not (ledger.path / "minutebook.pending").exists()
 
 
-def test_a_ledger_where_nothing_may_be_written_is_refused(tmp_path: Path) -> None:
+def alone() -> AbstractContextManager[bool]:
+    return nullcontext(True)
+
+
+def test_a_ledger_that_cannot_be_made_is_refused_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError) as refused:
-        record(own(tmp_path / "file"), numbered(1))
+        record(Repository.own(tmp_path / "file" / "ledger", "acme", alone), numbered(1))
     assert "file" in refused.value.reason
+
+
+def test_a_ledger_where_nothing_may_be_written_is_read_and_refuses_acts(tmp_path: Path) -> None:
+    mount = ("mount", "-t", "tmpfs", "tmpfs", str(tmp_path))
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        pytest.skip("no disk can be mounted here")
+    try:
+        ledger = Repository.own(tmp_path / "ledger", "acme", alone)
+        done = record(ledger, numbered(1))
+        subprocess.run(("mount", "-o", "remount,ro", str(tmp_path)), check=True)
+        with pytest.raises(LedgerError, match="may not be written"):
+            record(ledger, numbered(2))
+        assert ledger.head() == done.id
+        assert set(kept(ledger)) == {numbered(1).id}
+    finally:
+        subprocess.run(("umount", "--lazy", str(tmp_path)), check=True)
 
 
 def test_packed_history_is_read_and_continued(ledger: Repository) -> None:

@@ -53,7 +53,8 @@ def check_agreed(world: World) -> dict[str, Decision]:
     ledger, kept = ledger_of(world.app), decisions_in(world.app)
     head = ledger.head()
     assert head is not None
-    assert git(ledger.path, "fsck", "--strict") == ""
+    # What a kill left before the branch moved is named by nothing, and no fault.
+    assert git(ledger.path, "fsck", "--strict", "--no-dangling") == ""
     assert {each.id for each in read_all(ledger, head) if isinstance(each, Decision)} == set(kept)
     assert world.app.ledgers.check() == []
     assert all(each.reason is None for each in world.app.ledgers.states())
@@ -97,6 +98,22 @@ def test_of_eight_processes_on_one_target_one_wins_and_the_others_learn_who(
 
 
 @requirement("ledger/git/crash")
+def test_whoever_asks_while_others_decide_is_never_told_that_the_ledger_is_broken(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world = opener()
+    with ExitStack() as stack:
+        processes = [
+            stack.enter_context(decider(tmp_path / "one", f"p{number}", 15, f"target {number}"))
+            for number in range(2)
+        ]
+        for process in processes:
+            start(process)
+        while any(process.poll() is None for process in processes):
+            assert [each.reason for each in world.app.ledgers.states()] in ([], [None])
+    assert len(check_agreed(world)) == 30
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_what_was_acknowledged_survives_a_kill_and_the_next_start_heals_the_rest(
     opener: Opener, tmp_path: Path, seed: int

@@ -1,5 +1,8 @@
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -368,3 +371,44 @@ def test_how_far_a_ledger_was_followed_is_kept(world: World) -> None:
     mark = world.app.store.get(Kind.LEDGER, "default", "own")
     assert isinstance(mark, LedgerMark)
     assert mark.commit_id == made.commit_id
+
+
+def test_a_store_that_fails_after_the_commit_says_so_and_takes_it_in_later(
+    opener: Opener, project: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        world = opener(name="small", ledger=project)
+        first = world.app.decisions.record(PERSON, draft("wire"))
+        ballast = small / "ballast"
+        with suppress(OSError), ballast.open("wb") as file:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        with pytest.raises(LedgerError) as failure:
+            world.app.decisions.record(PERSON, draft())
+        assert "is in Git" in failure.value.reason
+        ballast.unlink()
+        made = {each.target: each for each in world.app.decisions.truths(AGENT)}
+        assert made["wire"] == first
+        assert made["store"].id in failure.value.reason
+        assert world.app.ledgers.check() == []
+        world.app.close()
+    finally:
+        subprocess.run(["umount", "--lazy", small], check=True)
+
+
+def test_whoever_has_no_ledger_starts_without_loading_git() -> None:
+    told = (
+        "import sys, minutebook.cli, minutebook.app; print({'pygit2', 'yaml'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "set()"

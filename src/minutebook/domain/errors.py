@@ -10,7 +10,7 @@ MinutebookError
 │   ├── Locked          the record is locked
 │   ├── UnderReview     the proposal may not be accepted yet
 │   ├── WrongSecret     the secret is another one
-│   └── GuessedTooOften no guess of the secret is looked at yet
+│   └── GuessedTooOften  no guess of the secret is looked at yet
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
 ├── InBatch             what stood in the way of one of several acts that go together

@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import unicodedata
 from datetime import UTC, datetime
 from typing import Any
 
@@ -50,7 +51,9 @@ def check_can_be_written(decision: Decision) -> None:
 def file_name(decision: Decision) -> str:
     """Name a decision's file by its date, its target and the digits of its id."""
     day = decision.created_at.astimezone(UTC).date().isoformat()
-    slug = re.sub(r"[\W_]+", "-", decision.target.lower()).strip("-")
+    # Composed, because some systems compose the names of files by themselves.
+    target = unicodedata.normalize("NFC", decision.target.lower())
+    slug = re.sub(r"[\W_]+", "-", target).strip("-")
     return f"{day}-{slug[:_SLUG].strip('-') or 'decision'}-{decision.id[-8:]}.md"
 
 

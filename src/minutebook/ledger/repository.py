@@ -226,11 +226,12 @@ class Repository:
     ) -> Mapping[str, pygit2.Oid]:
         files = {}
         for decision in act.decisions:
+            data = markdown.written(decision)
             path = self.layout.path(decision)
             earlier = blob_at(tree, path)
             if earlier is not None:
                 _check_follows(self.layout.read(path, earlier.data), decision)
-            files[path] = repository.create_blob(markdown.written(decision))
+            files[path] = repository.create_blob(data)
         return files
 
     def _committer(self, repository: pygit2.Repository, at: datetime) -> pygit2.Signature:

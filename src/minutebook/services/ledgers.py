@@ -31,8 +31,6 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
-from minutebook.ledger.history import news, read_all
-from minutebook.ledger.repository import Act, Repository
 from minutebook.services.reach import Clock, filters
 from minutebook.services.trail import Trail
 from minutebook.services.turns import Turns
@@ -148,7 +146,8 @@ class Ledgers:
         head, mark = self._head(organization), self._mark(organization)
         if head != (None if mark is None else mark.commit_id):
             with self._store.transaction():
-                self._take_in(organization, head)
+                # Others may have decided since; the head that was read may be behind their mark.
+                self._take_in(organization, self._head(organization))
 
     def heed(self, caller: Caller) -> None:
         """Follow the ledgers that the caller may hear; one that is broken is served as it was."""
@@ -234,6 +233,7 @@ class Ledgers:
                 "bring the repository back, or write it anew by `minutebook ledger rebuild`",
                 (),
             )
+        from minutebook.ledger.history import news
 
         brought = news(self.repository(organization), since, head)
         _check_sound(brought.violations)
@@ -275,6 +275,7 @@ class Ledgers:
     # Rebuilding
 
     def _rebuild(self, caller: Caller, organization: str, path: str) -> Rebuilt:
+        from minutebook.ledger.history import news
 
         head, kept = self._head(organization), self._kept(organization)
         written = self._written(organization, head)
@@ -317,6 +318,8 @@ class Ledgers:
         )
 
     def _written(self, organization: str, head: str | None) -> dict[str, Decision]:
+
+        from minutebook.ledger.history import read_all
 
         if head is None:
             return {}

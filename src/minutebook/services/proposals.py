@@ -85,6 +85,7 @@ class Proposals:
         with self._trail.guard(caller, home_of(caller), "accept", Kind.PROPOSAL, id):
             lineage.check_may_accept(caller)
         now = self._clock()
+        self._ledgers.heed(caller)
         proposal = read_proposal(self._store, caller, id)
         lineage.check_is_pending(proposal)
         with self._trail.guard(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
@@ -107,6 +108,7 @@ class Proposals:
 
     def pending(self, caller: Caller) -> list[Proposal]:
         """Give the proposals that wait for an admin, the oldest first."""
+        self._ledgers.heed(caller)
         found: list[Proposal] = []
         for where in filters(self._store, caller):
             here = narrowed(where, status=ProposalStatus.PENDING)
