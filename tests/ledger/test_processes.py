@@ -113,20 +113,6 @@ def test_a_kill_at_any_instant_loses_nothing_acknowledged(
     record(OPENERS[where](path), numbered(90_000))
 
 
-def test_a_person_commits_while_decisions_are_recorded(tmp_path: Path) -> None:
-    path = person(tmp_path / "project")
-    worker = start("write", "shared", path, "0:30")
-    theirs = 0
-    while worker.poll() is None:
-        # Git gives up where another has its lock; a person would try again.
-        said = git(path, "commit", "-q", "--allow-empty", "-m", "theirs", check=False)
-        theirs += said == ""
-    acknowledged = set(ended(worker))
-    assert len(acknowledged) == 30
-    assert set(check_sound(shared(path))) == acknowledged
-    assert git(path, "log", "--format=%s", "--grep=^theirs").splitlines() == ["theirs"] * theirs
-
-
 @pytest.mark.parametrize("where", OPENERS)
 def test_on_a_full_disk_an_act_fails_plainly_and_the_ledger_is_sound(
     tmp_path: Path, where: str
