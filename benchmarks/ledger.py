@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pygit2
 
-from benchmarks.measure import Table, Timing, asked, machine, publish, timed
+from benchmarks.measure import Table, Timing, asked, machine, publish, timed, timed_in_turn
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
@@ -84,9 +84,6 @@ def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:
         ledger = Repository.own(Path(folder) / "ledger", "default", alone)
         grown(ledger, size)
 
-        def record(number: int) -> None:
-            commit(ledger, decision(10**6 + number))
-
         def supersede(number: int) -> None:
             old = decision(number)
             new = replace(decision(2 * 10**6 + number), target=old.target)
@@ -96,7 +93,16 @@ def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:
         def start(_: int) -> None:
             news(ledger, mark)
 
-        yield row(size, "record", timed(record, rounds))
+        hasty = Repository.own(ledger.path, "default", alone, "normal")
+        works = {
+            "record": (lambda number: commit(ledger, decision(10**6 + number)), time.process_time),
+            "record, not flushed": (
+                lambda number: commit(hasty, decision(4 * 10**6 + number)),
+                time.process_time,
+            ),
+        }
+        for what, timing in timed_in_turn(works, rounds).items():
+            yield row(size, what, timing)
         yield row(size, "supersede", timed(supersede, min(rounds, size - 3)))
         mark = ledger.head()
         yield row(size, "start, nothing new", timed(start, rounds))

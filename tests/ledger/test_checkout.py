@@ -1,5 +1,6 @@
 """A ledger in a folder of a person's repository, whose own work stays as it is."""
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +10,8 @@ from minutebook.domain.errors import LedgerError
 from minutebook.domain.records import Decision
 from minutebook.ledger import checkout, pending
 from minutebook.ledger.history import news
-from minutebook.ledger.repository import Repository
-from tests.ledger.given import FOLDER, bare, git, numbered, person, record, shared, supersede
+from minutebook.ledger.repository import Act, Repository
+from tests.ledger.given import FOLDER, act, bare, git, numbered, person, record, shared, supersede
 
 
 @pytest.fixture
@@ -63,6 +64,40 @@ def test_what_the_person_has_under_way_stays_and_goes_into_their_next_commit_alo
         *("README.md", "staged.txt"),
     ]
     assert len(news(ledger, None).decisions) == 2
+
+
+def test_a_person_who_commits_while_an_act_is_under_way_keeps_their_commit(
+    ledger: Repository, place: Path
+) -> None:
+    heads: list[str | None] = []
+
+    def decide(head: str | None) -> Act:
+        heads.append(head)
+        if len(heads) == 1:
+            git(place, "commit", "-q", "--allow-empty", "-m", "Theirs")
+        return act(numbered(1))
+
+    record(ledger, numbered(0))
+    ledger.perform(decide)
+    assert len(set(heads)) == 2
+    said = git(place, "log", "--format=%s").splitlines()
+    assert said == ["Record: Choose 1", "Theirs", "Record: Choose 0", "Begin"]
+    assert git(place, "status", "--porcelain") == ""
+    assert news(ledger, None).violations == ()
+
+
+@pytest.mark.parametrize("lock", ["index.lock", "refs/heads/work.lock"])
+def test_a_lock_that_is_held_for_a_moment_is_waited_for(
+    ledger: Repository, place: Path, lock: str
+) -> None:
+    ledger._wait = 30.0
+    held = place / ".git" / lock
+    held.write_text("")
+    timer = threading.Timer(0.3, held.unlink)
+    timer.start()
+    record(ledger, numbered(1))
+    timer.join()
+    assert git(place, "status", "--porcelain") == ""
 
 
 def test_hooks_do_not_run(ledger: Repository, place: Path) -> None:
@@ -214,20 +249,13 @@ def _die(*_: object, **__: object) -> None:
 
 
 @pytest.mark.parametrize("file_comes", [True, False])
-@pytest.mark.parametrize("index_comes", [True, False])
 def test_a_commit_that_was_cut_short_after_it_landed_is_brought_to_its_end(
-    ledger: Repository,
-    place: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    file_comes: bool,
-    index_comes: bool,
+    ledger: Repository, place: Path, monkeypatch: pytest.MonkeyPatch, file_comes: bool
 ) -> None:
     def cut(self: checkout.Checkout, mark: Path, files: dict[str, object]) -> None:
         if file_comes:
             for path in files:
                 self._draft(path).replace(self.root / path)
-        if index_comes:
-            self._next_index.replace(self.control / "index")
         raise Killed
 
     with monkeypatch.context() as cutting:

@@ -38,6 +38,10 @@ class Checkout:
     def _next_index(self) -> Path:
         return self.control / "minutebook.index"
 
+    @property
+    def _index_before(self) -> Path:
+        return self.control / "minutebook.index.before"
+
     def prepare(self, mark: Path, files: Mapping[str, pygit2.Oid], deadline: float) -> None:
         """Lock the index and make everything ready that can fail.
 
@@ -62,24 +66,24 @@ class Checkout:
             draft.parent.mkdir(parents=True, exist_ok=True)
             draft.write_bytes(self.repository[blob].read_raw())
         self._make_index(files)
+        self._install_index()
 
     def finish(self, mark: Path, files: Iterable[str]) -> None:
-        """Put the files and the index in place that were made ready, and let go of the lock."""
+        """Put the files in place that were made ready, and let go of the lock."""
         for path in files:
             with suppress(FileNotFoundError):
                 self._draft(path).replace(self.root / path)
+        self._forget_indices()
         if self._is_ours(mark):
-            with suppress(FileNotFoundError):
-                self._next_index.replace(self.control / "index")
             self._lock.unlink()
-        self._forget_index()
 
     def abandon(self, mark: Path, files: Iterable[str]) -> None:
-        """Remove what was made ready, and let go of the lock."""
+        """Bring back the index, remove what was made ready, and let go of the lock."""
         for path in files:
             self._draft(path).unlink(missing_ok=True)
-        self._forget_index()
         if self._is_ours(mark):
+            self._restore_index()
+            self._forget_indices()
             self._lock.unlink()
 
     def _check_unchanged(self, files: Iterable[str]) -> None:
@@ -101,8 +105,33 @@ class Checkout:
                     "commit or discard them, then try again",
                 )
 
-    def _forget_index(self) -> None:
-        for path in (self._next_index, self._next_index.with_name("minutebook.index.lock")):
+    def _install_index(self) -> None:
+        """Put the new index in place and keep the one that was there.
+
+        Before the branch moves: `git commit` reads the head, then the index, then locks it. Were the
+        index behind the head for a moment, it would commit what it read then, without the decision.
+        Where the head is behind the index, it finds the lock, or that the head has moved.
+        """
+        present = self.control / "index"
+        if present.exists():
+            os.link(present, self._index_before)
+        else:
+            self._index_before.touch()
+        self._next_index.replace(present)
+
+    def _restore_index(self) -> None:
+        try:
+            was_there = self._index_before.stat().st_size > 0
+        except FileNotFoundError:
+            return
+        if was_there:
+            self._index_before.replace(self.control / "index")
+        else:
+            (self.control / "index").unlink(missing_ok=True)
+
+    def _forget_indices(self) -> None:
+        library_s_lock = self._next_index.with_name("minutebook.index.lock")
+        for path in (self._next_index, library_s_lock, self._index_before):
             path.unlink(missing_ok=True)
 
     def _is_ours(self, mark: Path) -> bool:
@@ -117,6 +146,7 @@ class Checkout:
 
     def _make_index(self, files: Mapping[str, pygit2.Oid]) -> None:
         """Copy the index and give the copy the entries of these files."""
+        self._forget_indices()
         present = self.control / "index"
         if present.exists():
             shutil.copyfile(present, self._next_index)

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import cast
+from typing import Literal, cast
 
 import pygit2
 from pygit2.enums import RepositoryState
@@ -35,6 +35,10 @@ Alone = Callable[[], AbstractContextManager[bool]]
 
 Gives False where another had it for too long.
 """
+
+
+Durability = Literal["full", "normal"]
+"""`full`: an acknowledged act survives a power cut; `normal`: a killed process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,24 +69,42 @@ class Repository:
     """Every act is a commit; any number of processes and people may commit at once."""
 
     def __init__(
-        self, path: Path, layout: Layout, alone: Alone, *, is_own: bool, wait: float = 10.0
+        self,
+        path: Path,
+        layout: Layout,
+        alone: Alone,
+        *,
+        is_own: bool,
+        durability: Durability,
+        wait: float = 10.0,
     ) -> None:
         self._path = path
         self._alone = alone
         self._is_own = is_own
+        self._durability = durability
         self._wait = wait
         self.layout = layout
 
     @classmethod
-    def own(cls, path: Path, organization: str, alone: Alone) -> "Repository":
-        """Keep a ledger in a repository of its own, without a work tree, made on first use."""
-        return cls(path, Layout(organization, "", shards=True), alone, is_own=True)
+    def own(
+        cls, path: Path, organization: str, alone: Alone, durability: Durability = "full"
+    ) -> "Repository":
+        """Keep a ledger in a repository of its own, without a work tree, made by the first act."""
+        layout = Layout(organization, "", shards=True)
+        return cls(path, layout, alone, is_own=True, durability=durability)
 
     @classmethod
-    def shared(cls, path: Path, folder: str, organization: str, alone: Alone) -> "Repository":
+    def shared(
+        cls,
+        path: Path,
+        folder: str,
+        organization: str,
+        alone: Alone,
+        durability: Durability = "full",
+    ) -> "Repository":
         """Keep a ledger in a folder of a person's repository, on the branch that is checked out."""
         layout = Layout(organization, folder.strip("/"), shards=False)
-        return cls(path, layout, alone, is_own=False)
+        return cls(path, layout, alone, is_own=False, durability=durability)
 
     @property
     def path(self) -> Path:
@@ -92,8 +114,8 @@ class Repository:
     def open(self) -> pygit2.Repository:
         """Open the repository; LedgerError where there is none, or it cannot be read."""
         with translated(self._path):
-            # An act that was acknowledged survives a power cut, as it does in the store.
-            pygit2.settings.enable_fsync_gitdir(True)  # noqa: FBT003
+            # Of the whole process, as the setting behind it is.
+            pygit2.settings.enable_fsync_gitdir(self._durability == "full")
             if self._is_own and not self._path.exists():
                 self._make()
             try:
@@ -265,7 +287,7 @@ class Repository:
                 if reference.target == tip:
                     reference.set_target(commit)
                     return
-            except pygit2.GitError as error:
+            except (pygit2.GitError, OSError) as error:
                 if _tip(repository, branch) != tip:
                     raise _Moved from error
                 lock = _lock_of(repository, branch)

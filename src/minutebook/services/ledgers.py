@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from minutebook.domain.deciding import contradicted, joined, settled
 from minutebook.domain.errors import Conflict, Forbidden, LedgerBroken, LedgerBusy, LedgerError
@@ -56,12 +56,13 @@ class LedgerPlace:
     """Where ledgers lie: `own` holds a repository an organization, made on first use.
 
     `named` is a repository that a person named, or a folder in one; it is the ledger of the
-    organization `home`.
+    organization `home`. `durability` is the store's: whether an act survives a power cut.
     """
 
     own: Path
     home: str
     named: Path | None = None
+    durability: Literal["full", "normal"] = "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,12 +356,12 @@ class Ledgers:
         if root is None:
             path = self._own(organization)
             alone = partial(self._turns.taken, f"ledger {path}", _PATIENCE)
-            return Repository.own(path, organization, alone)
+            return Repository.own(path, organization, alone, self._place.durability)
         control = root[0] / ".git"
         # Beside the repository, for whoever shares it from another data directory.
         turns = Turns(control / "minutebook") if control.is_dir() else self._turns
         alone = partial(turns.taken, "ledger", _PATIENCE)
-        return Repository.shared(root[0], root[1], organization, alone)
+        return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
 
     def _named(self, organization: str) -> tuple[Path, str] | None:
         """Give the top of the repository that a person named, and the folder in it."""
