@@ -101,6 +101,13 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
             "decisions_by_target (organization=? AND target=? AND status=?)",
         ),
         (
+            lambda s: s.find(
+                Kind.DECISION,
+                equal(target="a", status=DecisionStatus.ACTIVE, repository=None, user=None),
+            ),
+            "decisions_by_target (organization=? AND target=? AND status=?)",
+        ),
+        (
             lambda s: s.find(Kind.DECISION, equal(target="a", repository=None, user=None)),
             "decisions_by_target (organization=? AND target=?)",
         ),

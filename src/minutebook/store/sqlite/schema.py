@@ -143,7 +143,7 @@ CREATE TABLE decisions (
 );
 CREATE INDEX decisions_by_sequence ON decisions (organization, sequence);
 CREATE INDEX decisions_by_space ON decisions (organization, space, id);
-CREATE INDEX decisions_by_target ON decisions (organization, target, status);
+CREATE INDEX decisions_by_target ON decisions (organization, target, status, id);
 CREATE INDEX decisions_by_status ON decisions (organization, status, id);
 CREATE TABLE decisions_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
 
@@ -205,7 +205,7 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('decisions', 'sqlite_autoindex_decisions_1', '100000 100000 1'),
     ('decisions', 'decisions_by_sequence', '100000 100000 1'),
     ('decisions', 'decisions_by_space', '100000 100000 50000 1'),
-    ('decisions', 'decisions_by_target', '100000 100000 10 2'),
+    ('decisions', 'decisions_by_target', '100000 100000 10 2 1'),
     ('decisions', 'decisions_by_status', '100000 100000 50000 1'),
     ('proposals', 'sqlite_autoindex_proposals_1', '100000 100000 1'),
     ('proposals', 'proposals_by_sequence', '100000 100000 1'),
