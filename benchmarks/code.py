@@ -24,7 +24,7 @@ from typing import Any, cast
 import minutebook
 from benchmarks import code_speed, docstrings, peers
 from benchmarks.docstrings import Question
-from benchmarks.measure import DATA, NotThere, Table, asked, interval, machine, publish
+from benchmarks.measure import DATA, FORM, NotThere, Table, asked, interval, machine, publish
 from benchmarks.quality import opened
 from minutebook.app import App
 from minutebook.config import Settings
@@ -267,7 +267,7 @@ def _key(*parts: str) -> str:
     digest = hashlib.sha256("\0".join([platform.python_version(), *parts]).encode())
     for maker in makers:
         digest.update(maker.read_bytes())
-    digest.update(builtin.MODEL.digest.encode())
+    digest.update((builtin.MODEL.digest + FORM).encode())
     return digest.hexdigest()[:8]
 
 

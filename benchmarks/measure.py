@@ -1,6 +1,7 @@
 """Time what is measured, sum it up, and show it with its method: the same for every benchmark."""
 
 import argparse
+import hashlib
 import json
 import os
 import platform
@@ -13,10 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
+from minutebook.store.sqlite.schema import SCRIPTS
+
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results"
 DATA = Path(tempfile.gettempdir()) / "minutebook-benchmarks"
 """Data sets and peers are kept here and used again."""
+
+FORM = hashlib.sha256("".join(SCRIPTS).encode()).hexdigest()[:8]
+"""The form of the store's tables: a filled store that is used again is of this form."""
 
 RESAMPLES = 2_000
 

@@ -30,6 +30,7 @@ from typing import Any, Literal, cast
 import apsw
 import numpy as np
 
+from benchmarks.measure import DATA, FORM
 from minutebook.domain import trail
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import new_id
@@ -48,7 +49,6 @@ from minutebook.store.protocol import Vectors, VectorSpace
 from minutebook.store.sqlite import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "store.json"
-DATA = Path(tempfile.gettempdir()) / "minutebook-benchmarks"
 
 SPACE = VectorSpace("synthetic", "4", 384)
 VOCABULARY, WORDS, STOP_WORDS, QUERY_WORDS = 50_000, 60, 120, 4
@@ -204,7 +204,7 @@ def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
 
 def build(size: int) -> tuple[Path, float]:
     """Make the data set of a size, if it is not there yet; give it and the seconds it took."""
-    folder = DATA / f"{size}-{SPACE.digest}"
+    folder = DATA / f"{size}-{SPACE.digest}-{FORM}"
     path = folder / "store.db"
     if (folder / "whole").exists():
         return path, float((folder / "whole").read_text())

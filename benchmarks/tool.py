@@ -22,6 +22,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.measure import (
     DATA,
+    FORM,
     NotThere,
     Table,
     Timing,
@@ -129,7 +130,7 @@ def drawn(count: int) -> Work:
 
 def filled(size: int) -> Path:
     """Give a folder with a filled home, its index up to date, and the texts and vectors in it."""
-    folder = DATA / f"tool-{size}-{builtin.MODEL.digest[:8]}"
+    folder = DATA / f"tool-{size}-{builtin.MODEL.digest[:8]}-{FORM}"
     data = Records(10)
     if not (folder / "whole").exists():
         shutil.rmtree(folder, ignore_errors=True)
