@@ -67,7 +67,8 @@ def run(*, keep: bool) -> int:
 
 async def _play(home: Path) -> int:
     server = StdioServerParameters(
-        command=sys.executable, args=["-m", "minutebook", "serve", "--home", str(home)]
+        command=sys.executable,
+        args=["-m", "minutebook", "serve", "knowledge", "ledger", "--home", str(home)],
     )
     click.secho("Minutebook, over stdio, as an agent sees it\n", bold=True)
     async with Client(server) as client:
@@ -80,6 +81,7 @@ async def _play(home: Path) -> int:
             await _walk(story, ids),
             await _supersede(story, ids),
             await _code(story),
+            await _decide(story),
         ]
         status = await story.call("get_status")
         model = status["embedding"]
@@ -208,6 +210,35 @@ async def _code(story: Story) -> list[str]:
         if expected not in {each["name"] for each in found}:
             failures.append(f"search_code “{query}” did not find {expected}")
     return failures
+
+
+async def _decide(story: Story) -> list[str]:
+    _step(
+        "record_decision, supersede_decision", "A decision is a commit; the next one replaces it."
+    )
+    first = await story.call(
+        "record_decision",
+        title="Sessions are kept in Redis",
+        target="session store",
+        rationale="Any node can read them, and they expire by themselves.",
+    )
+    click.echo("   ● session store: Sessions are kept in Redis")
+    second = await story.call(
+        "supersede_decision",
+        old_decision_ids=[first["decision_id"]],
+        title="Sessions are signed cookies",
+        target="session store",
+        rationale="The cache was a second thing to run, for a few bytes a user.",
+    )
+    click.echo("   ● session store: Sessions are signed cookies")
+    query = "do we keep sessions in redis"
+    _step(f"search_decisions  “{query}”", "Old words lead to what holds now.")
+    found = (await story.call("search_decisions", query=query))["results"]
+    for place, each in enumerate(found, 1):
+        click.echo(f"   {place}. {each['score']:.2f}  {each['status']}  {each['preview']}")
+    if [each["id"] for each in found][:1] != [second["decision_id"]]:
+        return ["search_decisions did not lead to the decision that holds"]
+    return []
 
 
 def _step(what: str, why: str) -> None:
