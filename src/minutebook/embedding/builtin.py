@@ -109,7 +109,12 @@ def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
     folder = folder_of(models_dir)
     if prepared.damage(folder, by_size=frozenset({WORDS})) is not None:
         prepare(models_dir)
-    return BuiltInEmbedder(folder, threads)
+    try:
+        return BuiltInEmbedder(folder, threads)
+    except (OSError, RuntimeError, ModelUnavailable):
+        # Another process may be mending it: its folder is away for a moment.
+        prepare(models_dir)
+        return BuiltInEmbedder(folder, threads)
 
 
 def prepare(models_dir: Path, source: Path | None = None) -> Path:
