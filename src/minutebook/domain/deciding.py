@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from minutebook.domain.drafts import place_of
+from minutebook.domain.drafts import Place, place_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.lineage import FIXED, authorship_of
 from minutebook.domain.policy import Caller
@@ -48,21 +48,7 @@ def check_is_whole(draft: DecisionDraft, least: int) -> None:
 
 def decided(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Decision:
     """Make the active decision that a draft describes, where the caller writes; Refused."""
-    place = place_of(caller, None, None, None)
-    return Decision(
-        organization=place.organization,
-        id=id,
-        target=draft.target,
-        title=draft.title,
-        rationale=draft.rationale,
-        status=DecisionStatus.ACTIVE,
-        authorship=authorship_of(caller),
-        author=caller.name,
-        created_at=now,
-        consequences=draft.consequences,
-        repository=place.repository,
-        user=place.user,
-    )
+    return _active(caller, draft, place_of(caller, None, None, None), id, now)
 
 
 def proposed(
@@ -88,21 +74,7 @@ def proposed(
 
 def accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Decision:
     """Make the decision that a proposal becomes: the word of whoever accepts it, where it was made."""
-    return Decision(
-        organization=proposal.organization,
-        id=id,
-        target=proposal.target,
-        title=proposal.title,
-        rationale=proposal.rationale,
-        status=DecisionStatus.ACTIVE,
-        authorship=authorship_of(caller),
-        author=caller.name,
-        created_at=now,
-        consequences=proposal.consequences,
-        proposal=proposal.id,
-        repository=proposal.repository,
-        user=proposal.user,
-    )
+    return replace(_active(caller, proposal, proposal, id, now), proposal=proposal.id)
 
 
 def settled(proposal: Proposal, decision: Decision) -> Proposal:
@@ -126,3 +98,22 @@ def joined(one: Decision, other: Decision) -> Decision:
     superseded_by = tuple(sorted({*one.superseded_by, *other.superseded_by}))
     status = max(one.status, other.status, key=_AGE.__getitem__)
     return replace(one, status=status, superseded_by=superseded_by)
+
+
+def _active(
+    caller: Caller, said: DecisionDraft | Proposal, place: Place | Proposal, id: str, now: datetime
+) -> Decision:
+    return Decision(
+        organization=place.organization,
+        id=id,
+        target=said.target,
+        title=said.title,
+        rationale=said.rationale,
+        status=DecisionStatus.ACTIVE,
+        authorship=authorship_of(caller),
+        author=caller.name,
+        created_at=now,
+        consequences=said.consequences,
+        repository=place.repository,
+        user=place.user,
+    )

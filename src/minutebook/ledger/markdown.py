@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from minutebook.domain import instants
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
@@ -77,7 +78,7 @@ def written(decision: Decision) -> bytes:
         "status": str(decision.status),
         "authorship": str(decision.authorship),
         "author": decision.author,
-        "created_at": decision.created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "created_at": instants.rfc3339(decision.created_at),
     }
     front |= {name: list(getattr(decision, name)) for name in sorted(_LISTS)}
     front |= {name: getattr(decision, name) for name in sorted(_OPTIONS)}

@@ -1,7 +1,7 @@
 """Find code: by meaning and by words, definitions first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 from minutebook.domain.filters import Filter
@@ -10,6 +10,7 @@ from minutebook.domain.records import CodeChunk, Kind
 from minutebook.search.code import Sight, rerank
 from minutebook.search.ranking import Hit, Signal, fuse, minmax
 from minutebook.search.text import TextQuery, parse_query
+from minutebook.services.candidates import Candidates, Scores
 from minutebook.services.reach import filters, narrowed, read_project
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store, Vectors
@@ -19,8 +20,6 @@ CANDIDATES = 100
 
 WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.8, Signal.LEXICAL: 0.2}
 """How much each signal says where the caller does not choose."""
-
-_Scores = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +37,7 @@ class CodeSearch:
     def __init__(self, store: Store, embedded: Embedded) -> None:
         self._store = store
         self._embedded = embedded
+        self._signals = Candidates(store, embedded)
 
     def search(
         self,
@@ -55,8 +55,8 @@ class CodeSearch:
         words say stands in for what its meaning would.
         """
         vector, parsed = self._embedded.question(query), parse_query(query)
-        near: _Scores = {}
-        lexical: _Scores = {}
+        near: Scores = {}
+        lexical: Scores = {}
         where_of: dict[str, Filter] = {}
         for where in self._reach(caller, project, language):
             found_near, found_lexical = self._candidates(where, vector, parsed)
@@ -87,22 +87,14 @@ class CodeSearch:
 
     def _candidates(
         self, where: Filter, vector: Vectors | None, query: TextQuery
-    ) -> tuple[_Scores, _Scores]:
+    ) -> tuple[Scores, Scores]:
         """Give each signal's best, every one of them with its cosine where it has a vector."""
-        lexical = {
-            each.id: each.score for each in self._store.match(Kind.CHUNK, where, query, CANDIDATES)
-        }
+        lexical = self._signals.said(Kind.CHUNK, where, query, CANDIDATES)
         if vector is None:
             return {}, lexical
-        near = self._nearest(where, vector, CANDIDATES)
-        if missing := frozenset(lexical.keys() - near.keys()):
-            near |= self._nearest(replace(where, ids=missing), vector, len(missing))
+        near = self._signals.near(Kind.CHUNK, where, vector, CANDIDATES)
+        self._signals.complete(Kind.CHUNK, where, vector, near, lexical)
         return _stood_in(near, lexical), lexical
-
-    def _nearest(self, where: Filter, vector: Vectors, limit: int) -> _Scores:
-        space = self._embedded.space
-        found = self._store.nearest(Kind.CHUNK, where, space, vector, limit)
-        return {each.id: each.score for each in found}
 
     def _chunks(self, where_of: Mapping[str, Filter]) -> dict[str, CodeChunk]:
         """Read what was found; what went meanwhile is left out."""
@@ -116,7 +108,7 @@ class CodeSearch:
         return chunks
 
 
-def _stood_in(near: _Scores, lexical: _Scores) -> _Scores:
+def _stood_in(near: Scores, lexical: Scores) -> Scores:
     """Give what has no cosine the one that stands where its lexical score does."""
     if not near:
         return near

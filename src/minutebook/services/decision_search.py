@@ -12,10 +12,11 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.search.ranking import Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
+from minutebook.services.candidates import Candidates, Scores
 from minutebook.services.ledgers import Ledgers
 from minutebook.services.reach import filters, narrowed
 from minutebook.services.vectors import Embedded
-from minutebook.store.protocol import Candidate, Store, Vectors
+from minutebook.store.protocol import Store, Vectors
 
 CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""
@@ -34,8 +35,6 @@ OF_ENDED = 0.1
 
 MOST_FOLLOWED = 10_000
 """Decisions that are read on the way from one to its truth, at most."""
-
-Scores = dict[str, float]
 
 
 class Mode(StrEnum):
@@ -90,6 +89,7 @@ class DecisionSearch:
     def __init__(self, store: Store, embedded: Embedded, ledgers: Ledgers) -> None:
         self._store = store
         self._embedded = embedded
+        self._signals = Candidates(store, embedded)
         self._ledgers = ledgers
 
     def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
@@ -167,12 +167,11 @@ class DecisionSearch:
         total: _Candidates,
     ) -> list[Decision | Proposal]:
         """Add what each signal proposes in a place, each with its cosine; give the records."""
-        said = _scores(self._store.match(kind, where, query, CANDIDATES))
+        said = self._signals.said(kind, where, query, CANDIDATES)
         near: Scores = {}
         if vector is not None:
-            near = self._nearest(kind, where, vector, CANDIDATES)
-            if missing := frozenset(said.keys() - near.keys()):
-                near |= self._nearest(kind, replace(where, ids=missing), vector, len(missing))
+            near = self._signals.near(kind, where, vector, CANDIDATES)
+            self._signals.complete(kind, where, vector, near, said)
         ids = frozenset(near.keys() | said.keys())
         if not ids:
             return []
@@ -183,9 +182,6 @@ class DecisionSearch:
                 if record.id in scores:
                     made[record.id] = scores[record.id]
         return found
-
-    def _nearest(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
-        return _scores(self._store.nearest(kind, where, self._embedded.space, vector, limit))
 
     def _hand_over(self, where: Filter, old: Decision, total: _Candidates) -> None:
         """Let what an old decision scores count for what holds in its place."""
@@ -241,7 +237,3 @@ def _shown(ranked: Iterable[FoundDecision], mode: Mode) -> Iterable[FoundDecisio
             if seat not in taken:
                 taken.add(seat)
                 yield each
-
-
-def _scores(candidates: Iterable[Candidate]) -> Scores:
-    return {each.id: each.score for each in candidates}

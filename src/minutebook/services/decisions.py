@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 from minutebook.domain import lineage
 from minutebook.domain.deciding import (
@@ -18,7 +17,7 @@ from minutebook.domain.ids import RandomBits, decision_id
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.services.enacting import Enacting
-from minutebook.services.reach import Clock, filters, narrowed, read_decision, read_proposal
+from minutebook.services.reach import Clock, all_within, read_decision, read_proposal
 from minutebook.services.trail import Trail
 from minutebook.store.protocol import Store
 
@@ -113,11 +112,7 @@ class Decisions:
         return _by_age(self._found(caller))
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
-        found: list[Decision] = []
-        for where in filters(self._store, caller):
-            here = narrowed(where, **conditions)
-            found += cast("list[Decision]", self._store.find(Kind.DECISION, here))
-        return found
+        return all_within(self._store, caller, Decision, Kind.DECISION, **conditions)
 
 
 def _by_age(decisions: list[Decision]) -> list[Decision]:

@@ -319,7 +319,6 @@ class Ledgers:
         )
 
     def _written(self, organization: str, head: str | None) -> dict[str, Decision]:
-
         from minutebook.ledger.history import read_all
 
         if head is None:
@@ -365,8 +364,8 @@ class Ledgers:
 
     def _named(self, organization: str) -> tuple[Path, str] | None:
         """Give the top of the repository that a person named, and the folder in it."""
-        named = self._place.named
-        if named is None or organization != self._place.home:
+        named = self._named_for(organization)
+        if named is None:
             return None
         for top in (named, *named.parents):
             if (top / ".git").exists():
@@ -377,31 +376,30 @@ class Ledgers:
             "run `git init` in the project's folder, or name another ledger",
         )
 
+    def _named_for(self, organization: str) -> Path | None:
+        """Give the path that a person named for an organization's ledger, or None."""
+        return self._place.named if organization == self._place.home else None
+
     def _own(self, organization: str) -> Path:
         plain = _PLAIN.fullmatch(organization) is not None
         return self._place.own / (organization if plain else str(uuid_named(organization)))
 
     def _exists(self, organization: str) -> bool:
         """Tell whether there is a repository, so that looking makes none."""
-        if self._place.named is not None and organization == self._place.home:
-            return True
-        return self._own(organization).exists()
+        return self._named_for(organization) is not None or self._own(organization).exists()
 
     def _is_used(self, organization: str) -> bool:
         return self._exists(organization) or self._mark(organization) is not None
 
     def _path_named(self, organization: str) -> str:
-        named = self._place.named
-        is_named = named is not None and organization == self._place.home
-        return str(named if is_named else self._own(organization))
+        return str(self._named_for(organization) or self._own(organization))
 
     def _head(self, organization: str) -> str | None:
         return self.repository(organization).head() if self._exists(organization) else None
 
     def _mark_id(self, organization: str) -> str:
-        named = self._place.named
-        is_named = named is not None and organization == self._place.home
-        return str(named) if is_named else _OWN
+        named = self._named_for(organization)
+        return _OWN if named is None else str(named)
 
     def _mark(self, organization: str) -> LedgerMark | None:
         found = self._store.get(Kind.LEDGER, organization, self._mark_id(organization))

@@ -18,6 +18,7 @@ from minutebook.domain.validity import holds_at
 from minutebook.search.ranking import Signal, blended
 from minutebook.search.standing_out import expected_strangers, least_similarity, rank_score
 from minutebook.search.text import TextQuery, parse_query, terms
+from minutebook.services.candidates import Candidates
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.retrieval import CANDIDATES, SEED_WEIGHTS, Found
 from minutebook.services.vectors import Embedded
@@ -61,6 +62,7 @@ class Matching:
     def __init__(self, store: Store, embedded: Embedded, clock: Clock) -> None:
         self._store = store
         self._embedded = embedded
+        self._signals = Candidates(store, embedded)
         self._clock = clock
 
     def rank_all(self, caller: Caller, query: str | None, narrowing: Narrowing) -> Iterator[Found]:
@@ -157,20 +159,15 @@ class Matching:
         least: dict[str, float] = {}
         for place, where in enumerate(wheres):
             room = self._store.count(Kind.MEMORY, where) if limit is None else limit
-            by_words = self._store.match(Kind.MEMORY, where, query, room)
-            said |= {(place, each.id): each.score for each in by_words}
+            by_words = self._signals.said(Kind.MEMORY, where, query, room)
+            said |= {(place, id): score for id, score in by_words.items()}
             if vector is None:
                 continue
             if where.organization not in least:
                 least[where.organization] = self._least(where, vector, limit)
-            standing_out = self._nearest(where, vector, least[where.organization], limit)
-            near |= {(place, id): score for id, score in standing_out}
-            # What words found has a meaning too: without it fusing loses most of what it gains.
-            rest = frozenset(each.id for each in by_words if (place, each.id) not in near)
-            if rest:
-                here, space = replace(where, ids=rest), self._embedded.space
-                found = self._store.nearest(Kind.MEMORY, here, space, vector, len(rest))
-                near |= {(place, each.id): each.score for each in found}
+            here = dict(self._nearest(where, vector, least[where.organization], limit))
+            self._signals.complete(Kind.MEMORY, where, vector, here, by_words)
+            near |= {(place, id): score for id, score in here.items()}
         return blended({Signal.VECTOR: near, Signal.LEXICAL: said}, SEED_WEIGHTS)
 
     def _least(self, where: Filter, vector: Vectors, limit: int | None) -> float:

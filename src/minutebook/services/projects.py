@@ -27,7 +27,7 @@ from minutebook.domain.policy import Caller, Listener
 from minutebook.domain.records import IndexState, Kind, Project
 from minutebook.services.indexing import BATCH, Indexing
 from minutebook.services.pace import Pace
-from minutebook.services.reach import Clock, filters, narrowed, read_project
+from minutebook.services.reach import Clock, all_within, narrowed, read_project
 from minutebook.services.trail import Trail
 from minutebook.services.turns import Turns
 from minutebook.services.vectors import Embedded
@@ -101,21 +101,21 @@ class Projects:
         with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
             policy.check_may_index(caller)
         project = self._registered(caller, home, str(check_root(path, self._allowed)))
-        with self._turns.taken(_turn(project), _TURN_WAIT) as mine:
+        with self._turns.taken(_turn(home, project.id), _TURN_WAIT) as mine:
             if not mine:
-                return Indexed(self.progress(caller, project.id), None)
+                return Indexed(self._progress(project), None)
             with self._trail.act(caller, home, "index", Kind.PROJECT, project.id):
                 project = self._begun(project)
             created = self._run(project, caller.listener).created
         self._await_vectors(project, caller.listener, vectors_within)
-        return Indexed(self.progress(caller, project.id), created)
+        return Indexed(self._progress(project), created)
 
     def refresh(self, organization: str, id: str, listener: Listener) -> int | None:
         """Read what changed in a known project; give how many files and chunks that concerned.
 
         None where another run is under way. Raises as `index`, and NotFound.
         """
-        with self._turns.taken(f"{organization}\0{id}", _TURN_WAIT) as mine:
+        with self._turns.taken(_turn(organization, id), _TURN_WAIT) as mine:
             if not mine:
                 return None
             project = self._store.get(Kind.PROJECT, organization, id)
@@ -151,19 +151,22 @@ class Projects:
 
     def all(self, caller: Caller) -> list[Project]:
         """Give every project that the caller may see, by id."""
-        found = [
-            project
-            for where in filters(self._store, caller)
-            for project in cast("list[Project]", self._store.find(Kind.PROJECT, where))
-        ]
+        found = all_within(self._store, caller, Project, Kind.PROJECT)
         return sorted(found, key=lambda project: (project.id, project.organization))
 
     def progress(self, caller: Caller, id: str) -> Progress:
         """Tell how far a project's index is; NotFound."""
+        return self._progress(self.read(caller, id))
+
+    def _progress(self, project: Project) -> Progress:
+        """Tell how far the index is of a project that may have got on since it was read."""
         self.settle()
-        project = self.read(caller, id)
+        kept = self._store.get(Kind.PROJECT, project.organization, project.id)
+        if not isinstance(kept, Project):
+            raise NotFound(Kind.PROJECT, project.id)
+        project = kept
         is_read = project.state is not IndexState.INDEXING or project.read_at is not None
-        if not is_read and not self._turns.is_taken(_turn(project)):
+        if not is_read and not self._turns.is_taken(_turn(project.organization, project.id)):
             reason = "it was interrupted; index it again, and it goes on where it was"
             project = replace(project, state=IndexState.FAILED, reason=reason)
         where = _chunks_of(project)
@@ -191,7 +194,7 @@ class Projects:
             # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
             reason = "its deletion was interrupted; delete it again"
             self._store.put(replace(project, state=IndexState.FAILED, reason=reason))
-        with self._turns.taken(_turn(project), _DELETE_WAIT) as mine:
+        with self._turns.taken(_turn(organization, id), _DELETE_WAIT) as mine:
             if not mine:
                 raise Conflict(id, "it is being indexed, and that does not end; try again")
             removed = self._remove_all(Kind.CHUNK, project)
@@ -328,8 +331,8 @@ def stopping(stop: threading.Event) -> Listener:
     return listener
 
 
-def _turn(project: Project) -> str:
-    return f"{project.organization}\0{project.id}"
+def _turn(organization: str, id: str) -> str:
+    return f"{organization}\0{id}"
 
 
 def _chunks_of(project: Project) -> Filter:

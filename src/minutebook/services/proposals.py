@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import cast
 
 from minutebook.domain import lineage
 from minutebook.domain.deciding import (
@@ -20,7 +19,7 @@ from minutebook.domain.ids import RandomBits, decision_id, proposal_id
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
 from minutebook.services.enacting import Enacting
-from minutebook.services.reach import Clock, filters, narrowed, read_decision, read_proposal
+from minutebook.services.reach import Clock, all_within, read_decision, read_proposal
 from minutebook.services.secret import Secret
 from minutebook.services.trail import Trail
 from minutebook.store.protocol import Store
@@ -109,10 +108,8 @@ class Proposals:
     def pending(self, caller: Caller) -> list[Proposal]:
         """Give the proposals that wait for an admin, the oldest first."""
         self._ledgers.heed(caller)
-        found: list[Proposal] = []
-        for where in filters(self._store, caller):
-            here = narrowed(where, status=ProposalStatus.PENDING)
-            found += cast("list[Proposal]", self._store.find(Kind.PROPOSAL, here))
+        pending = ProposalStatus.PENDING
+        found = all_within(self._store, caller, Proposal, Kind.PROPOSAL, status=pending)
         return sorted(found, key=lambda each: (each.created_at, each.id))
 
     def opens(self, proposal: Proposal) -> datetime:

@@ -96,6 +96,18 @@ def read_proposal(store: Store, caller: Caller, id: str) -> Proposal:
     return _found(store, filters(store, caller), Proposal, Kind.PROPOSAL, id)
 
 
+def all_within(
+    store: Store, caller: Caller, of: type[R], kind: Kind, **conditions: object
+) -> list[R]:
+    """Give every record of a kind that the caller may see and whose fields equal these values."""
+    return [
+        record
+        for where in filters(store, caller)
+        for record in store.find(kind, narrowed(where, **conditions))
+        if isinstance(record, of)
+    ]
+
+
 def narrowed(where: Filter, **conditions: object) -> Filter:
     """Select, of what passes, the records whose fields also equal these values."""
     return replace(where, equal={**where.equal, **conditions})

@@ -9,6 +9,7 @@ from minutebook.domain.records import Decision, Edge, Kind, Memory, Status
 from minutebook.search.graph import personalized_pagerank
 from minutebook.search.ranking import Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query, words
+from minutebook.services.candidates import Candidates, Scores
 from minutebook.services.decision_search import DecisionSearch, Truths
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.vectors import Embedded
@@ -31,8 +32,6 @@ HOPS = 3
 
 EDGES_A_HOP = 500
 """The widest that one hop may spread; the heaviest edges come first."""
-
-Scores = dict[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +92,7 @@ class Retrieval:
     ) -> None:
         self._store = store
         self._embedded = embedded
+        self._asked = Candidates(store, embedded)
         self._clock = clock
         self._decided = decided
 
@@ -210,22 +210,15 @@ class Retrieval:
     def _signals(self, where: Filter, vector: Vectors | None, query: TextQuery) -> _Signals:
         near = None
         if vector is not None:
-            space = self._embedded.space
-            near = _scores(self._store.nearest(Kind.MEMORY, where, space, vector, CANDIDATES))
-        return _Signals(near, _scores(self._store.match(Kind.MEMORY, where, query, CANDIDATES)))
+            near = self._asked.near(Kind.MEMORY, where, vector, CANDIDATES)
+        return _Signals(near, self._asked.said(Kind.MEMORY, where, query, CANDIDATES))
 
     def _complete(self, where: Filter, vector: Vectors | None, found: _Signals) -> None:
-        """Give every candidate its cosine, whichever signal found it.
-
-        Counting it as 0 would cost recall most of what fusion gains over words alone.
-        """
+        """Give every candidate its cosine, whichever signal found it."""
         if vector is None or found.vector is None:
             return
-        missing = frozenset({*found.lexical, *(found.graph or ())} - found.vector.keys())
-        if missing:
-            here, space = replace(where, ids=missing), self._embedded.space
-            near = self._store.nearest(Kind.MEMORY, here, space, vector, len(missing))
-            found.vector |= _scores(near)
+        others = (*found.lexical, *(found.graph or ()))
+        self._asked.complete(Kind.MEMORY, where, vector, found.vector, others)
 
     def _hand_over(self, where: Filter, past: _Signals, found: _Signals) -> None:
         """Let what a superseded memory would have scored count for the one in its place."""
@@ -312,10 +305,6 @@ class Retrieval:
 
 def _is_memory_end(edge: Edge, id: str) -> bool:
     return edge.kind is Kind.LINK or (edge.kind is Kind.MENTION and edge.source == id)
-
-
-def _scores(candidates: list[Candidate]) -> Scores:
-    return {candidate.id: candidate.score for candidate in candidates}
 
 
 def _add(total: _Signals, found: _Signals) -> None:

@@ -11,13 +11,13 @@ from minutebook.contracts.catalog.shapes import (
     METADATA_LENGTH,
     TITLE_WORDS,
     Shape,
-    instant,
     light,
     whole,
 )
 from minutebook.contracts.resources import Reading, text_of
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
+from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Entry, Kind, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.browsing import Linked
@@ -132,7 +132,7 @@ def _version(version: Version) -> Shape:
         "title": version.title,
         "current_content": version.content,
         "changed_by": version.changed_by,
-        "changed_at": instant(version.changed_at),
+        "changed_at": rfc3339(version.changed_at),
         "request_id": version.request,
     }
 
@@ -144,7 +144,7 @@ def _entry(entry: Entry) -> Shape:
         "outcome": entry.outcome,
         "actor": entry.actor,
         "role": entry.role,
-        "at": instant(entry.at),
+        "at": rfc3339(entry.at),
         "request_id": entry.request,
         "before": entry.before,
         "after": entry.after,

@@ -1,9 +1,9 @@
 """Memories as the `catalog` contract shows them."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
+from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Memory
 
 Shape = dict[str, Any]
@@ -16,11 +16,6 @@ METADATA_KEYS = 5
 
 METADATA_LENGTH = 50
 """How many characters of a value the index shows."""
-
-
-def instant(at: datetime) -> str:
-    """Write an instant as RFC 3339, UTC, microseconds."""
-    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def whole(memory: Memory) -> Shape:
@@ -36,8 +31,8 @@ def whole(memory: Memory) -> Shape:
         "status": memory.status,
         "importance": importance(memory),
         "metadata": dict(memory.metadata),
-        "created_at": instant(memory.ingestion_time),
-        "updated_at": instant(memory.updated_at),
+        "created_at": rfc3339(memory.ingestion_time),
+        "updated_at": rfc3339(memory.updated_at),
     }
 
 
@@ -59,7 +54,7 @@ def light(memory: Memory) -> Shape:
         "status": memory.status,
         "repository": memory.repository,
         "organization": memory.organization,
-        "updated_at": instant(memory.updated_at),
+        "updated_at": rfc3339(memory.updated_at),
         "metadata": {key: _cut(told) for key, told in scalars[:METADATA_KEYS]},
     }
 

@@ -1,7 +1,6 @@
 """Wire words to domain words and back, for the `governance` contract."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 from minutebook.app import App
@@ -9,6 +8,7 @@ from minutebook.contracts.contract import Operation
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import home_of, repository_of
+from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.overview import EVERYTHING
@@ -70,7 +70,7 @@ def memory_read(app: App, caller: Caller, memory_id: str) -> Shape:
 def memory_lock(app: App, caller: Caller, memory_id: str) -> Shape:
     """Lock a memory."""
     locked = app.standing.lock(caller, memory_id)
-    return _state(locked) | {"locked_at": _instant(locked.updated_at)}
+    return _state(locked) | {"locked_at": rfc3339(locked.updated_at)}
 
 
 def memory_deprecate(app: App, caller: Caller, memory_id: str, reason: str) -> Shape:
@@ -121,7 +121,7 @@ def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
         **{name: value for name, value in further.items() if value is not None},
         "importance": memory.importance,
         "author": memory.author,
-        "updated_at": _instant(memory.updated_at),
+        "updated_at": rfc3339(memory.updated_at),
         "version": memory.version,
         "versions": [_version(each) for each in reversed(versions)],
     }
@@ -132,11 +132,7 @@ def _version(version: Version) -> Shape:
         "version": version.number,
         "content": version.content,
         "changed_by": version.changed_by,
-        "changed_at": _instant(version.changed_at),
+        "changed_at": rfc3339(version.changed_at),
         "request_id": version.request,
     }
     return shape if version.title is None else {**shape, "title": version.title}
-
-
-def _instant(instant: datetime) -> str:
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -3,7 +3,7 @@
 import heapq
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from math import ceil
 from typing import Any
 
@@ -12,6 +12,7 @@ from minutebook.contracts.contract import Operation
 from minutebook.contracts.knowledge.wording import TEXTS
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Memory, MemoryType
 from minutebook.search.ranking import Hit, Signal, z_normalise
@@ -199,7 +200,7 @@ def get_valid_at(
     return {
         "results": [_whole(memory) for memory in memories],
         "count": len(memories),
-        "timestamp": _instant(timestamp),
+        "timestamp": rfc3339(timestamp),
     }
 
 
@@ -309,8 +310,8 @@ def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
         "total_files": project.total_files,
         "indexed_files": project.indexed_files,
         "total_chunks": progress.chunks,
-        "started_at": _instant(project.started_at),
-        "completed_at": None if project.completed_at is None else _instant(project.completed_at),
+        "started_at": rfc3339(project.started_at),
+        "completed_at": None if project.completed_at is None else rfc3339(project.completed_at),
         "skipped": dict(project.skipped),
     }
     return shape | _progress(progress)
@@ -361,20 +362,16 @@ def _check_weights(weights: Mapping[str, float]) -> None:
         raise InvalidInput(" and ".join(weights), "must not all be 0")
 
 
-def _instant(instant: datetime) -> str:
-    return instant.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
 def _whole(memory: Memory) -> Shape:
     """Show all of a memory but its vectors, with the id in its long form."""
     shape: Shape = {
         "id": {"tb": "memories", "id": {"String": memory.id}},
         "content": memory.content,
         "memory_type": memory.type,
-        "event_time": _instant(memory.event_time),
-        "ingestion_time": _instant(memory.ingestion_time),
-        "valid_from": _instant(memory.valid_from),
-        "valid_until": None if memory.valid_until is None else _instant(memory.valid_until),
+        "event_time": rfc3339(memory.event_time),
+        "ingestion_time": rfc3339(memory.ingestion_time),
+        "valid_from": rfc3339(memory.valid_from),
+        "valid_until": None if memory.valid_until is None else rfc3339(memory.valid_until),
         "importance_score": memory.importance,
         "metadata": dict(memory.metadata),
     }
