@@ -27,9 +27,9 @@ from minutebook.domain.filters import Narrowing
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, MemoryType, Role
 from minutebook.embedding import Embedding, Model, Rows, Vector
+from minutebook.services.claims import Claims
 from minutebook.services.matching import Matching
 from minutebook.services.trail import Trail
-from minutebook.services.turns import Turns
 from minutebook.services.vectors import Embedded
 from minutebook.store.sqlite import SqliteStore
 
@@ -105,7 +105,7 @@ def searches(size: int, rounds: int) -> list[tuple[str, float, float, float, flo
     embedding.start()
     embedding.wait(10)
     matching = Matching(
-        store, Embedded(store, embedding, 0.0, Turns(path.parent / "turns")), lambda: data.NOW
+        store, Embedded(store, embedding, 0.0, Claims(path.parent / "turns")), lambda: data.NOW
     )
     nothing = [None] * len(queries)
     figures = []

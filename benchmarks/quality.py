@@ -1,4 +1,4 @@
-"""Does it find what was said? Turns of long conversations stored, questions about them recalled.
+"""Does it find what was said? Claims of long conversations stored, questions about them recalled.
 
 `python -m benchmarks.quality [--quick] [--data FILE]`. The data is LoCoMo (Maharana et al., 2024), in
 the form of its repository; it is not part of this project. Each conversation has a store of its own.

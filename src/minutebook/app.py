@@ -24,6 +24,7 @@ from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
 from minutebook.services.browsing import Browsing
+from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
 from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
@@ -44,7 +45,6 @@ from minutebook.services.secret import Secret
 from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
-from minutebook.services.turns import Turns
 from minutebook.services.vectors import Embedded
 from minutebook.services.watching import Watching
 from minutebook.store.sqlite import SqliteStore
@@ -151,15 +151,15 @@ def open_app(
         settings.database, durability=settings.durability, writer_wait=settings.writer_wait
     )
     embedding = embedding or open_embedding(settings)
-    turns, stop = Turns(settings.turns), threading.Event()
-    embedded = Embedded(store, embedding, settings.embedding_wait, turns)
+    claims, stop = Claims(settings.claims), threading.Event()
+    embedded = Embedded(store, embedding, settings.embedding_wait, claims)
     trail = Trail(store, clock)
-    projects = Projects(store, embedded, trail, turns, settings.index_roots, clock, randbits)
+    projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
     home = home_of(settings.caller())
     place = LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
-    ledgers = Ledgers(store, trail, embedded, turns, place, clock, randbits)
+    ledgers = Ledgers(store, trail, embedded, claims, place, clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
-    secret = open_secret(settings, turns, trail, clock)
+    secret = open_secret(settings, claims, trail, clock)
     decided = DecisionSearch(store, embedded, ledgers)
     window = timedelta(seconds=settings.review_window)
     mentions = Mentions(store, clock)
@@ -188,16 +188,16 @@ def open_app(
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,
-        watching=Watching(projects, turns, stop),
+        watching=Watching(projects, claims, stop),
         code=CodeSearch(store, embedded),
         clock=clock,
         stopping=stop,
     )
 
 
-def open_secret(settings: Settings, turns: Turns, trail: Trail, clock: Clock) -> Secret:
+def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) -> Secret:
     """Open the secret of these settings; an admin's start pins the first."""
-    secret = Secret(settings.secret, turns, trail, clock, settings.agent_memory_secret)
+    secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
     secret.pin(settings.caller())
     return secret
 

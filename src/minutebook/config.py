@@ -109,9 +109,9 @@ class Settings:
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
 
     @property
-    def turns(self) -> Path:
-        """Where the locks are that processes take turns by."""
-        return self.home / "turns"
+    def claims(self) -> Path:
+        """Where the locks of those who claim a task are."""
+        return self.home / "claims"
 
     @property
     def ledgers(self) -> Path:

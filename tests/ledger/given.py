@@ -14,19 +14,19 @@ from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Decision
 from minutebook.ledger.repository import Act, Committed, Repository
-from minutebook.services.turns import Turns
+from minutebook.services.claims import Claims
 from tests.store.samples import START, decision
 
 FOLDER = "docs/decisions"
 
 
 def own(path: Path) -> Repository:
-    turns = Turns(path.with_name("turns"))
+    turns = Claims(path.with_name("turns"))
     return Repository.own(path, "acme", partial(turns.taken, "ledger", 60.0))
 
 
 def shared(path: Path) -> Repository:
-    turns = Turns(path.with_name("turns"))
+    turns = Claims(path.with_name("turns"))
     return Repository.shared(path, FOLDER, "acme", partial(turns.taken, "ledger", 60.0))
 
 

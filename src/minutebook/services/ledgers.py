@@ -31,9 +31,9 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
+from minutebook.services.claims import Claims
 from minutebook.services.reach import Clock, filters
 from minutebook.services.trail import Trail
-from minutebook.services.turns import Turns
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store
 
@@ -108,7 +108,7 @@ class Ledgers:
         store: Store,
         trail: Trail,
         embedded: Embedded,
-        turns: Turns,
+        claims: Claims,
         place: LedgerPlace,
         clock: Clock,
         randbits: RandomBits,
@@ -116,7 +116,7 @@ class Ledgers:
         self._store = store
         self._trail = trail
         self._embedded = embedded
-        self._turns = turns
+        self._claims = claims
         self._place = place
         self._clock = clock
         self._randbits = randbits
@@ -354,12 +354,12 @@ class Ledgers:
         root = self._named(organization)
         if root is None:
             path = self._own(organization)
-            alone = partial(self._turns.taken, f"ledger {path}", _PATIENCE)
+            alone = partial(self._claims.taken, f"ledger {path}", _PATIENCE)
             return Repository.own(path, organization, alone, self._place.durability)
         control = root[0] / ".git"
         # Beside the repository, for whoever shares it from another data directory.
-        turns = Turns(control / "minutebook") if control.is_dir() else self._turns
-        alone = partial(turns.taken, "ledger", _PATIENCE)
+        claims = Claims(control / "minutebook") if control.is_dir() else self._claims
+        alone = partial(claims.taken, "ledger", _PATIENCE)
         return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
 
     def _named(self, organization: str) -> tuple[Path, str] | None:

@@ -25,11 +25,11 @@ from minutebook.domain.filters import Filter, home_of, repository_of
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Caller, Listener
 from minutebook.domain.records import IndexState, Kind, Project
+from minutebook.services.claims import Claims
 from minutebook.services.indexing import BATCH, Indexing
 from minutebook.services.pace import Pace
 from minutebook.services.reach import Clock, all_within, narrowed, read_project
 from minutebook.services.trail import Trail
-from minutebook.services.turns import Turns
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store
 
@@ -41,7 +41,7 @@ VECTORS_WITHIN = 20.0
 READING = 0.2
 """How much of a call's progress the reading is, as its listener hears it; vectors are the rest."""
 
-_TURN_WAIT = 0.2
+_CLAIM_WAIT = 0.2
 _DELETE_WAIT = 30.0
 _LOOK_EVERY = 0.1
 
@@ -75,7 +75,7 @@ class Projects:
         store: Store,
         embedded: Embedded,
         trail: Trail,
-        turns: Turns,
+        claims: Claims,
         allowed: Sequence[Path],
         clock: Clock,
         randbits: RandomBits,
@@ -83,7 +83,7 @@ class Projects:
         self._store = store
         self._embedded = embedded
         self._trail = trail
-        self._turns = turns
+        self._claims = claims
         self._allowed = allowed
         self._clock = clock
         self._randbits = randbits
@@ -101,7 +101,7 @@ class Projects:
         with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
             policy.check_may_index(caller)
         project = self._registered(caller, home, str(check_root(path, self._allowed)))
-        with self._turns.taken(_turn(home, project.id), _TURN_WAIT) as mine:
+        with self._claims.taken(_claim(home, project.id), _CLAIM_WAIT) as mine:
             if not mine:
                 return Indexed(self._progress(project), None)
             with self._trail.act(caller, home, "index", Kind.PROJECT, project.id):
@@ -115,7 +115,7 @@ class Projects:
 
         None where another run is under way. Raises as `index`, and NotFound.
         """
-        with self._turns.taken(_turn(organization, id), _TURN_WAIT) as mine:
+        with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
             if not mine:
                 return None
             project = self._store.get(Kind.PROJECT, organization, id)
@@ -166,7 +166,7 @@ class Projects:
             raise NotFound(Kind.PROJECT, project.id)
         project = kept
         is_read = project.state is not IndexState.INDEXING or project.read_at is not None
-        if not is_read and not self._turns.is_taken(_turn(project.organization, project.id)):
+        if not is_read and not self._claims.is_taken(_claim(project.organization, project.id)):
             reason = "it was interrupted; index it again, and it goes on where it was"
             project = replace(project, state=IndexState.FAILED, reason=reason)
         where = _chunks_of(project)
@@ -194,7 +194,7 @@ class Projects:
             # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
             reason = "its deletion was interrupted; delete it again"
             self._store.put(replace(project, state=IndexState.FAILED, reason=reason))
-        with self._turns.taken(_turn(organization, id), _DELETE_WAIT) as mine:
+        with self._claims.taken(_claim(organization, id), _DELETE_WAIT) as mine:
             if not mine:
                 raise Conflict(id, "it is being indexed, and that does not end; try again")
             removed = self._remove_all(Kind.CHUNK, project)
@@ -331,7 +331,7 @@ def stopping(stop: threading.Event) -> Listener:
     return listener
 
 
-def _turn(organization: str, id: str) -> str:
+def _claim(organization: str, id: str) -> str:
     return f"{organization}\0{id}"
 
 

@@ -22,9 +22,9 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import home_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Role
+from minutebook.services.claims import Claims
 from minutebook.services.reach import Clock
 from minutebook.services.trail import Trail
-from minutebook.services.turns import Turns
 
 LEAST_LENGTH = 8
 """Characters that a secret has at least."""
@@ -33,7 +33,7 @@ LONGEST_WAIT = timedelta(minutes=15)
 """How long a wrong guess puts off the next one at most; the first puts it off by a second."""
 
 _SUBJECT = "secret"
-_TURN = "secret"
+_CLAIM = "secret"
 _PATIENCE = 30.0
 _N, _R, _P = 2**15, 8, 1
 _MEMORY = 2 * 128 * _N * _R
@@ -58,10 +58,10 @@ class Secret:
     """
 
     def __init__(
-        self, path: Path, turns: Turns, trail: Trail, clock: Clock, given: str | None
+        self, path: Path, claims: Claims, trail: Trail, clock: Clock, given: str | None
     ) -> None:
         self._path = path
-        self._turns = turns
+        self._claims = claims
         self._trail = trail
         self._clock = clock
         self.given = given
@@ -88,7 +88,7 @@ class Secret:
                 raise Forbidden("set_secret", reason, needs=Role.ADMIN)
             if len(text) < LEAST_LENGTH:
                 raise InvalidInput("secret", f"must have at least {LEAST_LENGTH} characters")
-            with _alone(self._turns):
+            with _alone(self._claims):
                 kept = self._read()
                 if kept is not None:
                     self._compare(kept, "set_secret", current)
@@ -104,7 +104,7 @@ class Secret:
         """
         with (
             self._trail.guard(caller, home_of(caller), act, Kind.PROPOSAL, proposal),
-            _alone(self._turns),
+            _alone(self._claims),
         ):
             kept = self._read()
             if kept is None:
@@ -156,8 +156,8 @@ class Secret:
 
 
 @contextmanager
-def _alone(turns: Turns) -> Iterator[None]:
-    with turns.taken(_TURN, _PATIENCE) as mine:
+def _alone(claims: Claims) -> Iterator[None]:
+    with claims.taken(_CLAIM, _PATIENCE) as mine:
         if not mine:
             raise StoreBusy("another process keeps comparing secrets; try again")
         yield

@@ -12,7 +12,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind, TextRecord
 from minutebook.embedding.protocol import Rows
 from minutebook.embedding.service import Embedding, State
-from minutebook.services.turns import Turns
+from minutebook.services.claims import Claims
 from minutebook.store.protocol import Store, Vectors, VectorSpace
 
 log = logging.getLogger(__name__)
@@ -29,17 +29,17 @@ PRIORITY = 10
 Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisions/0015).
 """
 
-_TURN = "vectors"
+_CLAIM = "vectors"
 
 
 class Embedded:
     """Joins the embedding model and the store's vectors."""
 
-    def __init__(self, store: Store, embedding: Embedding, wait: float, turns: Turns) -> None:
+    def __init__(self, store: Store, embedding: Embedding, wait: float, claims: Claims) -> None:
         self._store = store
         self._embedding = embedding
         self._wait = wait
-        self._turns = turns
+        self._claims = claims
         self._wanted = threading.Event()
 
     @property
@@ -129,7 +129,7 @@ class Embedded:
 
         0 also where another is at it: texts are not embedded twice. Raises EmbeddingError.
         """
-        with self._turns.taken(_TURN) as mine:
+        with self._claims.taken(_CLAIM) as mine:
             return self._embed(self._next()) if mine else 0
 
     def _next(self) -> Sequence[TextRecord]:

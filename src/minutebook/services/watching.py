@@ -7,8 +7,8 @@ from pathlib import Path, PurePath
 
 from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
 from minutebook.domain.records import Project
+from minutebook.services.claims import Claims
 from minutebook.services.projects import Projects, stopping
-from minutebook.services.turns import Turns
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +30,9 @@ Changed = Callable[[Project], None]
 class Watching:
     """One watcher a project, however many processes ask; the others stand by for it."""
 
-    def __init__(self, projects: Projects, turns: Turns, stop: threading.Event) -> None:
+    def __init__(self, projects: Projects, claims: Claims, stop: threading.Event) -> None:
         self._projects = projects
-        self._turns = turns
+        self._claims = claims
         self._stop = stop
         self._guard = threading.Lock()
         self._watchers: dict[tuple[str, str], threading.Thread] = {}
@@ -64,7 +64,7 @@ class Watching:
     def _run(self, project: Project, changed: Changed) -> None:
         try:
             while not self._stop.is_set():
-                with self._turns.taken(f"watch\0{project.organization}\0{project.id}") as mine:
+                with self._claims.taken(f"watch\0{project.organization}\0{project.id}") as mine:
                     if mine:
                         self._follow(project, changed)
                         return

@@ -9,7 +9,7 @@ from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.store.filelock import FileLock
 
 
-class Turns:
+class Claims:
     """Locks in a folder, each by a name; the system drops a lock when its holder dies."""
 
     def __init__(self, folder: Path) -> None:
