@@ -32,6 +32,7 @@ from tests.store.samples import (
     memory,
     project,
     proposal,
+    token,
     version,
 )
 
@@ -121,6 +122,7 @@ entries = st.builds(
     role=st.sampled_from(Role),
     subject=ids,
     subject_kind=st.sampled_from(Kind),
+    token=st.just("") | ids,
 )
 projects = st.builds(
     project,
@@ -189,8 +191,23 @@ proposals = st.builds(
     user=users,
 )
 marks = st.builds(mark, id=ids, organization=organizations, commit_id=ids, verified_at=instants)
+tokens = st.builds(
+    token,
+    id=ids,
+    organization=organizations,
+    name=anything,
+    role=st.sampled_from(Role),
+    bound_organization=st.none() | anything,
+    bound_repositories=st.none() | some_ids,
+    bound_user=st.none() | anything,
+    expires_at=st.none() | instants,
+    last_used_at=st.none() | instants,
+    revoked_at=st.none() | instants,
+)
 text_records = memories | chunks | decisions | proposals
-records = text_records | versions | entities | edges | entries | projects | files | marks | heads
+records = (
+    text_records | versions | entities | edges | entries | projects | files | marks | heads | tokens
+)
 
 filters = st.builds(
     Filter,

@@ -36,6 +36,7 @@ KINDS = (
     Kind.DECISION,
     Kind.PROPOSAL,
     Kind.LEDGER,
+    Kind.TOKEN,
 )
 text_kinds = st.sampled_from([Kind.MEMORY, Kind.CHUNK, Kind.DECISION, Kind.PROPOSAL])
 Selection = tuple[Kind, Filter]

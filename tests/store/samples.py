@@ -26,6 +26,7 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
     Status,
+    Token,
     Version,
 )
 from minutebook.store.protocol import Vectors, VectorSpace
@@ -151,6 +152,18 @@ def proposal(id: str = "a", **fields: Any) -> Proposal:
 def mark(id: str = "a", **fields: Any) -> LedgerMark:
     plain: dict[str, Any] = {"organization": "acme", "commit_id": "1", "verified_at": START}
     return LedgerMark(id=id, **{**plain, **fields})
+
+
+def token(id: str = "a", **fields: Any) -> Token:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "name": "ana",
+        "role": Role.AGENT,
+        "digest": "1",
+        "author": "bo",
+        "created_at": START,
+    }
+    return Token(id=id, **{**plain, **fields})
 
 
 def entry(number: int = 1, **fields: Any) -> Entry:

@@ -11,6 +11,8 @@ MinutebookError
 │   ├── UnderReview     the proposal may not be accepted yet
 │   ├── WrongSecret     the secret is another one
 │   └── GuessedTooOften  no guess of the secret is looked at yet
+├── Unidentified        nobody knows who asks
+├── KeysUnavailable     the keys of who signs tokens cannot be had
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
 ├── InBatch             what stood in the way of one of several acts that go together
@@ -107,6 +109,22 @@ class GuessedTooOften(Refused):
     """Wrong secrets were given; the next one is looked at from `opens` on."""
 
     opens: datetime
+
+
+@dataclass(eq=False)
+class Unidentified(MinutebookError):
+    """Nobody knows who asks; `reason` may be told them. `is_given`: they showed something."""
+
+    reason: str
+    is_given: bool = field(default=True, kw_only=True)
+
+
+@dataclass(eq=False)
+class KeysUnavailable(MinutebookError):
+    """The keys of who signs tokens cannot be read; `remedy` says what to do."""
+
+    reason: str
+    remedy: str
 
 
 @dataclass(eq=False)

@@ -38,6 +38,7 @@ class Kind(StrEnum):
     FILE = "file"
     CHUNK = "chunk"
     LEDGER = "ledger"
+    TOKEN = "token"  # noqa: S105
 
 
 class ScopeLevel(StrEnum):
@@ -206,6 +207,7 @@ class Entry:
 
     The first entry of an organization has number 1 and an empty `previous`. `before` and `after`
     are digests of the record's text, never the text. `outcome` is `done` or the refusal's name.
+    `token` is the id of the token with which the actor came, empty where they came without one.
     """
 
     kind: ClassVar[Kind] = Kind.ENTRY
@@ -225,6 +227,7 @@ class Entry:
     after: str
     previous: str
     digest: str
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -446,6 +449,32 @@ class LedgerMark:
     verified_at: datetime
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """What lets a caller in: a secret of which only the SHA-256 is kept, in hexadecimal.
+
+    `name`, `role` and the scopes that bind are those of the caller it makes; a scope that is None
+    binds to none. `organization` is the system's for every token. `last_used_at` is right to the
+    hour; a token whose `revoked_at` is set lets nobody in again.
+    """
+
+    kind: ClassVar[Kind] = Kind.TOKEN
+
+    organization: str
+    id: str
+    name: str
+    role: Role
+    digest: str
+    author: str
+    created_at: datetime
+    bound_organization: str | None = None
+    bound_repositories: tuple[str, ...] | None = None
+    bound_user: str | None = None
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
 TextRecord = Memory | CodeChunk | Decision | Proposal
 """What has a text that search reads."""
 
@@ -462,5 +491,6 @@ Record = (
     | Decision
     | Proposal
     | LedgerMark
+    | Token
 )
 """What a store keeps. Turns and summaries join as their contract does."""

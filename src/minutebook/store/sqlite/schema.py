@@ -90,6 +90,7 @@ CREATE TABLE entries (
     sequence INTEGER NOT NULL, number INTEGER NOT NULL, at INTEGER NOT NULL, actor NOT NULL,
     role NOT NULL, act NOT NULL, subject_kind NOT NULL, subject NOT NULL, request NOT NULL,
     outcome NOT NULL, before NOT NULL, after NOT NULL, previous NOT NULL, digest NOT NULL,
+    token NOT NULL,
     UNIQUE (organization, id)
 );
 CREATE INDEX entries_by_sequence ON entries (organization, sequence);
@@ -166,6 +167,14 @@ CREATE TABLE ledgers (
     PRIMARY KEY (organization, id)
 ) WITHOUT ROWID;
 CREATE INDEX ledgers_by_sequence ON ledgers (organization, sequence);
+
+CREATE TABLE tokens (
+    organization INTEGER, id, sequence INTEGER NOT NULL, name NOT NULL, role NOT NULL,
+    digest NOT NULL, author NOT NULL, created_at INTEGER NOT NULL, bound_organization,
+    bound_repositories, bound_user, expires_at INTEGER, last_used_at INTEGER, revoked_at INTEGER,
+    PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX tokens_by_sequence ON tokens (organization, sequence);
 
 -- What the planner is to take as given: that one organization may hold all, so that to search by it
 -- alone is no search. Without this it expects ten rows and scans them in the wanted order.

@@ -25,6 +25,7 @@ from minutebook.domain.records import (
     Proposal,
     Record,
     TextRecord,
+    Token,
     Version,
 )
 
@@ -222,6 +223,7 @@ CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
 DECISIONS = _described("decisions", Decision, Kind.DECISION)
 PROPOSALS = _described("proposals", Proposal, Kind.PROPOSAL)
 LEDGERS = _described("ledgers", LedgerMark, Kind.LEDGER)
+TOKENS = _described("tokens", Token, Kind.TOKEN)
 
 ALL_TABLES = (
     MEMORIES,
@@ -236,6 +238,7 @@ ALL_TABLES = (
     DECISIONS,
     PROPOSALS,
     LEDGERS,
+    TOKENS,
 )
 TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
 
