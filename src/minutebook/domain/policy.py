@@ -42,6 +42,13 @@ def unheard(part: float, what: str) -> None:
     """Hear nothing."""
 
 
+Ask = Callable[[str, str, int], str]
+"""Asks the client's own model: what it is to be, what it is asked, how many tokens at most.
+
+Raises `Unanswered` where the client or its user declines, or nothing of use comes back.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who asks, and in which request. None for organization, repositories, user means: any.
@@ -51,7 +58,8 @@ class Caller:
     command line's, and catalog's in an open store. `sets_status` lets the statuses `locked` and
     `verified` be set as any other: catalog's in an open store. `governed` protects rules and
     shared scopes from agents whatever the store's policy: the governance contract's.
-    `listener` hears how far a long act is.
+    `listener` hears how far a long act is. `session` is the connection's own, into which turns go
+    that name no other. `ask` asks the client's model, None where the client offers none.
     """
 
     name: str
@@ -64,7 +72,9 @@ class Caller:
     writes_system: bool = False
     sets_status: bool = False
     governed: bool = False
+    session: str = ""
     listener: Listener = field(default=unheard, compare=False, repr=False)
+    ask: Ask | None = field(default=None, compare=False, repr=False)
 
 
 def rules_of(chosen: Policy | None, *, is_shared: bool) -> Policy:
@@ -142,6 +152,13 @@ def check_may_relate(caller: Caller, organization: str | None = None) -> None:
     _check_not_viewer(caller, "relate")
     if organization == SYSTEM_ORGANIZATION:
         _check_system_door(caller, "relate")
+
+
+def check_may_journal(caller: Caller, organization: str | None = None) -> None:
+    """Refuse to keep turns, or to summarise, to whoever may only read; the system's to most."""
+    _check_not_viewer(caller, "journal")
+    if organization == SYSTEM_ORGANIZATION:
+        _check_system_door(caller, "journal")
 
 
 def check_may_index(caller: Caller) -> None:
