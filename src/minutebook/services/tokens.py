@@ -7,7 +7,7 @@ import logging
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -46,7 +46,7 @@ class Issued:
     """A token, and the secret that is shown this once."""
 
     token: Token
-    secret: str
+    secret: str = field(repr=False)
 
 
 class Tokens:
