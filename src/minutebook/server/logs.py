@@ -6,6 +6,8 @@ import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
 
+from minutebook.config import Settings
+
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The request that this task or thread works for."""
 
@@ -36,8 +38,8 @@ class _Json(logging.Formatter):
         return json.dumps({name: each for name, each in told.items() if each is not None})
 
 
-def log_to_stderr(level: str, form: str) -> None:
-    """Write log lines of a level and above to stderr, in the form `text` or `json`."""
+def log_to_stderr(settings: Settings) -> None:
+    """Write log lines to stderr, of the level and in the form that are set."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Json() if form == "json" else _Plain())
-    logging.basicConfig(handlers=[handler], level=level.upper())
+    handler.setFormatter(_Json() if settings.log_format == "json" else _Plain())
+    logging.basicConfig(handlers=[handler], level=settings.log_level.upper())

@@ -38,9 +38,7 @@ class Doorkeeper:
         shown = request.headers.get("authorization")
         if shown is None and not self._admits_nobody:
             raise Unidentified("a token is needed here", is_given=False)
-        return await anyio.to_thread.run_sync(
-            self.identity.caller_of, shown, limiter=self._askers
-        )
+        return await anyio.to_thread.run_sync(self.identity.caller_of, shown, limiter=self._askers)
 
     async def stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a stream without end, until its caller is known no longer or the server leaves."""
@@ -91,9 +89,7 @@ class Door:
             caller = await keeper.caller_of(request)
         except Unidentified as error:
             challenge = keeper.identity.challenge(request.url.path, error)
-            response = refusal(
-                request, 401, error.reason, headers={"WWW-Authenticate": challenge}
-            )
+            response = refusal(request, 401, error.reason, headers={"WWW-Authenticate": challenge})
             await response(scope, receive, send)
             return
         except (KeysUnavailable, StoreError) as error:

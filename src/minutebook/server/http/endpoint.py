@@ -78,9 +78,7 @@ class Endpoint:
             return
         except BadBody as error:
             # What comes after a body that was not read is no request.
-            response = refusal(
-                request, error.status, error.reason, headers={"Connection": "close"}
-            )
+            response = refusal(request, error.status, error.reason, headers={"Connection": "close"})
             await response(scope, receive, send)
             return
         except BadMessage as error:
