@@ -78,7 +78,7 @@ def application(
             Middleware(Addressed, names=names),
             Middleware(
                 CORSMiddleware,
-                allow_origins=settings.http_origins,
+                allow_origins=tuple(names.origins),
                 allow_origin_regex=_LOOPBACK_PAGES if names.is_loopback else None,
                 allow_methods=("GET", "POST", "DELETE"),
                 allow_headers=("*",),

@@ -43,6 +43,7 @@ class Endpoint:
     """
 
     def __init__(self, server: Server[Any], bounds: Bounds, keeper: Doorkeeper) -> None:
+        self._server = server
         self._bounds = bounds
         self._keeper = keeper
         # The body is read and measured before either sees it.
@@ -57,8 +58,16 @@ class Endpoint:
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Keep sessions as long as the server runs."""
-        async with self._sessions.run(), self._single.run():
-            yield
+        async with self._server.lifespan(self._server) as state:
+
+            @asynccontextmanager
+            async def entered(server: Server[Any]) -> AsyncIterator[Any]:
+                yield state
+
+            # Each of the two would enter it.
+            self._server.lifespan = entered
+            async with self._sessions.run(), self._single.run():
+                yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request: a message that is posted, a stream that is opened, a session's end."""
