@@ -1,7 +1,6 @@
 """Connections that do not wait for ever: for a request to be said, or for an answer to be read."""
 
 from asyncio import BaseTransport, TimerHandle
-from socket import IPPROTO_TCP, TCP_NODELAY
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -23,9 +22,6 @@ class Connection(H11Protocol):
     def connection_made(self, transport: BaseTransport) -> None:
         """Begin to wait for a request's head."""
         super().connection_made(transport)  # type: ignore[arg-type]
-        # asyncio does this for sockets it made itself; without it each answer waits 40 ms for an ACK.
-        socket = transport.get_extra_info("socket")
-        socket.setsockopt(IPPROTO_TCP, TCP_NODELAY, 1)
         self._waiting = self.loop.call_later(self.patience, self._cut)
 
     def data_received(self, data: bytes) -> None:
