@@ -19,7 +19,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.policy import Policy
+from minutebook.domain.policy import Policy, Rules, rules_of
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
@@ -30,6 +30,7 @@ from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
+from minutebook.services.journal_search import JournalSearch
 from minutebook.services.keeping import Keeping
 from minutebook.services.ledgers import LedgerPlace, Ledgers
 from minutebook.services.links import Links
@@ -42,8 +43,10 @@ from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
 from minutebook.services.secret import Secret
+from minutebook.services.sessions import Sessions
 from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
+from minutebook.services.tokens import Tokens
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
 from minutebook.services.watching import Watching
@@ -85,8 +88,11 @@ class App:
     proposals: Proposals
     decision_search: DecisionSearch
     secret: Secret
+    tokens: Tokens
+    sessions: Sessions
+    journal_search: JournalSearch
     include_decisions: bool
-    rules: Policy
+    rules: Rules
     clock: Clock
     stopping: threading.Event
 
@@ -141,12 +147,7 @@ def open_app(
     randbits: RandomBits = secrets.randbits,
 ) -> App:
     """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    try:
-        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StoreError(
-            f"{settings.home}: {error.strerror}; choose another data directory with --home"
-        ) from error
+    make_home(settings.home)
     store = SqliteStore(
         settings.database, durability=settings.durability, writer_wait=settings.writer_wait
     )
@@ -165,7 +166,8 @@ def open_app(
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
-    rules = settings.policy
+    tokens = Tokens(store, trail, clock, randbits)
+    rules = rules_for(settings, tokens)
     return App(
         store=store,
         embedding=embedding,
@@ -185,6 +187,9 @@ def open_app(
         decision_search=decided,
         include_decisions=settings.include_decisions,
         secret=secret,
+        tokens=tokens,
+        sessions=Sessions(store, embedded, trail, clock),
+        journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,
@@ -193,6 +198,26 @@ def open_app(
         clock=clock,
         stopping=stop,
     )
+
+
+def make_home(home: Path) -> None:
+    """Make the data directory, its owner's alone, unless it is there; StoreError."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"{home}: {error.strerror}; choose another data directory with --home"
+        ) from error
+
+
+def rules_for(settings: Settings, tokens: Tokens) -> Rules:
+    """Give what tells how strictly the store is kept: asked anew each time, as tokens are made."""
+
+    def rules() -> Policy:
+        is_shared = settings.jwt_issuer is not None or tokens.any_made()
+        return rules_of(settings.policy, is_shared=is_shared)
+
+    return rules
 
 
 def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) -> Secret:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 
@@ -47,8 +48,10 @@ class Settings:
     organization: str | None = _setting(None, "Hold the caller to this organization.")
     repository: str | None = _setting(None, "Hold the caller to this repository.")
     user: str | None = _setting(None, "Hold the caller to this user's and shared memories.")
-    policy: Policy = _setting(
-        Policy.OPEN, "`open` for a personal store, `governed` to protect rules and system scope."
+    policy: Policy | None = _setting(
+        None,
+        "`open` for a personal store, `governed` to protect rules and system scope; not set: "
+        "`governed` once a token was made or jwt_issuer is set, else `open`.",
     )
     durability: Literal["full", "normal"] = _setting(
         "full",
@@ -105,6 +108,19 @@ class Settings:
         "contract",
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
         "digits and underscores only, for clients that refuse others. Calls may use both.",
+    )
+    public_url: str | None = _setting(
+        None,
+        "URL under which clients reach this server over HTTP, such as https://memory.example.org.",
+    )
+    jwt_issuer: str | None = _setting(
+        None, "Issuer whose signed tokens (JWT) let callers in over HTTP: their `iss` claim."
+    )
+    jwt_audience: tuple[str, ...] = _setting(
+        (), "For whom such tokens must be made, separated by spaces: one of their `aud` claim."
+    )
+    jwt_keys: str | None = _setting(
+        None, "The issuer's public keys (JWKS): an https URL, or a file, which is read again."
     )
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
 
@@ -189,7 +205,12 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-_WANTED = {"index_roots": "a list of folders", "include_decisions": "true or false"}
+_WANTED = {
+    "public_url": "an http or https URL without a query",
+    "jwt_issuer": "an http or https URL without a query",
+    "index_roots": "a list of folders",
+    "include_decisions": "true or false",
+}
 
 
 def _parsed(name: str, value: Any, origin: str) -> Any:
@@ -200,6 +221,10 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
         match name:
             case "home" | "models" | "ledger":
                 return Path(value).expanduser().absolute()
+            case "public_url" | "jwt_issuer":
+                return _url(value)
+            case "jwt_audience":
+                return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
             case "index_roots":
                 return _folders(value)
             case "role":
@@ -223,6 +248,15 @@ def _folders(value: str | list[str]) -> tuple[Path, ...]:
     """Read a list of folders, or as one text what the platform's PATH looks like."""
     named = value.split(os.pathsep) if isinstance(value, str) else value
     return tuple(Path(name).expanduser().absolute() for name in named if name)
+
+
+def _url(value: object) -> str:
+    """Read a URL that others are built on."""
+    text = str(value)
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "?" in text or "#" in text:
+        raise ValueError(value)
+    return text
 
 
 def _truth(value: object) -> bool:

@@ -138,7 +138,7 @@ def test_system_wide_memories_are_seen_from_every_organization(world: World) -> 
 @requirement("policy/open-by-default", "policy/role-of-caller")
 def test_a_personal_store_is_open_and_its_caller_an_agent() -> None:
     settings = load({}, {})
-    assert settings.policy is Policy.OPEN
+    assert settings.policy is None
     assert settings.caller().role is Role.AGENT
     asked = load({"role": "manager", "agent": "ana"}, {}).caller()
     assert (asked.role, asked.name) == (Role.MANAGER, "ana")

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import click
@@ -13,15 +13,14 @@ from minutebook.cli.terminal import (
     fields_of,
     id_given,
     identity,
+    instant_given,
     one_of,
     opened,
     say,
+    span_given,
     text_given,
 )
 from minutebook.domain.errors import InvalidInput
-
-_AGO = re.compile(r"(\d{1,6})([mhd])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 
 def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, str], Any]) -> None:
@@ -158,7 +157,7 @@ def audit(
     """List who did what to which record, newest first; refusals too."""
     if context.invoked_subcommand is not None:
         return
-    start = None if since is None else _instant(since, datetime.now(UTC))
+    start = None if since is None else _since(since)
     with opened(context.obj) as (app, caller):
         entries = app.trail.entries(
             caller,
@@ -238,14 +237,10 @@ def _noted(text: str) -> tuple[int, str]:
     return int(match[1]), match[2]
 
 
-def _instant(text: str, now: datetime) -> datetime:
-    """Read an instant, in the local zone unless it names one, or how long ago it was."""
-    if match := _AGO.fullmatch(text):
-        return now - timedelta(**{_UNITS[match[2]]: int(match[1])})
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise InvalidInput("--since", "must be like 2026-01-31T12:00, or 30m, 12h, 7d") from error
+def _since(text: str) -> datetime:
+    """Read an instant, or how long ago it was."""
+    span = span_given(text)
+    return instant_given("--since", text) if span is None else datetime.now(UTC) - span
 
 
 COMMANDS = (lock, unlock, verify, deprecate, restore, link, system, audit)

@@ -3,11 +3,12 @@
 import getpass
 import json
 import logging
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -22,6 +23,7 @@ from minutebook.domain.errors import (
     GuessedTooOften,
     InvalidInput,
     InvalidRoot,
+    KeysUnavailable,
     LedgerError,
     Locked,
     MinutebookError,
@@ -34,6 +36,9 @@ from minutebook.domain.errors import (
 from minutebook.domain.ids import id_of
 from minutebook.domain.policy import ANYBODY, Caller
 from minutebook.domain.records import Role
+
+_SPAN = re.compile(r"(\d{1,5})([mhd])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
@@ -49,6 +54,11 @@ SERVING = (*IDENTITY, "tool_names")
 def identity(command: F) -> F:
     """Give a command the options that say where the store is and who asks."""
     return _with_options(command, IDENTITY)
+
+
+def place(command: F) -> F:
+    """Give a command the option that says where the store is; its others are not about who asks."""
+    return _with_options(command, ("home",))
 
 
 def serving(command: F) -> F:
@@ -116,6 +126,7 @@ def _sentence(error: MinutebookError) -> str:
         case (
             ModelUnavailable(reason=reason, remedy=remedy)
             | LedgerError(reason=reason, remedy=remedy)
+            | KeysUnavailable(reason=reason, remedy=remedy)
         ):
             return f"{reason}; {remedy}"
         case Decided(id=id, reason=reason):
@@ -161,6 +172,20 @@ def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
         app.close()
 
 
+def span_given(text: str) -> timedelta | None:
+    """Read a span of time as 30m, 12h or 7d; None for another text."""
+    match = _SPAN.fullmatch(text)
+    return None if match is None else timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def instant_given(option: str, text: str) -> datetime:
+    """Read an instant, in the local zone unless it names one; InvalidInput."""
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInput(option, "must be like 2026-01-31T12:00, or 30m, 12h, 7d") from error
+
+
 def id_given(text: str) -> str:
     """Read an id as people and clients write it: short, or a UUID."""
     return id_of(text) or text
@@ -201,8 +226,9 @@ def headline(lead: str, memory: Any) -> str:
 
 def entry_line(entry: Any) -> str:
     """Give an audit entry on one line, without its subject."""
+    with_token = f", with token {entry.token}" if entry.token else ""
     line = (
-        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} ({entry.role}): "
+        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} ({entry.role}{with_token}): "
         f"{entry.outcome}"
     )
     return click.style(line, fg=None if entry.outcome == "done" else "red")

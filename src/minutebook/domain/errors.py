@@ -11,6 +11,8 @@ MinutebookError
 │   ├── UnderReview     the proposal may not be accepted yet
 │   ├── WrongSecret     the secret is another one
 │   └── GuessedTooOften  no guess of the secret is looked at yet
+├── Unidentified        nobody knows who asks
+├── KeysUnavailable     the keys of who signs tokens cannot be had
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
 ├── InBatch             what stood in the way of one of several acts that go together
@@ -22,6 +24,7 @@ MinutebookError
 ├── LedgerError         the ledger could not be read or written
 │   ├── LedgerBusy      others kept it for too long
 │   └── LedgerBroken    it contradicts itself, or its history was changed
+├── Unanswered          a model that was asked for a text gave none of use
 └── EmbeddingError
     ├── EmbeddingNotReady   the model is still loading, or failed to
     └── ModelUnavailable    the model cannot be had
@@ -110,6 +113,22 @@ class GuessedTooOften(Refused):
 
 
 @dataclass(eq=False)
+class Unidentified(MinutebookError):
+    """Nobody knows who asks; `reason` may be told them. `is_given`: they showed something."""
+
+    reason: str
+    is_given: bool = field(default=True, kw_only=True)
+
+
+@dataclass(eq=False)
+class KeysUnavailable(MinutebookError):
+    """The keys of who signs tokens cannot be read; `remedy` says what to do."""
+
+    reason: str
+    remedy: str
+
+
+@dataclass(eq=False)
 class InvalidInput(MinutebookError):
     """An argument is not what it must be; `remedy` says what it must be."""
 
@@ -187,6 +206,13 @@ class LedgerBroken(LedgerError):
     """The ledger contradicts itself, or its history was changed; `ids` are those concerned."""
 
     ids: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Unanswered(MinutebookError):
+    """A model that was asked for a text gave none of use; `reason` tells why."""
+
+    reason: str
 
 
 @dataclass(eq=False)

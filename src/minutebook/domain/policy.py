@@ -31,6 +31,9 @@ class Policy(StrEnum):
     GOVERNED = "governed"
 
 
+Rules = Callable[[], Policy]
+"""Tells how strictly the store is kept at this moment."""
+
 Listener = Callable[[float, str], None]
 """Hears which part of an act is done, in [0, 1], and what is next; raises to end the act."""
 
@@ -39,15 +42,24 @@ def unheard(part: float, what: str) -> None:
     """Hear nothing."""
 
 
+Ask = Callable[[str, str, int], str]
+"""Asks the client's own model: what it is to be, what it is asked, how many tokens at most.
+
+Raises `Unanswered` where the client or its user declines, or nothing of use comes back.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who asks, and in which request. None for organization, repositories, user means: any.
 
+    `token` is the id of the token with which they came, empty where they came without one.
     The rest is what the door adds that they came through. `writes_system` opens system scope: the
     command line's, and catalog's in an open store. `sets_status` lets the statuses `locked` and
     `verified` be set as any other: catalog's in an open store. `governed` protects rules and
     shared scopes from agents whatever the store's policy: the governance contract's.
-    `listener` hears how far a long act is.
+    `listener` hears how far a long act is. `session` is the connection's own, into which turns go
+    that name no other. `ask` asks the client's model, None where the client offers none.
     """
 
     name: str
@@ -56,10 +68,20 @@ class Caller:
     repositories: frozenset[str] | None = None
     user: str | None = None
     request: str = ""
+    token: str = ""
     writes_system: bool = False
     sets_status: bool = False
     governed: bool = False
+    session: str = ""
     listener: Listener = field(default=unheard, compare=False, repr=False)
+    ask: Ask | None = field(default=None, compare=False, repr=False)
+
+
+def rules_of(chosen: Policy | None, *, is_shared: bool) -> Policy:
+    """Say how strictly a store is kept: as was chosen, else governed once others may come in."""
+    if chosen is not None:
+        return chosen
+    return Policy.GOVERNED if is_shared else Policy.OPEN
 
 
 def at_open_door(caller: Caller, rules: Policy) -> Caller:
@@ -132,6 +154,13 @@ def check_may_relate(caller: Caller, organization: str | None = None) -> None:
         _check_system_door(caller, "relate")
 
 
+def check_may_journal(caller: Caller, organization: str | None = None) -> None:
+    """Refuse to keep turns, or to summarise, to whoever may only read; the system's to most."""
+    _check_not_viewer(caller, "journal")
+    if organization == SYSTEM_ORGANIZATION:
+        _check_system_door(caller, "journal")
+
+
 def check_may_index(caller: Caller) -> None:
     """Refuse to index a project, or to delete one, to whoever may only read."""
     _check_not_viewer(caller, "index")
@@ -195,6 +224,14 @@ def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
         check_may_lock(caller)
     elif after is Status.VERIFIED:
         check_may_verify(caller)
+
+
+def check_may_issue(caller: Caller) -> None:
+    """Refuse to make, change or show tokens to all but the owner of the data directory."""
+    if not caller.writes_system:
+        raise Forbidden(
+            "issue", "tokens are made where the data directory is; `minutebook token create` does"
+        )
 
 
 def check_may_audit(caller: Caller) -> None:

@@ -38,6 +38,7 @@ class Kind(StrEnum):
     FILE = "file"
     CHUNK = "chunk"
     LEDGER = "ledger"
+    TOKEN = "token"  # noqa: S105
 
 
 class ScopeLevel(StrEnum):
@@ -206,6 +207,7 @@ class Entry:
 
     The first entry of an organization has number 1 and an empty `previous`. `before` and `after`
     are digests of the record's text, never the text. `outcome` is `done` or the refusal's name.
+    `token` is the id of the token with which the actor came, empty where they came without one.
     """
 
     kind: ClassVar[Kind] = Kind.ENTRY
@@ -225,6 +227,7 @@ class Entry:
     after: str
     previous: str
     digest: str
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -446,7 +449,108 @@ class LedgerMark:
     verified_at: datetime
 
 
-TextRecord = Memory | CodeChunk | Decision | Proposal
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """What lets a caller in: a secret of which only the SHA-256 is kept, in hexadecimal.
+
+    `name`, `role` and the scopes that bind are those of the caller it makes; a scope that is None
+    binds to none. `organization` is the system's for every token. `last_used_at` is right to the
+    hour; a token whose `revoked_at` is set lets nobody in again.
+    """
+
+    kind: ClassVar[Kind] = Kind.TOKEN
+
+    organization: str
+    id: str
+    name: str
+    role: Role
+    digest: str
+    author: str
+    created_at: datetime
+    bound_organization: str | None = None
+    bound_repositories: tuple[str, ...] | None = None
+    bound_user: str | None = None
+    expires_at: datetime | None = None
+    last_used_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One prompt, the thought about it and the response, at an instant of a session.
+
+    Turns of one session never share an instant.
+    """
+
+    kind: ClassVar[Kind] = Kind.TURN
+
+    organization: str
+    id: str
+    session: str
+    at: datetime
+    prompt: str
+    thought: str
+    response: str
+    author: str
+    repository: str | None = None
+    user: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What search reads: prompt, thought, response."""
+        return "\n".join((self.prompt, self.thought, self.response))
+
+
+class Category(StrEnum):
+    """What sort of work a session was."""
+
+    BUGFIX = "bugfix"
+    FEATURE = "feature"
+    REFACTORING = "refactoring"
+    DOCUMENTATION = "documentation"
+    NEW_APP = "new-app"
+    ANALYSIS = "analysis"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a session came to, as it stood when `last_turn` was its last turn.
+
+    `at` is when it was summarised. `quality`, `productivity`, `impact` and `complexity` lie in
+    0..100; `reasons` tells of these, of the category and of who made it, why. `made_by` names the
+    summarizer. `author` asked for it.
+    """
+
+    kind: ClassVar[Kind] = Kind.SUMMARY
+
+    organization: str
+    id: str
+    session: str
+    at: datetime
+    title: str
+    summary: str
+    category: Category
+    turn_count: int
+    quality: int
+    productivity: int
+    impact: int
+    complexity: int
+    technologies: tuple[str, ...]
+    made_by: str
+    reasons: Mapping[str, str]
+    last_turn: str
+    author: str
+    repository: str | None = None
+    user: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What search reads: title, summary, technologies."""
+        return "\n".join((self.title, self.summary, ", ".join(self.technologies)))
+
+
+TextRecord = Memory | CodeChunk | Decision | Proposal | Turn | Summary
 """What has a text that search reads."""
 
 Record = (
@@ -462,5 +566,8 @@ Record = (
     | Decision
     | Proposal
     | LedgerMark
+    | Token
+    | Turn
+    | Summary
 )
-"""What a store keeps. Turns and summaries join as their contract does."""
+"""What a store keeps."""

@@ -26,6 +26,7 @@ class Act:
     outcome: str = "done"
     before: str = ""
     after: str = ""
+    token: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,9 @@ def _gap(number: int, expected: int) -> str:
 def _seal(entry: Entry) -> str:
     said = dict(zip(_SEALED, _sealed_fields(entry), strict=True))
     said["at"] = entry.at.isoformat()
+    if not entry.token:
+        # So that what was sealed before entries named a token still holds.
+        del said["token"]
     return hashlib.sha256(_encode(said).encode("ascii")).hexdigest()
 
 

@@ -1,59 +1,20 @@
 """Serve over stdin and stdout: one client, protocol on stdout and nothing else."""
 
-import logging
 import os
 import signal
 import sys
-import threading
 from collections.abc import Sequence
 from types import FrameType
 
 import anyio
 from mcp.server.stdio import stdio_server
 
-from minutebook.app import App, open_app, open_embedding
 from minutebook.config import Settings
 from minutebook.contracts.contract import Contract, safe
-from minutebook.domain.errors import MinutebookError
 from minutebook.server.linger import lingering
+from minutebook.server.opening import Opening
 from minutebook.server.protocol import as_promised, build_server, options
 from minutebook.server.worker import Worker
-
-log = logging.getLogger(__name__)
-
-
-class Opening:
-    """Opens the app once, in the background, so that `initialize` need not wait for it."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._embedding = open_embedding(settings)
-        self._lock = threading.Lock()
-        self._app: App | None = None
-
-    def start(self) -> None:
-        """Begin to open."""
-        threading.Thread(target=self._try, name="open", daemon=True).start()
-
-    def __call__(self) -> App:
-        """Give the app, opened by now; a failure is raised and tried again at the next call."""
-        with self._lock:
-            if self._app is None:
-                app = open_app(self._settings, embedding=self._embedding)
-                app.start()
-                self._app = app
-            return self._app
-
-    def close(self) -> None:
-        """Close the app if it was opened."""
-        if self._app is not None:
-            self._app.close()
-
-    def _try(self) -> None:
-        try:
-            self()
-        except MinutebookError as error:
-            log.error("cannot open the store: %s", error)
 
 
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:

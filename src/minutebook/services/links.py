@@ -2,7 +2,7 @@
 
 from minutebook.domain import policy
 from minutebook.domain.errors import Conflict
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Caller, Rules
 from minutebook.domain.records import Edge, Kind
 from minutebook.services.reach import Clock, read_memory
 from minutebook.services.trail import Trail
@@ -15,7 +15,7 @@ RELATED = "related"
 class Links:
     """The use cases around links between memories."""
 
-    def __init__(self, store: Store, trail: Trail, clock: Clock, rules: Policy) -> None:
+    def __init__(self, store: Store, trail: Trail, clock: Clock, rules: Rules) -> None:
         self._store = store
         self._trail = trail
         self._clock = clock
@@ -31,7 +31,7 @@ class Links:
         with self._trail.act(caller, organization, "link", Kind.MEMORY, source) as deed:
             ends = [read_memory(self._store, caller, id) for id in (source, target)]
             for each in ends:
-                policy.check_may_change(caller, self._rules, each)
+                policy.check_may_change(caller, self._rules(), each)
             if source == target:
                 raise Conflict(source, "a memory cannot be linked to itself")
             if ends[0].organization != ends[1].organization:

@@ -12,7 +12,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import Filter, Narrowing, home_of
 from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Caller, Rules
 from minutebook.domain.records import Edge, Entry, Kind, Memory, Version, text_of
 from minutebook.domain.validity import ended
 from minutebook.services.keeping import Embed, Keeping, version_id
@@ -61,7 +61,7 @@ class Memories:
         supersession: Supersession,
         clock: Clock,
         randbits: RandomBits,
-        rules: Policy,
+        rules: Rules,
     ) -> None:
         self._store = store
         self._keeping = keeping
@@ -139,7 +139,7 @@ class Memories:
         """
 
         def rule(memory: Memory) -> Memory:
-            return drafts.changed(caller, self._rules, memory, changes, self._clock())
+            return drafts.changed(caller, self._rules(), memory, changes, self._clock())
 
         return self._keeping.change(caller, "update", partial(self.read, caller, id), rule)
 
@@ -147,7 +147,7 @@ class Memories:
         """Soft-delete a memory: hidden until it is restored; NotFound, Refused."""
 
         def rule(memory: Memory) -> Memory:
-            policy.check_may_change(caller, self._rules, memory)
+            policy.check_may_change(caller, self._rules(), memory)
             return replace(memory, deleted_at=(now := self._clock()), updated_at=now)
 
         return self._keeping.change(caller, "remove", partial(self.read, caller, id), rule)
@@ -159,7 +159,7 @@ class Memories:
         """
 
         def rule(memory: Memory) -> Memory:
-            policy.check_may_change(caller, self._rules, memory)
+            policy.check_may_change(caller, self._rules(), memory)
             if number is not None:
                 then = self._version(memory, number)
                 memory = replace(memory, title=then.title, content=then.content)
@@ -181,7 +181,7 @@ class Memories:
             if not isinstance(memory, Memory):
                 deed.changes_nothing()
                 return False
-            policy.check_may_delete(caller, self._rules, memory)
+            policy.check_may_delete(caller, self._rules(), memory)
             self._supersession.check_may_leave(memory)
             deed.changes(memory.text, None)
             self._supersession.close_gap(memory)
@@ -234,7 +234,7 @@ class Memories:
         organization = self.read(caller, id).organization
         with self._trail.act(caller, organization, "invalidate", Kind.MEMORY, id) as deed:
             memory = self.read(caller, id)
-            policy.check_may_change(caller, self._rules, memory)
+            policy.check_may_change(caller, self._rules(), memory)
             if superseded_by is not None:
                 self._supersession.check_may_succeed(caller, memory, superseded_by)
             after = ended(memory, self._clock(), reason, superseded_by)
@@ -256,7 +256,7 @@ class Memories:
                     raise
 
         def rule(memory: Memory) -> Memory:
-            return drafts.redrafted(caller, self._rules, memory, draft, self._clock())
+            return drafts.redrafted(caller, self._rules(), memory, draft, self._clock())
 
         find = partial(read_any_memory, self._store, caller, draft.id)
         return self._keeping.change(caller, "update", find, rule, embed)
@@ -265,7 +265,7 @@ class Memories:
         now = self._clock()
         id = draft.id if draft.id is not None else new_id(now, self._randbits)
         with self._trail.guard(caller, home_of(caller), CREATED, Kind.MEMORY, id):
-            memory = drafts.drafted(caller, self._rules, draft, id, now)
+            memory = drafts.drafted(caller, self._rules(), draft, id, now)
         vectors = embed(memory.text)
         with self._trail.act(caller, memory.organization, CREATED, Kind.MEMORY, id) as deed:
             if self._store.get(Kind.MEMORY, memory.organization, id) is not None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
 from minutebook.domain.filters import Filter, home_of
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Caller, Rules
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory
 from minutebook.services.projects import Projects
 from minutebook.services.reach import filters
@@ -52,7 +52,7 @@ class Overview:
         trail: Trail,
         supersession: Supersession,
         projects: Projects,
-        rules: Policy,
+        rules: Rules,
     ) -> None:
         self._store = store
         self._trail = trail
@@ -105,13 +105,14 @@ class Overview:
         organization, locked, others = where.organization, 0, 0
         with self._trail.act(caller, organization, "reset", Kind.MEMORY, EVERYTHING):
             everything = replace(where, with_deleted=True)
+            rules = self._rules()
             relations, entities, kept = self._remove_graph(caller, where)
             memories, others = 0, others + kept
             for memory in self._store.find(Kind.MEMORY, everything):
                 assert isinstance(memory, Memory)
                 if memory.locked_by is not None or self._supersession.holder(memory) is not None:
                     locked += 1
-                elif policy.survives_reset(caller, self._rules, memory):
+                elif policy.survives_reset(caller, rules, memory):
                     others += 1
                 else:
                     self._supersession.close_gap(memory)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from minutebook.domain import drafts, policy
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import home_of
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Caller, Rules
 from minutebook.domain.records import Kind, Memory, Status
 from minutebook.services.keeping import Keeping, Rule
 from minutebook.services.reach import Clock, read_memory
@@ -17,7 +17,7 @@ class Standing:
     """The use cases that change how far a memory may be relied on."""
 
     def __init__(
-        self, store: Store, keeping: Keeping, trail: Trail, clock: Clock, rules: Policy
+        self, store: Store, keeping: Keeping, trail: Trail, clock: Clock, rules: Rules
     ) -> None:
         self._store = store
         self._trail = trail
@@ -34,7 +34,7 @@ class Standing:
             policy.check_may_lock(caller)
 
         def rule(memory: Memory) -> Memory:
-            policy.check_may_change(caller, self._rules, memory)
+            policy.check_may_change(caller, self._rules(), memory)
             return drafts.locked(memory, caller, self._clock())
 
         return self._change(caller, "lock", id, rule)
@@ -71,7 +71,7 @@ class Standing:
         self, caller: Caller, act: str, id: str, status: Status, reason: str | None
     ) -> Memory:
         def rule(memory: Memory) -> Memory:
-            policy.check_may_change(caller, self._rules, memory)
+            policy.check_may_change(caller, self._rules(), memory)
             if status is Status.VERIFIED:
                 policy.check_may_verify(caller)
             stood = drafts.stood(caller, memory, status, self._clock())

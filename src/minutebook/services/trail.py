@@ -221,6 +221,7 @@ class Trail:
             outcome=outcome,
             before=before,
             after=after,
+            token=caller.token,
         )
         last = self.head(deed.organization)
         entry = trail.sealed(deed.organization, last, said, self._clock())

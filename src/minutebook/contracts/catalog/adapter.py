@@ -44,7 +44,7 @@ def at_door(
     app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
 ) -> Iterator[Entrant]:
     """Let in as one who may use scope and status as fields, where the store's policy is open."""
-    yield policy.at_open_door(caller, app.rules), arguments
+    yield policy.at_open_door(caller, app.rules()), arguments
 
 
 def memory_write(app: App, caller: Caller, **said: Any) -> Shape:

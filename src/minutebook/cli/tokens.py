@@ -1,0 +1,161 @@
+"""Make tokens for those who come over HTTP, list them, change them and take them back."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import click
+
+from minutebook.cli.terminal import (
+    as_json,
+    fields_of,
+    id_given,
+    instant_given,
+    one_of,
+    opened,
+    place,
+    say,
+    span_given,
+)
+from minutebook.config import load
+from minutebook.domain.grants import Grant, is_live
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
+
+NEVER = "never"
+
+_expires = click.option(
+    "--expires",
+    default="90d",
+    show_default=True,
+    help=f"When it ends: 12h, 30d, 2027-01-31, 2027-01-31T12:00, or {NEVER}.",
+)
+
+
+@click.group()
+def token() -> None:
+    """Let others in over HTTP, each with a role and within scopes, by tokens."""
+
+
+@token.command()
+@click.option("--name", required=True, help="Under which name its bearer's acts are recorded.")
+@click.option("--role", default="agent", show_default=True, help=f"One of {', '.join(Role)}.")
+@click.option("--organization", help="Hold it to this organization.  [default: the settings']")
+@click.option("--all-organizations", is_flag=True, help="Hold it to no organization.")
+@click.option(
+    "--repository", "repositories", multiple=True, help="Hold it to this one; may be repeated."
+)
+@click.option("--user", help="Hold it to this user's and shared memories.  [default: every user's]")
+@_expires
+@place
+@as_json
+@click.pass_obj
+def create(
+    given: dict[str, str],
+    name: str,
+    role: str,
+    organization: str | None,
+    all_organizations: bool,  # noqa: FBT001
+    repositories: tuple[str, ...],
+    user: str | None,
+    expires: str,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Make a token and print its secret, this once; what it allows goes to stderr."""
+    if all_organizations and organization is not None:
+        raise click.UsageError("--organization and --all-organizations exclude each other")
+    own = load(given).organization or DEFAULT_ORGANIZATION
+    grant = Grant(
+        name=name,
+        role=one_of(Role, "--role", role),
+        organization=None if all_organizations else organization or own,
+        repositories=repositories or None,
+        user=user,
+        expires_at=_end(expires),
+    )
+    with opened(given) as (app, caller):
+        issued = app.tokens.create(caller, grant)
+    _show_issued(issued, as_json=as_json)
+
+
+@token.command("list")
+@place
+@as_json
+@click.pass_obj
+def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """List every token that was made, newest first; never a secret."""
+    with opened(given) as (app, caller):
+        tokens = app.tokens.list(caller)
+    now = datetime.now(UTC)
+    lines = [f"{click.style(each.id, dim=True)}  {_line(each, now)}" for each in tokens]
+    text = "\n".join(lines) or "No tokens; `minutebook token create --name NAME` makes one."
+    say([_shape(each, now) for each in tokens], text, as_json)
+
+
+@token.command()
+@click.argument("id")
+@place
+@click.pass_obj
+def revoke(given: dict[str, str], id: str) -> None:
+    """Take the token ID back for good; it lets nobody in from now on, through no process."""
+    with opened(given) as (app, caller):
+        revoked = app.tokens.revoke(caller, id_given(id))
+    click.echo(f"Revoked {revoked.id} of {revoked.name}.")
+
+
+@token.command()
+@click.argument("id")
+@_expires
+@place
+@as_json
+@click.pass_obj
+def rotate(given: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
+    """Give the token ID a new secret and print it; the old one lets nobody in from now on."""
+    with opened(given) as (app, caller):
+        issued = app.tokens.rotate(caller, id_given(id), _end(expires))
+    _show_issued(issued, as_json=as_json)
+
+
+def _end(text: str) -> datetime | None:
+    if text == NEVER:
+        return None
+    span = span_given(text)
+    return instant_given("--expires", text) if span is None else datetime.now(UTC) + span
+
+
+def _show_issued(issued: Any, *, as_json: bool) -> None:
+    now = datetime.now(UTC)
+    # On stdout the secret alone, so that a script can take it.
+    say({"secret": issued.secret, **_shape(issued.token, now)}, issued.secret, as_json)
+    told = f"Token {issued.token.id}: {_line(issued.token, now)}."
+    click.echo(f"{told}\nThe secret is shown this once; keep it where its bearer does.", err=True)
+
+
+def _line(token: Any, now: datetime) -> str:
+    bound = token.bound_repositories
+    parts = [
+        f"{token.name} as {token.role}",
+        f"organization {token.bound_organization or '(any)'}",
+        f"repository {'(any)' if bound is None else ', '.join(bound)}",
+        f"user {token.bound_user or '(any)'}",
+        _standing(token, now),
+    ]
+    used = "never used" if token.last_used_at is None else f"used {token.last_used_at:%F %H:00}"
+    return "; ".join([*parts, used])
+
+
+def _standing(token: Any, now: datetime) -> str:
+    if token.revoked_at is not None:
+        return f"revoked {token.revoked_at:%F %H:%M}"
+    if token.expires_at is None:
+        return "ends never"
+    verb = "ended" if token.expires_at <= now else "ends"
+    return f"{verb} {token.expires_at:%F %H:%M}"
+
+
+def _shape(token: Any, now: datetime) -> dict[str, Any]:
+    """Give a token's fields as JSON, without the digest."""
+    shape = fields_of(token)
+    del shape["organization"], shape["digest"]
+    return {**shape, "live": is_live(token, now)}
+
+
+COMMANDS = (token,)

@@ -1,0 +1,84 @@
+"""What a token grants: whom it makes of its bearer, within which scopes, until when."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.policy import ANYBODY, Caller
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
+
+LONGEST_NAME = 200
+"""Characters that the name of a caller or of a scope has at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """Whom a token makes of its bearer; None binds to no scope, and ends never."""
+
+    name: str
+    role: Role
+    organization: str | None = None
+    repositories: tuple[str, ...] | None = None
+    user: str | None = None
+    expires_at: datetime | None = None
+
+
+def grant_of(token: Token) -> Grant:
+    """Give what a token grants."""
+    return Grant(
+        name=token.name,
+        role=token.role,
+        organization=token.bound_organization,
+        repositories=token.bound_repositories,
+        user=token.bound_user,
+        expires_at=token.expires_at,
+    )
+
+
+def caller_with(grant: Grant, token: str) -> Caller:
+    """Give the caller that a grant makes, who came with the token of that id."""
+    bound = grant.repositories
+    return Caller(
+        name=grant.name,
+        role=grant.role,
+        organization=grant.organization,
+        repositories=None if bound is None else frozenset(bound),
+        user=grant.user,
+        token=token,
+    )
+
+
+def is_live(token: Token, now: datetime) -> bool:
+    """Tell whether a token lets its bearer in: neither taken back nor over."""
+    return token.revoked_at is None and (token.expires_at is None or now < token.expires_at)
+
+
+def check_grant(grant: Grant) -> None:
+    """Refuse a grant whose names cannot name anybody; InvalidInput names the argument."""
+    _check_name("name", grant.name)
+    if grant.name == ANYBODY:
+        # Who is called so may give any other name; a token says who its bearer is.
+        raise InvalidInput("name", f"must not be {ANYBODY!r}, which stands for anybody")
+    if grant.organization is not None:
+        _check_name("organization", grant.organization)
+        if grant.organization == SYSTEM_ORGANIZATION:
+            raise InvalidInput("organization", f"must not be {SYSTEM_ORGANIZATION}, nobody's home")
+    if grant.repositories is not None and not grant.repositories:
+        raise InvalidInput("repository", "must name one at least, or be left out for any")
+    for name in grant.repositories or ():
+        _check_name("repository", name)
+    if grant.user is not None:
+        _check_name("user", grant.user)
+
+
+def check_end(expires_at: datetime | None, now: datetime) -> None:
+    """Refuse an end that has come already; InvalidInput."""
+    if expires_at is not None and expires_at <= now:
+        raise InvalidInput("expires", "must lie in the future")
+
+
+def _check_name(argument: str, name: str) -> None:
+    if not name.isprintable() or name != name.strip() or not 0 < len(name) <= LONGEST_NAME:
+        raise InvalidInput(
+            argument, f"must have 1 to {LONGEST_NAME} printable characters, no space at its ends"
+        )
