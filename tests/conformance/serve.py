@@ -6,8 +6,8 @@ from pathlib import Path
 import uvicorn
 
 from minutebook.config import Settings
+from minutebook.server.opening import Opening
 from minutebook.server.protocol import build_server
-from minutebook.server.stdio import Opening
 from minutebook.server.worker import Worker
 from tests.conformance.foreign import extend
 from tests.conformance.hidden import hidden
