@@ -166,7 +166,8 @@ def open_app(
     mentions = Mentions(store, clock)
     supersession = Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
-    tokens = Tokens(store, trail, clock, randbits)
+    trusts_issuer = settings.jwt_issuer is not None
+    tokens = Tokens(store, trail, clock, randbits, trusts_issuer=trusts_issuer)
     rules = rules_for(settings, tokens)
     return App(
         store=store,
@@ -214,8 +215,7 @@ def rules_for(settings: Settings, tokens: Tokens) -> Rules:
     """Give what tells how strictly the store is kept: asked anew each time, as tokens are made."""
 
     def rules() -> Policy:
-        is_shared = settings.jwt_issuer is not None or tokens.any_made()
-        return rules_of(settings.policy, is_shared=is_shared)
+        return rules_of(settings.policy, is_shared=tokens.is_shared())
 
     return rules
 

@@ -123,6 +123,30 @@ class Settings:
         None, "The issuer's public keys (JWKS): an https URL, or a file, which is read again."
     )
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
+    log_format: Literal["text", "json"] = _setting(
+        "text", "`text`, or `json`: one object a line, for machines."
+    )
+    http_hosts: tuple[str, ...] = _setting(
+        (), "Names by which clients may call the HTTP server, besides numbers and localhost."
+    )
+    http_origins: tuple[str, ...] = _setting(
+        (), "Origins, such as https://app.example.com, whose pages may call the HTTP server."
+    )
+    http_body: int = _setting(4 << 20, "Bytes that a request over HTTP may have.")
+    http_timeout: float = _setting(
+        30.0, "Seconds that an HTTP client may take to send its request or to read the answer."
+    )
+    http_calls: int = _setting(
+        64, "Calls over HTTP that are taken on at once; those beyond are told to come again."
+    )
+    rate_limit: float = _setting(
+        50.0, "Requests a second that one token may make, over ten seconds on average; 0: any."
+    )
+    traces_url: str | None = _setting(
+        None,
+        "Where OpenTelemetry traces go, such as http://localhost:4318/v1/traces; needs "
+        "`minutebook[traces]`.",
+    )
 
     @property
     def claims(self) -> Path:
@@ -202,6 +226,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "durability": ("full", "normal"),
     "tool_names": ("contract", "safe"),
     "log_level": ("debug", "info", "warning", "error"),
+    "log_format": ("text", "json"),
 }
 
 
@@ -231,11 +256,15 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return Role(value)
             case "policy":
                 return Policy(value)
-            case "writer_wait" | "embedding_wait" | "review_window":
+            case "http_hosts" | "http_origins":
+                return _listed(value)
+            case "http_timeout":
+                return _at_least(0.1, float(value))
+            case "writer_wait" | "rate_limit" | "embedding_wait" | "review_window":
                 return _at_least(0.0, float(value))
             case "include_decisions":
                 return _truth(value)
-            case "embedding_cache" | "embedding_threads":
+            case "embedding_cache" | "embedding_threads" | "http_body" | "http_calls":
                 return _at_least(1, int(value))
             case _:
                 return str(value)
@@ -257,6 +286,12 @@ def _url(value: object) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or "?" in text or "#" in text:
         raise ValueError(value)
     return text
+
+
+def _listed(value: str | list[str]) -> tuple[str, ...]:
+    """Read a list of names, or as one text with commas between them."""
+    named = value.split(",") if isinstance(value, str) else value
+    return tuple(name.strip() for name in named if name.strip())
 
 
 def _truth(value: object) -> bool:

@@ -12,26 +12,45 @@ from minutebook.cli.terminal import (
     SERVING,
     as_json,
     identity,
-    log_to_stderr,
     option_of,
     say,
     serving,
 )
 from minutebook.config import PREFIX, Settings, environment, load
+from minutebook.server.logs import log_to_stderr
 
 
 @click.command()
 @click.argument("contracts", nargs=-1, metavar="[CONTRACT]...")
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    help="Serve over HTTP at this address: each contract at /mcp/CONTRACT, the first at /mcp too; "
+    "all of them if none is named.",
+)
 @serving
 @click.pass_obj
-def serve(given: dict[str, str], contracts: tuple[str, ...]) -> None:
-    """Serve contracts over stdio to an MCP client (default: knowledge)."""
-    from minutebook.contracts.registry import opened
-    from minutebook.server import stdio
+def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
+    """Serve contracts to MCP clients: over stdio (default: knowledge), or over HTTP."""
+    from minutebook.contracts.registry import CONTRACTS, opened
 
     settings = load(given)
     log_to_stderr(settings)
-    stdio.serve(settings, opened(contracts or ("knowledge",)))
+    if http is None:
+        from minutebook.server import stdio
+
+        stdio.serve(settings, opened(contracts or ("knowledge",)))
+        return
+    from minutebook.server.http.addresses import address_given
+    from minutebook.server.http.serving import serve as serve_http
+
+    # Each has its path, so that none stands in another's way.
+    by_name = {name: opened([name])[0] for name in contracts or CONTRACTS}
+    serve_http(settings, by_name, address_given(http), _announce)
+
+
+def _announce(url: str) -> None:
+    click.echo(f"Minutebook serves at {url}/mcp", err=True)
 
 
 @click.command()

@@ -2,7 +2,6 @@
 
 import getpass
 import json
-import logging
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -36,6 +35,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.ids import id_of
 from minutebook.domain.policy import ANYBODY, Caller
 from minutebook.domain.records import Role
+from minutebook.server.logs import log_to_stderr
 
 _SPAN = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
@@ -141,15 +141,6 @@ def _sentence(error: MinutebookError) -> str:
             return f"{id}: {reason}"
         case _:
             return str(error)
-
-
-def log_to_stderr(settings: Settings) -> None:
-    """Write log lines of the level that is set to stderr."""
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
 
 
 @contextmanager

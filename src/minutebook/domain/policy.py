@@ -166,6 +166,14 @@ def check_may_index(caller: Caller) -> None:
     _check_not_viewer(caller, "index")
 
 
+def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
+    """Refuse a folder that only a token's bearer named: the machine's owner says what may be read."""
+    if caller.token and not roots_named:
+        raise Forbidden(
+            "index", "over a token only what lies below index_roots is indexed, and none is named"
+        )
+
+
 def check_may_reset(caller: Caller) -> None:
     """Refuse a reset to whoever may only read."""
     _check_not_viewer(caller, "reset")

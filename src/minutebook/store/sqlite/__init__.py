@@ -10,7 +10,7 @@ from minutebook.domain.records import Edge, Kind, Record
 from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
 from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
-from minutebook.store.sqlite.connections import Connections
+from minutebook.store.sqlite.connections import Connections, Writes
 from minutebook.store.sqlite.housekeeping import Housekeeper
 from minutebook.store.sqlite.indices import Indices
 
@@ -185,6 +185,11 @@ class SqliteStore:
     def rebuild_index(self, organization: str | None = None) -> None:
         """Make the vector indices of an organization, or of all, anew from the records."""
         self._indices.rebuild(organization)
+
+    @property
+    def writes(self) -> Writes:
+        """What this process has written, and how long that took."""
+        return self._connections.writes
 
     def size(self) -> int:
         """Give the bytes on disk, log and index included."""
