@@ -11,7 +11,7 @@ import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -47,6 +47,14 @@ def bare() -> list[str | Path]:
     return [sys.executable, "-m", "benchmarks.bare_http", "PORT"]
 
 
+@contextmanager
+def without_model() -> Iterator[Path]:
+    """Give a copy of the store whose servers load no model."""
+    with copied(filled(SIZE) / "home") as home:
+        (home / "config.toml").write_text('embedder = "none"\n', encoding="utf-8")
+        yield home
+
+
 def over_http(home: Path) -> list[str | Path]:
     """Give the command that serves a home over HTTP."""
     return [*serve_command(home), "--http", "127.0.0.1:PORT"]
@@ -59,14 +67,14 @@ def overhead(rounds: int) -> list[Row]:
     """Time calls in process, over stdio and over HTTP, in turn; the model is switched off."""
     work = drawn(rounds)
     with ExitStack() as stack:
-        homes = [stack.enter_context(copied(filled(SIZE) / "home")) for _ in range(3)]
+        homes = [stack.enter_context(without_model()) for _ in range(3)]
         settings = Settings(home=homes[0], embedder="none")
         app = open_app(settings)
         stack.callback(app.close)
         inside = Caller(app, settings)
-        pipe = stack.enter_context(Pipe(serve_command(homes[1]), **WITHOUT_MODEL))
+        pipe = stack.enter_context(Pipe(serve_command(homes[1])))
         pipe.initialize()
-        server = stack.enter_context(served(over_http(homes[2], "--embedder", "none")))
+        server = stack.enter_context(served(over_http(homes[2])))
         runner = stack.enter_context(asyncio.Runner())
         wire = runner.run(Wire.open(server))
         stack.callback(wire.close)
@@ -165,8 +173,8 @@ def throughput(rounds: int, seconds: float) -> list[Row]:
     """Measure requests a second of each target, `rounds` times in turn, at each number at once."""
     work = drawn(200)
     with ExitStack() as stack:
-        home = stack.enter_context(copied(filled(SIZE) / "home"))
-        ours = stack.enter_context(served(over_http(home, "--embedder", "none")))
+        home = stack.enter_context(without_model())
+        ours = stack.enter_context(served(over_http(home)))
         least = stack.enter_context(served(bare()))
         targets = {BARE: Target(least, [least.call("nothing", {})])}
         for tool, arguments in calls(work).items():

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.conformance.first_calls import without_model
+
 
 @pytest.fixture(scope="module")
 def conforming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -19,6 +21,16 @@ def conforming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command = [sys.executable, "-m", "tests.conformance.serve", str(home), str(port)]
     with process(command, port):
         yield f"http://127.0.0.1:{port}/mcp"
+
+
+@pytest.fixture(scope="module")
+def minutebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where a real server serves every contract."""
+    home, port = without_model(tmp_path_factory.mktemp("served") / "home"), free_port()
+    address = f"127.0.0.1:{port}"
+    command = [sys.executable, "-m", "minutebook", "serve", "--home", str(home), "--http", address]
+    with process(command, port):
+        yield f"http://{address}"
 
 
 def free_port() -> int:

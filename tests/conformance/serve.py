@@ -2,24 +2,34 @@
 
 import sys
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
-import uvicorn
+from mcp.server.lowlevel import Server
 
-from minutebook.config import Settings
-from minutebook.server.opening import Opening
+import minutebook.server.http.application as mounting
+from minutebook.config import load
+from minutebook.server.http.addresses import Address
+from minutebook.server.http.serving import serve
 from minutebook.server.protocol import build_server
-from minutebook.server.worker import Worker
 from tests.conformance.foreign import extend
 from tests.conformance.hidden import hidden
 
 
-def main(home: Path, port: int) -> None:
-    settings = Settings(home=home, embedder="none")
-    worker = Worker(Opening(settings), lambda context: settings.caller())
-    server = build_server([hidden()], worker)
+def extended(*given: Any) -> Server[Any]:
+    """Build a contract's server, and let it answer what no contract gives, too."""
+    server = build_server(*given)
     extend(server)
-    uvicorn.run(server.streamable_http_app(), host="127.0.0.1", port=port, log_level="warning")
+    return server
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    home, port = Path(sys.argv[1]), int(sys.argv[2])
+    # All is as `minutebook serve --http` has it, but for what the suite wants beside a contract.
+    with patch.object(mounting, "build_server", extended):
+        serve(
+            load({"home": str(home), "embedder": "none"}),
+            {"conformance": hidden()},
+            Address("127.0.0.1", port),
+            print,
+        )

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def checked_one(url: str, revision: str, scenario: str, scratch: Path) -> list[C
     return _run(scratch, url, "--scenario", scenario, "--spec-version", revision)
 
 
-def findings(checks: list[Check]) -> dict[str, str]:
+def findings(checks: Iterable[Check]) -> dict[str, str]:
     """Give what is not fine, as `scenario:check` with what the suite says."""
     return {
         f"{each.scenario}:{each.id}": f"{each.status}: {each.message}"

@@ -1,7 +1,6 @@
 """The official Python client, at both ages of the protocol, at each contract, over both transports."""
 
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
