@@ -237,7 +237,7 @@ async def _mixed(server: Served, work: Work, seconds: float, parts: int) -> list
         chosen = Random(number)
         while (now := part()) is not None:
             before = time.perf_counter()
-            for asking in _steps(chosen, work):
+            for asking in steps(chosen, work):
                 await asking(server, wire)
             now.took.append((time.perf_counter() - before) * 1e3)
 
@@ -255,7 +255,7 @@ async def _mixed(server: Served, work: Work, seconds: float, parts: int) -> list
 Step = Callable[[Served, Wire], Awaitable[None]]
 
 
-def _steps(chosen: Random, work: Work) -> Sequence[Step]:
+def steps(chosen: Random, work: Work) -> Sequence[Step]:
     """Choose what is done next: of ten, three recall, three search, three read, one writes."""
     question = chosen.choice(work.questions)
     match chosen.randrange(10):
@@ -290,7 +290,7 @@ def _passing(text: str) -> Step:
 
 def tables(*, quick: bool, minutes: float) -> list[Table]:
     """Measure all three."""
-    rounds, slices, seconds = (20, 1, 0.5) if quick else (200, 4, 2.0)
+    rounds, slices, seconds = (20, 1, 0.5) if quick else (200, 3, 1.0)
     beside = ("p50", "p99", "CPU", "more p50", "more CPU")
     return [
         Table(

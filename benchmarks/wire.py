@@ -69,11 +69,10 @@ def served(command: Sequence[str | Path], path: str = "/mcp") -> Iterator[Served
         subprocess.Popen(whole, cwd=ROOT, stdin=subprocess.DEVNULL, stderr=log) as process,
     ):
         try:
-            _await_listening(process, port)
+            if not _listens(process, port):
+                log.seek(0)
+                raise RuntimeError(f"the server does not listen: {log.read()[-2000:].decode()}")
             yield Served(process.pid, port, path)
-        except ConnectionError as error:
-            log.seek(0)
-            raise RuntimeError(log.read()[-2000:].decode()) from error
         finally:
             process.terminate()
 
@@ -122,14 +121,13 @@ class Wire:
         return b"".join(parts)
 
 
-def _await_listening(process: subprocess.Popen[bytes], port: int) -> None:
+def _listens(process: subprocess.Popen[bytes], port: int) -> bool:
     deadline = time.monotonic() + 60
-    while True:
+    while process.poll() is None and time.monotonic() < deadline:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
-        except OSError as error:
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise ConnectionError(f"nothing listens on {port}") from error
+        except OSError:
             time.sleep(0.05)
         else:
-            return
+            return True
+    return False
