@@ -2,7 +2,7 @@
 
 import sys
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import anyio
 import pytest
@@ -12,8 +12,8 @@ from mcp.client.stdio import StdioServerParameters
 from minutebook.contracts.registry import CONTRACTS
 from tests.conformance.first_calls import FIRST_CALLS, without_model
 
-Mode = Literal["legacy", "2026-07-28"]
-MODES: tuple[Mode, ...] = ("legacy", "2026-07-28")
+Mode = Literal["legacy", "2026-07-28", "auto"]
+MODES: tuple[Mode, ...] = ("legacy", "2026-07-28", "auto")
 
 
 def check(contract: str, server: StdioServerParameters | str, mode: Mode) -> None:
@@ -23,15 +23,16 @@ def check(contract: str, server: StdioServerParameters | str, mode: Mode) -> Non
 
     async def talk() -> None:
         async with Client(server, mode=mode) as client:
+            if (told := client.server_capabilities.tools) is not None:
+                assert not told.list_changed, "a contract's tools never change"
             listed = (await client.list_tools()).tools
             assert [each.name for each in listed] == [
                 each.name for each in promised.tools.values() if each.is_listed
             ]
             if promised.resources:
                 shown = (await client.list_resources()).resources
-                assert {each["uri"] for each in map(_promise, promised.resources)} <= {
-                    str(each.uri) for each in shown
-                }
+                known = {str(each.uri) for each in shown}
+                assert {each.promise["uri"] for each in promised.resources} <= known
                 templates = (await client.list_resource_templates()).resource_templates
                 assert len(templates) == len(promised.templates)
             if promised.prompts:
@@ -41,10 +42,6 @@ def check(contract: str, server: StdioServerParameters | str, mode: Mode) -> Non
             assert not called.is_error, called.content
 
     anyio.run(talk)
-
-
-def _promise(resource: Any) -> Any:
-    return resource.promise
 
 
 @pytest.mark.parametrize("mode", MODES)
