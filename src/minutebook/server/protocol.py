@@ -89,6 +89,7 @@ def build_server(
         Resources(watch, worker).add_to(server)
     if prompting := [each for each in contracts if each.prompts]:
         add_prompts(server, prompting)
+    _discover_truly(server)
     return server
 
 
@@ -98,6 +99,25 @@ def options(server: Server[Any]) -> InitializationOptions:
     return server.create_initialization_options(
         NotificationOptions(resources_changed=has_resources)
     )
+
+
+def _discover_truly(server: Server[Any]) -> None:
+    """Say at 2026-07-28, too, that tools and prompts stay what they are while they are served.
+
+    The SDK announces changes of every list where a client can subscribe to any.
+    """
+    derived = server.get_request_handler("server/discover")
+    assert derived is not None
+
+    async def discover(context: _Context, params: types.RequestParams) -> types.DiscoverResult:
+        told = await derived.handler(context, params)
+        assert isinstance(told, types.DiscoverResult)
+        for each in (told.capabilities.tools, told.capabilities.prompts):
+            if each is not None:
+                each.list_changed = False
+        return told
+
+    server.add_request_handler("server/discover", types.RequestParams, discover)
 
 
 def _listener(context: _Context) -> Listener:

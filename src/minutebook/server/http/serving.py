@@ -53,7 +53,7 @@ def serve(
             f"= {address} can be reached by others, and no token exists that would keep them out; "
             "make one with `minutebook token create`, or serve at 127.0.0.1",
         )
-    listener = _listen(address)
+    listener = listen(address)
     opening.start()
     announce(f"http://{_shown(address, listener)}")
 
@@ -104,10 +104,14 @@ def _config(settings: Settings, app: object) -> uvicorn.Config:
     )
 
 
-def _listen(address: Address) -> socket.socket:
+def listen(address: Address) -> socket.socket:
+    """Take an address, for connections that send each answer at once; InvalidInput."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
-        return socket.create_server((address.host, address.port), family=family, backlog=256)
+        listener = socket.create_server((address.host, address.port), family=family, backlog=256)
+        # asyncio does it for sockets it makes itself; else each answer waits 40 ms for the client.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except (OSError, UnicodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InvalidInput(
