@@ -44,7 +44,8 @@ class Identity:
         tokens = self._open_app().tokens
         scheme, _, shown = authorization.strip().partition(" ")
         shown = shown.strip()
-        if scheme.lower() != _SCHEME or not shown or len(shown) > _LONGEST:
+        is_fitting = 0 < len(shown) <= _LONGEST and shown.isascii()
+        if scheme.lower() != _SCHEME or not is_fitting:
             raise tokens.refused("Malformed", "the header must be: Authorization: Bearer TOKEN")
         if shown.startswith(PREFIX) or self._issuer is None:
             return tokens.caller_of(shown)
