@@ -30,6 +30,7 @@ from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
+from minutebook.services.journal_search import JournalSearch
 from minutebook.services.keeping import Keeping
 from minutebook.services.ledgers import LedgerPlace, Ledgers
 from minutebook.services.links import Links
@@ -42,6 +43,7 @@ from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
 from minutebook.services.secret import Secret
+from minutebook.services.sessions import Sessions
 from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
@@ -85,6 +87,8 @@ class App:
     proposals: Proposals
     decision_search: DecisionSearch
     secret: Secret
+    sessions: Sessions
+    journal_search: JournalSearch
     include_decisions: bool
     rules: Policy
     clock: Clock
@@ -185,6 +189,8 @@ def open_app(
         decision_search=decided,
         include_decisions=settings.include_decisions,
         secret=secret,
+        sessions=Sessions(store, embedded, trail, clock),
+        journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,
