@@ -23,6 +23,8 @@ from minutebook.domain.policy import Policy, Rules, rules_of
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
+from minutebook.services.archive_paths import ArchivePaths
+from minutebook.services.archives import Archives
 from minutebook.services.browsing import Browsing
 from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
@@ -89,6 +91,7 @@ class App:
     decision_search: DecisionSearch
     secret: Secret
     tokens: Tokens
+    archives: Archives
     sessions: Sessions
     journal_search: JournalSearch
     include_decisions: bool
@@ -147,10 +150,7 @@ def open_app(
     randbits: RandomBits = secrets.randbits,
 ) -> App:
     """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    make_home(settings.home)
-    store = SqliteStore(
-        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
-    )
+    store = open_store(settings)
     embedding = embedding or open_embedding(settings)
     claims, stop = Claims(settings.claims), threading.Event()
     embedded = Embedded(store, embedding, settings.embedding_wait, claims)
@@ -169,6 +169,7 @@ def open_app(
     trusts_issuer = settings.jwt_issuer is not None
     tokens = Tokens(store, trail, clock, randbits, trusts_issuer=trusts_issuer)
     rules = rules_for(settings, tokens)
+    paths = ArchivePaths(settings.archives)
     return App(
         store=store,
         embedding=embedding,
@@ -189,6 +190,7 @@ def open_app(
         include_decisions=settings.include_decisions,
         secret=secret,
         tokens=tokens,
+        archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
         sessions=Sessions(store, embedded, trail, clock),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
@@ -201,14 +203,17 @@ def open_app(
     )
 
 
-def make_home(home: Path) -> None:
-    """Make the data directory, its owner's alone, unless it is there; StoreError."""
+def open_store(settings: Settings) -> SqliteStore:
+    """Open the engine in the data directory, made its owner's alone if there is none; StoreError."""
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StoreError(
-            f"{home}: {error.strerror}; choose another data directory with --home"
+            f"{settings.home}: {error.strerror}; choose another data directory with --home"
         ) from error
+    return SqliteStore(
+        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
+    )
 
 
 def rules_for(settings: Settings, tokens: Tokens) -> Rules:

@@ -82,6 +82,11 @@ class Settings:
         "Folders that may be indexed, with all below them; none named: all that can be read but "
         "places for secrets.",
     )
+    archive_roots: tuple[Path, ...] = _setting(
+        (),
+        "Folders where clients may have archives written and read, with all below them; none named: "
+        "`backups` in the data directory.",
+    )
     ledger: Path | None = _setting(
         None,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
@@ -143,6 +148,11 @@ class Settings:
     def database(self) -> Path:
         """Where the records are."""
         return self.home / "minutebook.db"
+
+    @property
+    def archives(self) -> tuple[Path, ...]:
+        """Where clients may name archives; those that nobody named go into the first."""
+        return self.archive_roots or (self.home / "backups",)
 
     def caller(self) -> Caller:
         """Give the identity that these settings state."""
@@ -209,6 +219,7 @@ _WANTED = {
     "public_url": "an http or https URL without a query",
     "jwt_issuer": "an http or https URL without a query",
     "index_roots": "a list of folders",
+    "archive_roots": "a list of folders",
     "include_decisions": "true or false",
 }
 
@@ -225,7 +236,7 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return _url(value)
             case "jwt_audience":
                 return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
-            case "index_roots":
+            case "index_roots" | "archive_roots":
                 return _folders(value)
             case "role":
                 return Role(value)
