@@ -53,6 +53,12 @@ def test_the_owner_needs_no_token_until_one_was_made(world: World) -> None:
     assert not refusal(knows, None).is_given
 
 
+def test_nobody_is_the_owner_where_a_proxy_lets_the_public_in(world: World) -> None:
+    knows = identity(world, public_url="https://memory.example.org")
+    assert knows.is_required()
+    assert not refusal(knows, None).is_given
+
+
 @pytest.mark.parametrize("form", ["Bearer {}", "bearer {}", "BEARER   {}  "])
 def test_who_shows_a_token_is_who_it_was_made_for(world: World, form: str) -> None:
     issued = world.app.tokens.create(OWNER, GRANT)

@@ -28,8 +28,11 @@ class Identity:
         self._issuer = open_issuer(settings)
 
     def is_required(self) -> bool:
-        """Tell whether nobody comes in without a token: others than the owner may come in."""
-        return self._open_app().tokens.is_shared()
+        """Tell whether nobody comes in without a token: others than the owner may be at the door.
+
+        A public URL says so before the first token: what a proxy passes on comes from this machine.
+        """
+        return self._settings.public_url is not None or self._open_app().tokens.is_shared()
 
     def caller_of(self, authorization: str | None) -> Caller:
         """Give who shows this header; without one the owner, as long as nobody else may come in.
