@@ -21,6 +21,7 @@ from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Policy
 from minutebook.embedding import Embedder, Embedding, Model, builtin
+from minutebook.embedding.completion import Completion
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
 from minutebook.services.browsing import Browsing
@@ -45,6 +46,8 @@ from minutebook.services.retrieval import Retrieval
 from minutebook.services.secret import Secret
 from minutebook.services.sessions import Sessions
 from minutebook.services.standing import Standing
+from minutebook.services.summaries import Summaries
+from minutebook.services.summarizers import Summarizer
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
@@ -88,6 +91,7 @@ class App:
     decision_search: DecisionSearch
     secret: Secret
     sessions: Sessions
+    summaries: Summaries
     journal_search: JournalSearch
     include_decisions: bool
     rules: Policy
@@ -170,6 +174,7 @@ def open_app(
     supersession = Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
     rules = settings.policy
+    sessions = Sessions(store, embedded, trail, clock)
     return App(
         store=store,
         embedding=embedding,
@@ -189,7 +194,10 @@ def open_app(
         decision_search=decided,
         include_decisions=settings.include_decisions,
         secret=secret,
-        sessions=Sessions(store, embedded, trail, clock),
+        sessions=sessions,
+        summaries=Summaries(
+            store, embedded, trail, claims, sessions, open_summarizer(settings), clock
+        ),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
@@ -206,6 +214,16 @@ def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) 
     secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
     secret.pin(settings.caller())
     return secret
+
+
+def open_summarizer(settings: Settings) -> Summarizer | None:
+    """Choose the chat service that the settings name, None where they name none; InvalidInput."""
+    if settings.summary_url is None:
+        return None
+    if settings.summary_model is None:
+        raise InvalidInput("summary_url", "needs summary_model as well")
+    service = Completion(settings.summary_url, settings.summary_model, settings.summary_key)
+    return Summarizer(service.model, service.ask)
 
 
 def open_embedding(settings: Settings) -> Embedding:
