@@ -149,12 +149,7 @@ def open_app(
     randbits: RandomBits = secrets.randbits,
 ) -> App:
     """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    try:
-        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StoreError(
-            f"{settings.home}: {error.strerror}; choose another data directory with --home"
-        ) from error
+    make_home(settings.home)
     store = SqliteStore(
         settings.database, durability=settings.durability, writer_wait=settings.writer_wait
     )
@@ -207,6 +202,16 @@ def open_app(
         clock=clock,
         stopping=stop,
     )
+
+
+def make_home(home: Path) -> None:
+    """Make the data directory, its owner's alone, unless it is there; StoreError."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"{home}: {error.strerror}; choose another data directory with --home"
+        ) from error
 
 
 def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) -> Secret:
