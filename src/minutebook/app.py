@@ -158,8 +158,7 @@ def open_app(
     embedded = Embedded(store, embedding, settings.embedding_wait, claims)
     trail = Trail(store, clock)
     projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
-    home = home_of(settings.caller())
-    place = LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
+    place = open_place(settings)
     ledgers = Ledgers(store, trail, embedded, claims, place, clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
     secret = open_secret(settings, claims, trail, clock)
@@ -170,6 +169,7 @@ def open_app(
     keeping = Keeping(store, embedded, trail, mentions)
     rules = settings.policy
     sessions = Sessions(store, embedded, trail, clock)
+    service = open_summarizer(settings)
     return App(
         store=store,
         embedding=embedding,
@@ -190,9 +190,7 @@ def open_app(
         include_decisions=settings.include_decisions,
         secret=secret,
         sessions=sessions,
-        summaries=Summaries(
-            store, embedded, trail, claims, sessions, open_summarizer(settings), clock
-        ),
+        summaries=Summaries(store, embedded, trail, claims, sessions, service, clock),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
@@ -219,6 +217,12 @@ def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) 
     secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
     secret.pin(settings.caller())
     return secret
+
+
+def open_place(settings: Settings) -> LedgerPlace:
+    """Tell where the ledgers are that these settings name."""
+    home = home_of(settings.caller())
+    return LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
 
 
 def open_summarizer(settings: Settings) -> Summarizer | None:
