@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.errors import Forbidden
 from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.policy import ANYBODY, Caller
@@ -191,6 +192,28 @@ def superseding(target: str, old: str) -> dict[str, Any]:
         "rationale": ledgered.WHY,
         "old_decision_ids": [old],
     }
+
+
+def test_a_journal_keeps_a_token_to_its_scopes(world: World) -> None:
+    sessions, search = world.app.sessions, world.app.journal_search
+    scopes = (
+        {"organization": "zoo"},
+        {"organization": "acme", "repositories": frozenset({"app"})},
+        {"organization": "acme", "user": "bob"},
+    )
+    for scope in scopes:
+        sessions.add(world.by(**scope).caller, "s", "Tea?", "", "Tea.")
+    ci = bearer(world, repositories=("api",)).caller
+    own = sessions.add(ci, "s", "Tea?", "", "Tea.")
+    assert (own.organization, own.repository, own.user) == ("acme", "api", "ana")
+    assert sessions.page(ci, "s", 10, 0).turns == [own]
+    assert [found.record for found in search.turns(ci, "tea", 10)] == [own]
+    assert [each.turn_count for each in sessions.all(ci)] == [1]
+    world.app.summaries.summarize(ci, "s")
+    assert {s.repository for s in world.app.summaries.page(ci, 10, 0).summaries} == {"api"}
+    viewer = bearer(world, role=Role.VIEWER, repositories=("api",)).caller
+    with pytest.raises(Forbidden):
+        sessions.add(viewer, "s", "Tea?", "", "Tea.")
 
 
 def test_a_bearer_has_only_folders_indexed_that_the_owner_named(
