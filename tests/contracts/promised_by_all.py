@@ -63,5 +63,4 @@ _NO_HTTP = "Not available yet: there is no HTTP endpoint."
 DIVERGENCES: tuple[Divergence, ...] = (
     Divergence("common/http-paths", _NO_HTTP),
     Divergence("common/ids-of-turns", _NO_JOURNAL),
-    Divergence("policy/governed-with-tokens", f"{_NO_HTTP} Tokens come with it."),
 )

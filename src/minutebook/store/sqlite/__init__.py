@@ -13,6 +13,7 @@ from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
 from minutebook.store.sqlite.connections import Connections, Writes
 from minutebook.store.sqlite.housekeeping import Housekeeper
 from minutebook.store.sqlite.indices import Indices
+from minutebook.store.sqlite.moment import Moment
 
 
 class SqliteStore:
@@ -45,6 +46,12 @@ class SqliteStore:
         """Make what happens inside one atomic, durable write."""
         with self._connections.transaction():
             yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Moment]:
+        """Give what reads the present moment, however long."""
+        with self._connections.lent_snapshot() as connection:
+            yield Moment(connection)
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""
