@@ -228,6 +228,8 @@ COUNTED = (
     Kind.MENTION,
     Kind.DECISION,
     Kind.PROPOSAL,
+    Kind.TURN,
+    Kind.SUMMARY,
 )
 
 

@@ -14,7 +14,7 @@ from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Ve
 from minutebook.search import lexical
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
-from minutebook.store.protocol import Candidate, Change, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
 
 Key = tuple[str, Kind, str]
 
@@ -75,6 +75,15 @@ class DictStore:
 
     def count(self, kind: Kind, where: Filter) -> int:
         return len(self._selected(kind, where))
+
+    def groups(self, kind: Kind, where: Filter, by: Sequence[str], span: str) -> list[Group]:
+        found: dict[tuple, list] = {}
+        for record in self._selected(kind, where):
+            values = tuple(getattr(record, name) for name in by)
+            found.setdefault(values, []).append(getattr(record, span))
+        groups = [Group(values, len(at), min(at), max(at)) for values, at in found.items()]
+        groups.sort(key=lambda g: tuple(map(_none_first, g.values)))
+        return sorted(groups, key=lambda g: g.last, reverse=True)
 
     def delete(self, kind: Kind, organization: str, id: str) -> bool:
         key = (organization, kind, id)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     Authorship,
+    Category,
     DecisionStatus,
     IndexState,
     Kind,
@@ -32,6 +33,8 @@ from tests.store.samples import (
     memory,
     project,
     proposal,
+    summary,
+    turn,
     version,
 )
 
@@ -189,7 +192,35 @@ proposals = st.builds(
     user=users,
 )
 marks = st.builds(mark, id=ids, organization=organizations, commit_id=ids, verified_at=instants)
-text_records = memories | chunks | decisions | proposals
+sessions = st.sampled_from(["s", "t"])
+turns = st.builds(
+    turn,
+    id=ids,
+    organization=organizations,
+    session=sessions,
+    at=instants,
+    prompt=texts,
+    thought=anything,
+    response=texts | anything,
+    repository=owners,
+    user=users,
+)
+summaries = st.builds(
+    summary,
+    id=ids,
+    organization=organizations,
+    session=sessions,
+    at=instants,
+    title=texts,
+    summary=texts | anything,
+    category=st.sampled_from([Category.BUGFIX, Category.OTHER]),
+    turn_count=st.integers(0, 3),
+    technologies=st.lists(texts | anything, max_size=2).map(tuple),
+    reasons=st.dictionaries(anything, anything, max_size=2),
+    repository=owners,
+    user=users,
+)
+text_records = memories | chunks | decisions | proposals | turns | summaries
 records = text_records | versions | entities | edges | entries | projects | files | marks | heads
 
 filters = st.builds(
@@ -247,11 +278,18 @@ decision_filters = st.builds(
         },
     ),
 )
+turn_filters = st.builds(
+    lambda where, equal: replace(where, equal=equal),
+    filters,
+    st.fixed_dictionaries({}, optional={"session": sessions, "repository": owners, "user": users}),
+)
 selections = (
     st.tuples(st.just(Kind.MEMORY), memory_filters)
     | st.tuples(st.just(Kind.CHUNK), chunk_filters)
     | st.tuples(st.just(Kind.DECISION), decision_filters)
     | st.tuples(st.just(Kind.PROPOSAL), filters)
+    | st.tuples(st.just(Kind.TURN), turn_filters)
+    | st.tuples(st.just(Kind.SUMMARY), filters)
 )
 """A kind that has a text, and a Filter of it."""
 

@@ -36,8 +36,12 @@ KINDS = (
     Kind.DECISION,
     Kind.PROPOSAL,
     Kind.LEDGER,
+    Kind.TURN,
+    Kind.SUMMARY,
 )
-text_kinds = st.sampled_from([Kind.MEMORY, Kind.CHUNK, Kind.DECISION, Kind.PROPOSAL])
+text_kinds = st.sampled_from(
+    [Kind.MEMORY, Kind.CHUNK, Kind.DECISION, Kind.PROPOSAL, Kind.TURN, Kind.SUMMARY]
+)
 Selection = tuple[Kind, Filter]
 queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
 
@@ -156,6 +160,15 @@ class StoreMachine(RuleBasedStateMachine):
         assert self.store.count(*selection) == self.oracle.count(*selection)
         counted = self.store.count_vectors(*selection, space)
         assert counted == self.oracle.count_vectors(*selection, space)
+
+    @rule(
+        kind=st.sampled_from([Kind.TURN, Kind.SUMMARY]),
+        where=drawn.turn_filters,
+        by=st.sampled_from([("session",), ("repository", "session", "user")]),
+    )
+    def groups_are_the_same(self, kind: Kind, where: Filter, by: tuple[str, ...]) -> None:
+        groups = self.store.groups(kind, where, by, "at")
+        assert groups == self.oracle.groups(kind, where, by, "at")
 
     @rule(selection=drawn.selections, asked=queries, limit=st.integers(1, 5))
     def match_is_the_same(self, selection: Selection, asked: str, limit: int) -> None:

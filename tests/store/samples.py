@@ -7,6 +7,7 @@ import numpy as np
 
 from minutebook.domain.records import (
     Authorship,
+    Category,
     CodeChunk,
     Decision,
     DecisionStatus,
@@ -26,6 +27,8 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
     Status,
+    Summary,
+    Turn,
     Version,
 )
 from minutebook.store.protocol import Vectors, VectorSpace
@@ -151,6 +154,39 @@ def proposal(id: str = "a", **fields: Any) -> Proposal:
 def mark(id: str = "a", **fields: Any) -> LedgerMark:
     plain: dict[str, Any] = {"organization": "acme", "commit_id": "1", "verified_at": START}
     return LedgerMark(id=id, **{**plain, **fields})
+
+
+def turn(id: str = "a", response: str = "bread", **fields: Any) -> Turn:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "session": "s",
+        "at": START,
+        "prompt": "what is there?",
+        "thought": "look",
+        "author": "ana",
+    }
+    return Turn(id=id, response=response, **{**plain, **fields})
+
+
+def summary(id: str = "a", summary: str = "bread", **fields: Any) -> Summary:
+    plain: dict[str, Any] = {
+        "organization": "acme",
+        "session": "s",
+        "at": START,
+        "title": "Baking",
+        "category": Category.OTHER,
+        "turn_count": 1,
+        "quality": 1,
+        "productivity": 2,
+        "impact": 3,
+        "complexity": 4,
+        "technologies": (),
+        "made_by": "ana",
+        "reasons": {},
+        "last_turn": "a",
+        "author": "ana",
+    }
+    return Summary(id=id, summary=summary, **{**plain, **fields})
 
 
 def entry(number: int = 1, **fields: Any) -> Entry:

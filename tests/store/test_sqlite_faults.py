@@ -21,7 +21,7 @@ from minutebook.store.protocol import VectorSpace
 from minutebook.store.sqlite import SqliteStore, schema
 from minutebook.store.sqlite.tables import ALL_TABLES
 from tests.store.given import anything
-from tests.store.samples import SPACES, entity, memory
+from tests.store.samples import SPACES, entity, memory, turn
 from tests.store.small_index import small_index
 from tests.store.worker import direction
 
@@ -50,6 +50,20 @@ def test_a_newer_file_is_refused_with_both_versions_and_left_as_it_is(path: Path
     assert f"up to {schema.VERSION}" in refused.value.reason
     assert "upgrade" in refused.value.reason
     assert path.read_bytes() == before
+
+
+def test_a_file_of_the_first_format_is_brought_to_the_present_one(path: Path) -> None:
+    connection = apsw.Connection(str(path))
+    for _ in connection.execute(schema.SCRIPTS[0]):
+        pass
+    connection.pragma("application_id", schema.APPLICATION_ID)
+    connection.pragma("user_version", 1)
+    connection.close()
+    store = SqliteStore(path)
+    store.put(turn("t"))
+    assert store.find(Kind.TURN, ACME) == [turn("t")]
+    assert store.check() == []
+    store.close()
 
 
 def test_the_database_of_another_program_is_refused_and_left_as_it_is(path: Path) -> None:

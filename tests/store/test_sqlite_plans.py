@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import DecisionStatus, Kind, ProposalStatus, Status
+from minutebook.domain.records import Category, DecisionStatus, Kind, ProposalStatus, Status
 from minutebook.search.text import parse_query
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import (
@@ -22,6 +22,8 @@ from tests.store.samples import (
     file,
     memory,
     proposal,
+    summary,
+    turn,
     unit,
     version,
 )
@@ -37,9 +39,17 @@ def equal(**values: object) -> Filter:
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     graph = (memory("a"), version("a"), entity("e"), edge(Kind.MENTION, "a", "e"), entry(1))
-    for record in (*graph, file("f"), chunk("c"), decision("d"), proposal("p")):
+    for record in (
+        *graph,
+        file("f"),
+        chunk("c"),
+        decision("d"),
+        proposal("p"),
+        turn("t"),
+        summary("s"),
+    ):
         store.put(record)
-    vectored = ((Kind.MEMORY, "a"), (Kind.CHUNK, "c"), (Kind.DECISION, "d"))
+    vectored = ((Kind.MEMORY, "a"), (Kind.CHUNK, "c"), (Kind.DECISION, "d"), (Kind.TURN, "t"))
     for kind, id in vectored:
         store.put_vectors(kind, "acme", id, SPACES[0], unit(1, 2, 3, 4)[None])
     yield store
@@ -126,6 +136,44 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         (
             lambda s: s.find(Kind.PROPOSAL, equal(status=ProposalStatus.PENDING)),
             "proposals_by_status (organization=? AND status=?)",
+        ),
+        (
+            lambda s: s.find(Kind.TURN, equal(session="s"), order=["at"], limit=9),
+            "turns_by_session (organization=? AND session=?)",
+        ),
+        (
+            lambda s: s.find(Kind.TURN, equal(session="s"), order=["-at"], limit=1),
+            "turns_by_session (organization=? AND session=?)",
+        ),
+        (
+            lambda s: s.find(
+                Kind.TURN, equal(session="s", repository=None, user="u"), order=["at"], limit=9
+            ),
+            "turns_by_session (organization=? AND session=?)",
+        ),
+        (
+            lambda s: s.count(Kind.TURN, replace(equal(session="s"), users=frozenset("u"))),
+            "COVERING INDEX turns_by_session (organization=? AND session=?)",
+        ),
+        (
+            lambda s: s.groups(Kind.TURN, ACME, ("session", "repository", "user"), "at"),
+            "COVERING INDEX turns_by_session (organization=?)",
+        ),
+        (
+            lambda s: s.ids(Kind.TURN, ACME, ["at"]),
+            "turns_by_time (organization=?)",
+        ),
+        (
+            lambda s: s.find(Kind.SUMMARY, ACME, order=["-at"], limit=9),
+            "summaries_by_time (organization=?)",
+        ),
+        (
+            lambda s: s.find(Kind.SUMMARY, equal(category=Category.BUGFIX), order=["-at"], limit=9),
+            "summaries_by_category (organization=? AND category=?)",
+        ),
+        (
+            lambda s: s.find(Kind.SUMMARY, equal(session="s", repository=None, user=None)),
+            "summaries_by_session (organization=? AND session=?)",
         ),
         (
             lambda s: s.find(Kind.VERSION, equal(memory="a"), order=["number"]),

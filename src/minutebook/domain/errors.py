@@ -22,6 +22,7 @@ MinutebookError
 ├── LedgerError         the ledger could not be read or written
 │   ├── LedgerBusy      others kept it for too long
 │   └── LedgerBroken    it contradicts itself, or its history was changed
+├── Unanswered          a model that was asked for a text gave none of use
 └── EmbeddingError
     ├── EmbeddingNotReady   the model is still loading, or failed to
     └── ModelUnavailable    the model cannot be had
@@ -187,6 +188,13 @@ class LedgerBroken(LedgerError):
     """The ledger contradicts itself, or its history was changed; `ids` are those concerned."""
 
     ids: tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Unanswered(MinutebookError):
+    """A model that was asked for a text gave none of use; `reason` tells why."""
+
+    reason: str
 
 
 @dataclass(eq=False)

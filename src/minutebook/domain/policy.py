@@ -39,6 +39,13 @@ def unheard(part: float, what: str) -> None:
     """Hear nothing."""
 
 
+Ask = Callable[[str, str, int], str]
+"""Asks the client's own model: what it is to be, what it is asked, how many tokens at most.
+
+Raises `Unanswered` where the client or its user declines, or nothing of use comes back.
+"""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who asks, and in which request. None for organization, repositories, user means: any.
@@ -47,7 +54,8 @@ class Caller:
     command line's, and catalog's in an open store. `sets_status` lets the statuses `locked` and
     `verified` be set as any other: catalog's in an open store. `governed` protects rules and
     shared scopes from agents whatever the store's policy: the governance contract's.
-    `listener` hears how far a long act is.
+    `listener` hears how far a long act is. `session` is the connection's own, into which turns go
+    that name no other. `ask` asks the client's model, None where the client offers none.
     """
 
     name: str
@@ -59,7 +67,9 @@ class Caller:
     writes_system: bool = False
     sets_status: bool = False
     governed: bool = False
+    session: str = ""
     listener: Listener = field(default=unheard, compare=False, repr=False)
+    ask: Ask | None = field(default=None, compare=False, repr=False)
 
 
 def at_open_door(caller: Caller, rules: Policy) -> Caller:

@@ -446,7 +446,82 @@ class LedgerMark:
     verified_at: datetime
 
 
-TextRecord = Memory | CodeChunk | Decision | Proposal
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turn:
+    """One prompt, the thought about it and the response, at an instant of a session.
+
+    Turns of one session never share an instant.
+    """
+
+    kind: ClassVar[Kind] = Kind.TURN
+
+    organization: str
+    id: str
+    session: str
+    at: datetime
+    prompt: str
+    thought: str
+    response: str
+    author: str
+    repository: str | None = None
+    user: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What search reads: prompt, thought, response."""
+        return "\n".join((self.prompt, self.thought, self.response))
+
+
+class Category(StrEnum):
+    """What sort of work a session was."""
+
+    BUGFIX = "bugfix"
+    FEATURE = "feature"
+    REFACTORING = "refactoring"
+    DOCUMENTATION = "documentation"
+    NEW_APP = "new-app"
+    ANALYSIS = "analysis"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What a session came to, as it stood when `last_turn` was its last turn.
+
+    `at` is when it was summarised. `quality`, `productivity`, `impact` and `complexity` lie in
+    0..100; `reasons` tells of these, of the category and of who made it, why. `made_by` names the
+    summarizer. `author` asked for it.
+    """
+
+    kind: ClassVar[Kind] = Kind.SUMMARY
+
+    organization: str
+    id: str
+    session: str
+    at: datetime
+    title: str
+    summary: str
+    category: Category
+    turn_count: int
+    quality: int
+    productivity: int
+    impact: int
+    complexity: int
+    technologies: tuple[str, ...]
+    made_by: str
+    reasons: Mapping[str, str]
+    last_turn: str
+    author: str
+    repository: str | None = None
+    user: str | None = None
+
+    @property
+    def text(self) -> str:
+        """What search reads: title, summary, technologies."""
+        return "\n".join((self.title, self.summary, ", ".join(self.technologies)))
+
+
+TextRecord = Memory | CodeChunk | Decision | Proposal | Turn | Summary
 """What has a text that search reads."""
 
 Record = (
@@ -462,5 +537,7 @@ Record = (
     | Decision
     | Proposal
     | LedgerMark
+    | Turn
+    | Summary
 )
-"""What a store keeps. Turns and summaries join as their contract does."""
+"""What a store keeps."""

@@ -20,7 +20,14 @@ log = logging.getLogger(__name__)
 BATCH = 32
 """How many records are embedded before their vectors are written."""
 
-TEXT_KINDS = (Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL, Kind.CHUNK)
+TEXT_KINDS = (
+    Kind.MEMORY,
+    Kind.DECISION,
+    Kind.PROPOSAL,
+    Kind.SUMMARY,
+    Kind.TURN,
+    Kind.CHUNK,
+)
 """The kinds whose texts have vectors; the first is served first."""
 
 PRIORITY = 10

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -31,6 +32,16 @@ class Candidate:
 
     id: str
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records that agree in some fields: the fields' values, how many, from when to when."""
+
+    values: tuple[str | None, ...]
+    count: int
+    first: datetime
+    last: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,13 @@ class Store(Protocol):
 
     def count(self, kind: Kind, where: Filter) -> int:
         """Count the selected records."""
+
+    def groups(self, kind: Kind, where: Filter, by: Sequence[str], span: str) -> list[Group]:
+        """Put together the selected records that agree in the text fields `by`, latest first.
+
+        `span` names the instant of which each group tells the least and the greatest; ties go by
+        the values, None first.
+        """
 
     def delete(self, kind: Kind, organization: str, id: str) -> bool:
         """Remove a record with its text index and vectors; tell whether it was there.

@@ -8,7 +8,7 @@ from typing import Literal
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate, Change, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
 from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.housekeeping import Housekeeper
@@ -83,6 +83,11 @@ class SqliteStore:
         """Count the selected records."""
         with self._connections.reading() as connection:
             return rows.count(connection, kind, where)
+
+    def groups(self, kind: Kind, where: Filter, by: Sequence[str], span: str) -> list[Group]:
+        """Put together the selected records that agree in some text fields, latest first."""
+        with self._connections.reading() as connection:
+            return rows.groups(connection, kind, where, by, span)
 
     def delete(self, kind: Kind, organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""

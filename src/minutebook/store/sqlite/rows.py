@@ -1,13 +1,14 @@
 """Put, get, find, count and delete records, with all that goes with them."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import cast
+from typing import Any, cast
 
 import apsw
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Entity, Kind, Record
+from minutebook.store.protocol import Group
 from minutebook.store.sqlite import embeddings, feed, names, texts
 from minutebook.store.sqlite.tables import (
     EDGES,
@@ -15,6 +16,7 @@ from minutebook.store.sqlite.tables import (
     Table,
     Value,
     id_bytes,
+    instant,
     order_by,
     padded,
     selection,
@@ -115,6 +117,30 @@ def count(connection: apsw.Connection, kind: Kind, where: Filter) -> int:
         values,
     ).get
     return counted
+
+
+def groups(
+    connection: apsw.Connection, kind: Kind, where: Filter, by: Sequence[str], span: str
+) -> list[Group]:
+    """Put together the selected records that agree in some text fields, latest first."""
+    table = table_of(kind)
+    condition, values = selection(table, kind, where)
+    columns = ", ".join(f"r.{name}" for name in by)
+    rows = connection.execute(
+        f"SELECT count(*), min(r.{span}), max(r.{span}) AS latest, {columns}"  # noqa: S608
+        f" FROM {table.name} AS r WHERE {condition} GROUP BY {columns}"
+        f" ORDER BY latest DESC, {columns}",
+        values,
+    )
+    return [
+        Group(
+            tuple(None if value is None else value_text(value) for value in agreed),
+            counted,
+            instant(first),
+            instant(last),
+        )
+        for counted, first, last, *agreed in cast("Iterator[tuple[Any, ...]]", rows)
+    ]
 
 
 def delete(connection: apsw.Connection, kind: Kind, organization: str, id: str) -> bool:

@@ -215,7 +215,52 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('deletions', 'sqlite_autoindex_deletions_2', '100000 100000 50000 1');
 """
 
-SCRIPTS = (_FIRST,)
+_SECOND = """
+CREATE TABLE turns (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, space INTEGER,
+    session NOT NULL, at INTEGER NOT NULL, author NOT NULL, repository, user,
+    prompt NOT NULL, thought NOT NULL, response NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX turns_by_sequence ON turns (organization, sequence);
+CREATE INDEX turns_by_space ON turns (organization, space, id);
+-- Covers counting, and telling of each session whose it is, how long it is and when it was.
+CREATE INDEX turns_by_session ON turns (organization, session, at, id, repository, user);
+CREATE INDEX turns_by_time ON turns (organization, at, id);
+CREATE TABLE turns_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+
+CREATE TABLE summaries (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, id NOT NULL,
+    sequence INTEGER NOT NULL, space INTEGER,
+    session NOT NULL, at INTEGER NOT NULL, category NOT NULL, turn_count INTEGER NOT NULL,
+    quality INTEGER NOT NULL, productivity INTEGER NOT NULL, impact INTEGER NOT NULL,
+    complexity INTEGER NOT NULL, made_by NOT NULL, last_turn NOT NULL, author NOT NULL,
+    repository, user, title NOT NULL, technologies NOT NULL, reasons NOT NULL, summary NOT NULL,
+    UNIQUE (organization, id)
+);
+CREATE INDEX summaries_by_sequence ON summaries (organization, sequence);
+CREATE INDEX summaries_by_space ON summaries (organization, space, id);
+CREATE INDEX summaries_by_time ON summaries (organization, at, id);
+CREATE INDEX summaries_by_category ON summaries (organization, category, at, id);
+CREATE INDEX summaries_by_session ON summaries (organization, session);
+CREATE TABLE summaries_vectors (row INTEGER PRIMARY KEY, vectors BLOB NOT NULL);
+
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('turns', 'sqlite_autoindex_turns_1', '1000000 1000000 1'),
+    ('turns', 'turns_by_sequence', '1000000 1000000 1'),
+    ('turns', 'turns_by_space', '1000000 1000000 500000 1'),
+    ('turns', 'turns_by_session', '1000000 1000000 100 1 1 1 1'),
+    ('turns', 'turns_by_time', '1000000 1000000 2 1'),
+    ('summaries', 'sqlite_autoindex_summaries_1', '100000 100000 1'),
+    ('summaries', 'summaries_by_sequence', '100000 100000 1'),
+    ('summaries', 'summaries_by_space', '100000 100000 50000 1'),
+    ('summaries', 'summaries_by_time', '100000 100000 2 1'),
+    ('summaries', 'summaries_by_category', '100000 100000 20000 2 1'),
+    ('summaries', 'summaries_by_session', '100000 100000 2');
+"""
+
+SCRIPTS = (_FIRST, _SECOND)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)

@@ -21,7 +21,18 @@ from minutebook.store.sqlite.tables import (
     value_text,
 )
 
-_FACETS = ("repository", "user", "scope", "type", "status", "author", "project", "language")
+_FACETS = (
+    "repository",
+    "user",
+    "scope",
+    "type",
+    "status",
+    "author",
+    "project",
+    "language",
+    "session",
+    "category",
+)
 
 
 class Key(NamedTuple):

@@ -24,7 +24,9 @@ from minutebook.domain.records import (
     Project,
     Proposal,
     Record,
+    Summary,
     TextRecord,
+    Turn,
     Version,
 )
 
@@ -38,6 +40,11 @@ _MICROSECOND = timedelta(microseconds=1)
 def microseconds(instant: datetime) -> int:
     """Give an instant as whole microseconds since 1970, UTC."""
     return (instant - _EPOCH) // _MICROSECOND
+
+
+def instant(value: int) -> datetime:
+    """Give the instant that `microseconds` counted."""
+    return _EPOCH + timedelta(microseconds=value)
 
 
 def text_value(text: str) -> Value:
@@ -189,7 +196,7 @@ def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any
         (annotation,) = (part for part in get_args(annotation) if part is not NoneType)
     origin = get_origin(annotation) or annotation
     if origin is datetime:
-        return microseconds, lambda value: _EPOCH + timedelta(microseconds=value)
+        return microseconds, instant
     if issubclass(origin, StrEnum):
         return text_value, {str(member): member for member in origin}.__getitem__
     if issubclass(origin, str):
@@ -222,6 +229,8 @@ CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
 DECISIONS = _described("decisions", Decision, Kind.DECISION)
 PROPOSALS = _described("proposals", Proposal, Kind.PROPOSAL)
 LEDGERS = _described("ledgers", LedgerMark, Kind.LEDGER)
+TURNS = _described("turns", Turn, Kind.TURN)
+SUMMARIES = _described("summaries", Summary, Kind.SUMMARY)
 
 ALL_TABLES = (
     MEMORIES,
@@ -236,6 +245,8 @@ ALL_TABLES = (
     DECISIONS,
     PROPOSALS,
     LEDGERS,
+    TURNS,
+    SUMMARIES,
 )
 TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
 
