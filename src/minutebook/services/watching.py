@@ -104,7 +104,9 @@ class Watching:
         try:
             touched = None
             while touched is None:
-                touched = self._projects.refresh(project.organization, project.id, listener)
+                # None: another is at it. Closed: the store was stopped, and may be started again.
+                with suppress(StoreClosed):
+                    touched = self._projects.refresh(project.organization, project.id, listener)
                 if touched is None and self._stop.wait(_ASK_AGAIN):
                     return
         except Conflict as error:

@@ -72,7 +72,7 @@ def add_memory(
     prompt: str,
     thought: str,
     response: str,
-    sessionId: str | None = None,  # noqa: N803
+    sessionId: str | None = None,
 ) -> Shape:
     """Keep a turn."""
     turn = app.sessions.add(caller, sessionId, prompt, thought, response)
@@ -87,7 +87,7 @@ def add_memory(
 def get_session_memories(
     app: App,
     caller: Caller,
-    sessionId: str,  # noqa: N803
+    sessionId: str,
     limit: int,
     offset: int,
 ) -> Shape:
@@ -105,8 +105,8 @@ def query_raw_memories(
     app: App,
     caller: Caller,
     query: str,
-    nResults: int,  # noqa: N803
-    sessionId: str | None = None,  # noqa: N803
+    nResults: int,
+    sessionId: str | None = None,
 ) -> Shape:
     """Find turns by meaning and by words."""
     hits = app.journal_search.turns(caller, query, nResults, sessionId)
@@ -135,7 +135,7 @@ def query_summaries(
     app: App,
     caller: Caller,
     query: str,
-    nResults: int,  # noqa: N803
+    nResults: int,
     category: str | None = None,
 ) -> Shape:
     """Find summaries by meaning and by words."""
@@ -146,7 +146,7 @@ def query_summaries(
 def summarize_sessions(
     app: App,
     caller: Caller,
-    sessionId: str | None = None,  # noqa: N803
+    sessionId: str | None = None,
 ) -> Shape:
     """Summarise one session, or all that have no summary of what they are now."""
     if sessionId is None:
