@@ -18,7 +18,7 @@ from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.policy import Caller, Listener
 from minutebook.server.reading import Resources, add_prompts
 from minutebook.server.watch import Watch
-from minutebook.server.worker import OpenApp, Worker, protocol_error
+from minutebook.server.worker import Worker, protocol_error
 
 TELL_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
@@ -36,15 +36,13 @@ def as_promised(name: str) -> str:
 
 def build_server(
     contracts: Sequence[Contract],
-    open_app: OpenApp,
-    caller: Caller,
+    worker: Worker,
     spelling: Spelling = as_promised,
 ) -> Server[Any]:
     """Speak MCP for some contracts, no two of which offer a tool of the same name.
 
     Resources and prompts are announced if one of the contracts has them.
     """
-    worker = Worker(open_app, caller)
     watch = Watch([each for each in contracts if each.resources], worker)
     listed = types.ListToolsResult(
         tools=[
@@ -71,9 +69,8 @@ def build_server(
         def call(app: App, asking: Caller) -> Answer:
             return contract.call(app, asking, name, arguments)
 
-        outcome = await worker.do(
-            contract, name, arguments, context.request_id, call, _listener(context)
-        )
+        asking = worker.asking(context, _listener(context))
+        outcome = await worker.do(contract, name, arguments, asking, call)
         watch.wake()
         return _as_result(outcome)
 
@@ -83,6 +80,7 @@ def build_server(
         version=info["version"],
         title=info["title"],
         instructions=info["instructions"],
+        get_tool_input_schema=_schemas(listed).get,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
         lifespan=watch.lifespan,
@@ -139,6 +137,10 @@ def _described(tool: Tool, spelling: Spelling) -> types.Tool:
         output_schema=promise.get("outputSchema"),
         annotations=types.ToolAnnotations.model_validate(promise["annotations"]),
     )
+
+
+def _schemas(listed: types.ListToolsResult) -> Mapping[str, Mapping[str, Any]]:
+    return {tool.name: tool.input_schema for tool in listed.tools}
 
 
 def _joint_info(contracts: Sequence[Contract]) -> Mapping[str, str]:

@@ -1,17 +1,21 @@
-"""The work of requests: done in threads, in one caller's name, whatever happens."""
+"""The work of requests: done in threads, each in its caller's name, whatever happens."""
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import anyio.to_thread
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from minutebook.app import App
-from minutebook.contracts.answers import Failure
+from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Caller, Listener, unheard
@@ -23,30 +27,62 @@ T = TypeVar("T")
 OpenApp = Callable[[], App]
 """Gives the app, opening it at the first call."""
 
+CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
+"""Tells who asks in a request; `request` is what the transport calls it, or empty."""
+
 Deed = Callable[[App, Caller], T]
 """What a request asks for, done with the app in a caller's name."""
 
+Observer = Callable[[str, str, float, Failure | None], None]
+"""Hears of each deed: the contract, the act, its seconds, and what it failed with."""
+
+
+def unobserved(contract: str, act: str, seconds: float, failure: Failure | None) -> None:
+    """Make nothing of a deed."""
+
 
 class Worker:
-    """Does what requests ask for, in the name of one caller."""
+    """Does what requests ask for, each in the name of whoever asks."""
 
-    def __init__(self, open_app: OpenApp, caller: Caller) -> None:
+    def __init__(
+        self, open_app: OpenApp, caller_of: CallerOf, observer: Observer = unobserved
+    ) -> None:
         self._open_app = open_app
-        self._caller = caller
+        self._caller_of = caller_of
+        self._observer = observer
         self._connection = secrets.token_hex(4)
+
+    def asking(
+        self, context: ServerRequestContext[Any, Any], listener: Listener = unheard
+    ) -> Caller:
+        """Give who asks in a request, as the deed is to know them."""
+        caller = self._caller_of(context)
+        request = f"{caller.request or self._connection}-{context.request_id}"
+        return replace(caller, request=request, listener=listener)
 
     async def do(
         self,
         contract: Contract,
         act: str,
         given: Mapping[str, Any],
-        request: Any,
+        asking: Caller,
         deed: Deed[T],
-        listener: Listener = unheard,
     ) -> T | Failure:
         """Do a deed in a worker thread; what fails is worded by the contract."""
-        asking = replace(self._caller, request=f"{self._connection}-{request}", listener=listener)
-        return await anyio.to_thread.run_sync(self._try, contract, act, given, asking, deed)
+        return await anyio.to_thread.run_sync(self._observed, contract, act, given, asking, deed)
+
+    def _observed(
+        self,
+        contract: Contract,
+        act: str,
+        given: Mapping[str, Any],
+        asking: Caller,
+        deed: Deed[T],
+    ) -> T | Failure:
+        began = time.perf_counter()
+        outcome = self._try(contract, act, given, asking, deed)
+        self._observer(contract.name, act, time.perf_counter() - began, failure_in(outcome))
+        return outcome
 
     def _try(
         self,
@@ -66,7 +102,20 @@ class Worker:
             return contract.word(Fault(act, asking.request), given)
 
 
+def failure_in(outcome: object) -> Failure | None:
+    """Give what a deed failed with; None if it did not."""
+    if isinstance(outcome, Answer):
+        return outcome.error
+    return outcome if isinstance(outcome, Failure) else None
+
+
 def protocol_error(failure: Failure) -> MCPError:
     """Give a failure as a JSON-RPC error, for requests whose results have no room for one."""
     code = INTERNAL_ERROR if failure.code is None else failure.code
     return MCPError(code, failure.text, failure.structured)
+
+
+def connection_of(session: ServerSession) -> Connection:
+    """Give the connection behind a request's session: what is kept there ends with it."""
+    # The SDK means handlers to use `Connection.exit_stack` and `.state`, and has no public way there.
+    return session._connection
