@@ -139,6 +139,11 @@ class Contract:
         """Tell whether a tool can be called by that name, or its safe spelling."""
         return safe(name) in self._names
 
+    def asks(self, name: str) -> bool:
+        """Tell whether the tool of that name, or its safe spelling, may ask the client's model."""
+        tool = self.tools.get(self._names[safe(name)])
+        return tool is not None and bool(tool.promise.get("asks"))
+
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
         given = arguments
