@@ -148,7 +148,7 @@ class World:
     def by(self, **changes: Any) -> "World":
         """The same world as another caller meets it; to the system's own every door is open."""
         caller = replace(self.caller, **changes)
-        if "organization" in changes:
+        if "organization" in changes and "writes_system" not in changes:
             caller = replace(caller, writes_system=caller.organization == SYSTEM_ORGANIZATION)
         return replace(self, caller=caller)
 

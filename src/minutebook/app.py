@@ -31,6 +31,7 @@ from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
+from minutebook.services.journal_search import JournalSearch
 from minutebook.services.keeping import Keeping
 from minutebook.services.ledgers import LedgerPlace, Ledgers
 from minutebook.services.links import Links
@@ -43,6 +44,7 @@ from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
 from minutebook.services.retrieval import Retrieval
 from minutebook.services.secret import Secret
+from minutebook.services.sessions import Sessions
 from minutebook.services.standing import Standing
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
@@ -87,6 +89,8 @@ class App:
     decision_search: DecisionSearch
     secret: Secret
     database: Database
+    sessions: Sessions
+    journal_search: JournalSearch
     include_decisions: bool
     rules: Policy
     clock: Clock
@@ -192,6 +196,8 @@ def open_app(
         include_decisions=settings.include_decisions,
         secret=secret,
         database=Database(store, embedded, embedded.want),
+        sessions=Sessions(store, embedded, trail, clock),
+        journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,

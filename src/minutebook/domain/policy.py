@@ -142,6 +142,13 @@ def check_may_relate(caller: Caller, organization: str | None = None) -> None:
         _check_system_door(caller, "relate")
 
 
+def check_may_journal(caller: Caller, organization: str | None = None) -> None:
+    """Refuse to keep turns, or to summarise, to whoever may only read; the system's to most."""
+    _check_not_viewer(caller, "journal")
+    if organization == SYSTEM_ORGANIZATION:
+        _check_system_door(caller, "journal")
+
+
 def check_may_index(caller: Caller) -> None:
     """Refuse to index a project, or to delete one, to whoever may only read."""
     _check_not_viewer(caller, "index")

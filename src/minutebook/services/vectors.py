@@ -4,7 +4,7 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
@@ -18,7 +18,10 @@ from minutebook.store.protocol import Store, Vectors, VectorSpace
 log = logging.getLogger(__name__)
 
 BATCH = 32
-"""How many records are embedded before their vectors are written."""
+"""How many records are embedded before their vectors are written, at most."""
+
+BATCH_CHARACTERS = 200_000
+"""After how many characters no further record joins them: what a kill undoes is done again."""
 
 TEXT_KINDS = (
     Kind.MEMORY,
@@ -144,7 +147,7 @@ class Embedded:
             for organization in self._store.organizations():
                 found = self._store.without_vectors(kind, organization, self.space, BATCH)
                 if found:
-                    return cast("list[TextRecord]", found)
+                    return list(_first_texts(cast("list[TextRecord]", found)))
         return []
 
     def _embed(self, records: Sequence[TextRecord]) -> int:
@@ -196,6 +199,16 @@ class _StandingBack(threading.Thread):
             self.made = self._embedding.embed_passages(self._texts)
         except MinutebookError as error:
             self.refused = error
+
+
+def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
+    """Give at least one record, and further ones until their texts have enough characters."""
+    characters = 0
+    for record in records:
+        yield record
+        characters += len(record.text)
+        if characters >= BATCH_CHARACTERS:
+            return
 
 
 def _standing_back(embedding: Embedding, texts: Sequence[str]) -> list[Rows]:

@@ -1,0 +1,72 @@
+"""What a session is, and the names and instants of its turns and summaries."""
+
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Turn
+
+LONGEST_SESSION = 200
+"""Characters of a session's name."""
+
+_LONGEST_NAME_IN_ID = 180
+_TICK = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """The turns of one conversation: its name, whom it concerns, how long it is, and when it was.
+
+    The same name in two repositories, or of two users, is two sessions.
+    """
+
+    organization: str
+    name: str
+    repository: str | None
+    user: str | None
+    turn_count: int
+    first: datetime
+    last: datetime
+
+    @property
+    def summary_id(self) -> str:
+        """The id of the session's summary: its name, or a digest where others may have the name.
+
+        So it is of a session that concerns a repository or a user, and of a very long name.
+        """
+        return summary_id(self.name, self.repository, self.user)
+
+
+def check_session(name: str) -> None:
+    """Refuse a name of a session that is empty, too long, or holds control signs or half characters."""
+    if not 0 < len(name) <= LONGEST_SESSION:
+        raise InvalidInput("sessionId", f"must have 1 to {LONGEST_SESSION} characters")
+    if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
+        raise InvalidInput("sessionId", "must hold no control characters and no half characters")
+
+
+def turn_id(at: datetime) -> str:
+    """Make a turn's id: `mem_` and the UTC time to the microsecond, as RFC 3339 writes it."""
+    told = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    return f"mem_{told}Z"
+
+
+def instant_after(now: datetime, last: Turn | None) -> datetime:
+    """Give the instant of a session's next turn: now, or just after its last if that is not over."""
+    return now if last is None or last.at < now else last.at + _TICK
+
+
+def next_instant(at: datetime) -> datetime:
+    """Give the next instant that an id can tell from this one."""
+    return at + _TICK
+
+
+def summary_id(session: str, repository: str | None, user: str | None) -> str:
+    """Name the summary of a session; see `Session.summary_id`."""
+    if repository is None and user is None and len(session.encode()) <= _LONGEST_NAME_IN_ID:
+        return f"summary_{session}"
+    whose = json.dumps([session, repository, user]).encode()
+    return f"summary~{hashlib.sha256(whose).hexdigest()[:40]}"

@@ -1,0 +1,209 @@
+"""Turns are kept in order, found, and heard by whom they concern."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.errors import Forbidden, InvalidInput, ScopeViolation
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Turn
+from tests.world import NOON, Opener, World, failed, worlds
+
+AGENT = Caller(name="robot", role=Role.AGENT, session="own")
+
+
+@pytest.fixture
+def opener(tmp_path: Path) -> Iterator[Opener]:
+    with worlds(tmp_path) as opened:
+        yield opened
+
+
+@pytest.fixture
+def world(opener: Opener) -> World:
+    return opener(caller=AGENT)
+
+
+def say(world: World, said: str, session: str | None = "s", **caller: object) -> Turn:
+    asking = world.by(**caller).caller
+    return world.app.sessions.add(asking, session, said, f"I think of {said}", f"Done: {said}")
+
+
+def prompts(world: World, session: str = "s", limit: int = 99, offset: int = 0) -> list[str]:
+    page = world.app.sessions.page(world.caller, session, limit, offset)
+    return [turn.prompt for turn in page.turns]
+
+
+def test_turns_come_back_in_the_order_in_which_they_were_said(world: World) -> None:
+    for word in ("one", "two", "three"):
+        say(world, word)
+    assert prompts(world) == ["one", "two", "three"]
+
+
+def test_turns_of_one_instant_have_ids_and_instants_of_their_own_in_order(world: World) -> None:
+    turns = [say(world, str(number), session="st"[number % 2]) for number in range(10)]
+    assert len({turn.id for turn in turns}) == 10
+    assert len({turn.at for turn in turns}) == 10
+    assert prompts(world, "s") == ["0", "2", "4", "6", "8"]
+    assert turns[0].id == "mem_2026-01-06T12:00:00.000000Z"
+    assert sorted(turn.id for turn in turns[::2]) == [turn.id for turn in turns[::2]]
+
+
+def test_a_clock_that_steps_back_changes_no_order(world: World) -> None:
+    say(world, "before")
+    world.clock.turn(-3600)
+    later = say(world, "after")
+    assert prompts(world) == ["before", "after"]
+    assert later.at == NOON + timedelta(microseconds=1)
+
+
+def test_without_a_session_a_turn_goes_into_the_connections_own(world: World) -> None:
+    assert say(world, "hello", session=None).session == "own"
+    with pytest.raises(InvalidInput) as refused:
+        say(world.by(session=""), "hello", session=None)
+    assert refused.value.argument == "sessionId"
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb", "nul\0", "\ud800"])
+def test_a_session_without_a_name_that_can_be_written_is_refused(world: World, name: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        say(world, "hello", session=name)
+    assert refused.value.argument == "sessionId"
+
+
+@pytest.mark.parametrize("name", ["x" * 200, "東京" * 50, "a b/c?", "😀"])
+def test_a_session_may_be_called_what_people_call_it(world: World, name: str) -> None:
+    say(world, "hello", session=name)
+    (session,) = world.app.sessions.all(world.caller)
+    assert session.name == name
+    assert prompts(world, name) == ["hello"]
+
+
+def test_pages_of_a_session_follow_one_another(world: World) -> None:
+    for number in range(7):
+        say(world, str(number))
+    assert prompts(world, limit=3, offset=2) == ["2", "3", "4"]
+    assert prompts(world, limit=3, offset=6) == ["6"]
+    assert prompts(world, limit=3, offset=9) == []
+    assert world.app.sessions.page(world.caller, "s", 3, 9).total == 7
+    assert world.app.sessions.page(world.caller, "unknown", 3, 0).total == 0
+
+
+def test_pages_go_on_from_one_organization_to_the_next(world: World) -> None:
+    for organization in ("acme", "zoo"):
+        for number in range(3):
+            say(world, f"{organization} {number}", organization=organization)
+    everyone = ["acme 0", "acme 1", "acme 2", "zoo 0", "zoo 1", "zoo 2"]
+    assert prompts(world) == everyone
+    for limit in (1, 2, 4):
+        read = [each for at in range(0, 7, limit) for each in prompts(world, "s", limit, at)]
+        assert read == everyone
+
+
+def test_a_session_is_heard_by_whom_it_concerns_only(world: World) -> None:
+    say(world, "for all", organization="acme")
+    say(world, "ana's", organization="acme", user="ana")
+    say(world, "bo's", organization="acme", user="bo")
+    say(world, "in web", organization="acme", repositories=frozenset({"web"}))
+    say(world, "elsewhere", organization="zoo")
+    ana = world.by(organization="acme", user="ana")
+    assert prompts(ana) == ["for all", "ana's", "in web"]
+    web = world.by(organization="acme", repositories=frozenset({"web"}), user="cy")
+    assert prompts(web) == ["for all", "in web"]
+    assert [(s.user, s.repository) for s in ana.app.sessions.all(ana.caller)] == [
+        (None, "web"),
+        ("ana", None),
+        (None, None),
+    ]
+    assert prompts(world.by(organization="nobody")) == []
+
+
+def test_a_viewer_keeps_no_turn_and_nobody_the_systems(world: World) -> None:
+    with pytest.raises(Forbidden):
+        say(world, "hello", role=Role.VIEWER)
+    with pytest.raises(ScopeViolation):
+        say(world, "hello", role=Role.ADMIN, organization=SYSTEM_ORGANIZATION, writes_system=False)
+    assert [entry.outcome for entry in world.trail()] == ["Forbidden"]
+    assert prompts(world) == []
+
+
+def test_each_turn_is_entered_on_the_trail_without_its_words(world: World) -> None:
+    turn = say(world, "secret of the house")
+    (entry,) = world.entries(turn.id)
+    assert (entry.act, entry.subject_kind, entry.outcome) == ("add_turn", Kind.TURN, "done")
+    assert entry.before == ""
+    assert entry.after
+    assert "secret" not in repr(entry)
+    assert world.app.trail.verify("default") is None
+
+
+def test_a_megabyte_is_kept_at_once_and_embedded_in_parts_soon(world: World) -> None:
+    long = " ".join(f"word{number}" for number in range(120_000)) + " cormorant"
+    turn = world.app.sessions.add(world.caller, "s", long, "", "")
+    assert len(turn.text) > 1_000_000
+    assert world.app.store.get(Kind.TURN, "default", turn.id) == turn
+    found = world.app.journal_search.turns(world.caller, "cormorant", 5)
+    assert [(each.record.id, each.distance) for each in found] == [(turn.id, None)]
+    world.app.embedded.catch_up(world.app.stopping)
+    kept = world.app.store.vectors(Kind.TURN, "default", turn.id)
+    assert kept is not None
+    assert len(kept[1]) > 100
+    (found_now,) = world.app.journal_search.turns(world.caller, "word119999 cormorant", 5)
+    assert found_now.distance is not None
+    assert found_now.distance < 0.9
+
+
+def test_a_short_turn_has_its_vectors_when_the_call_returns(world: World) -> None:
+    turn = say(world, "short")
+    assert world.app.store.vectors(Kind.TURN, "default", turn.id) is not None
+
+
+def test_turns_are_kept_and_found_without_any_model(opener: Opener) -> None:
+    world = opener(failed(), caller=AGENT)
+    turn = say(world, "the cormorant dives")
+    (found,) = world.app.journal_search.turns(world.caller, "cormorant", 5)
+    assert found.record == turn
+    assert found.distance is None
+
+
+def test_what_is_found_is_listed_by_its_true_distance(world: World) -> None:
+    near = say(world, "cormorant cormorant cormorant")
+    far = say(world, "a cormorant among many other birds of the northern sea and coast")
+    other = say(world, "nothing of the kind", session="t")
+    found = world.app.journal_search.turns(world.caller, "cormorant", 5)
+    assert [each.record.id for each in found] == [near.id, far.id, other.id]
+    distances = [each.distance for each in found]
+    assert all(distance is not None and 0.0 <= distance <= 2.0 for distance in distances)
+    assert distances == sorted(distances, key=lambda d: d or 0.0)
+    vector = world.app.embedded.query("cormorant")
+    kept = world.app.store.vectors(Kind.TURN, "default", near.id)
+    assert kept is not None
+    assert found[0].distance == pytest.approx(1 - float((kept[1] @ vector).max()), abs=1e-3)
+
+
+def test_a_question_about_one_session_finds_only_its_turns(world: World) -> None:
+    for number in range(30):
+        say(world, f"cormorant {number}", session=f"s{number % 10}")
+    found = world.app.journal_search.turns(world.caller, "cormorant", 50, "s3")
+    assert {each.record.session for each in found} == {"s3"}
+    assert len(found) == 3
+
+
+def test_nobody_finds_a_turn_that_they_may_not_read(world: World) -> None:
+    say(world, "cormorant", organization="acme", user="ana")
+    bo = world.by(organization="acme", user="bo")
+    assert world.app.journal_search.turns(bo.caller, "cormorant", 5) == []
+
+
+def test_the_same_instant_in_two_organizations_is_two_turns(world: World) -> None:
+    one = say(world, "cormorant", organization="acme")
+    two = say(world, "cormorant", organization="zoo")
+    assert one.id == two.id
+    found = world.app.journal_search.turns(world.caller, "cormorant", 5)
+    assert {each.record.organization for each in found} == {"acme", "zoo"}
+
+
+def test_turns_are_no_memories(world: World) -> None:
+    say(world, "cormorant")
+    assert world.ids("recall", query="cormorant") == []
