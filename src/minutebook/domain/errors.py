@@ -13,6 +13,7 @@ MinutebookError
 │   └── GuessedTooOften  no guess of the secret is looked at yet
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
+├── InvalidArchive      a file is no archive, or not whole
 ├── InBatch             what stood in the way of one of several acts that go together
 ├── Fault               a mistake of ours
 ├── StoreError          the store could not do its work
@@ -116,6 +117,18 @@ class InvalidInput(MinutebookError):
 
     argument: str
     remedy: str
+
+
+@dataclass(eq=False)
+class InvalidArchive(MinutebookError):
+    """The file cannot be read as an archive or backup: at this line, counted from 1, for this reason.
+
+    Nothing was changed.
+    """
+
+    path: str
+    reason: str
+    line: int | None = None
 
 
 @dataclass(eq=False)

@@ -10,11 +10,12 @@ from typing import Literal
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, Snapshot, Vectors, VectorSpace
 from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.housekeeping import Housekeeper
 from minutebook.store.sqlite.indices import Indices
+from minutebook.store.sqlite.moment import Moment
 
 
 class SqliteStore:
@@ -65,6 +66,12 @@ class SqliteStore:
         """Make what happens inside one atomic, durable write."""
         with self._connections.transaction():
             yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Snapshot]:
+        """Give what reads the present moment, however long."""
+        with self._connections.lent_snapshot() as connection:
+            yield Moment(connection)
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""

@@ -106,6 +106,15 @@ class Connections:
             yield connection
 
     @contextmanager
+    def lent_snapshot(self) -> Iterator[apsw.Connection]:
+        """Lend one on which every read, from now on, sees the present state."""
+        with self.lent() as connection:
+            connection.execute("BEGIN")
+            # The state is settled by the first read.
+            connection.pragma("user_version")
+            yield connection
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make what happens inside one transaction; a nested one can be undone by itself."""
         nested = self.is_writing
