@@ -238,6 +238,8 @@ def _worded(
             remedy = f"must be at most {rule}"
         case "minLength" if rule > 1:
             remedy = f"must have at least {rule} characters"
+        case "maxLength":
+            remedy = f"must have at most {rule} characters"
         case "minLength" | "minItems" | "minProperties" | "pattern":
             remedy = "must not be empty"
         case "enum":

@@ -96,8 +96,11 @@ class _Talk(Generic[T]):
 
     async def run(self, work: Work[T]) -> None:
         """Do the work; whoever goes on with the call hears what came of it."""
+
+        def ask(system: str, prompt: str, max_tokens: int) -> str:
+            return anyio.from_thread.run(self._ask, system, prompt, max_tokens)
+
         with self._scope:
-            ask = partial(anyio.from_thread.run, self._ask)
             self._outcome.append(await work(lambda: self._context, ask))
         self._news.set()
 
@@ -115,6 +118,9 @@ class _Talk(Generic[T]):
             raise
         finally:
             self._context = None
+        return self._came()
+
+    def _came(self) -> T | types.InputRequiredResult:
         if self._asked is not None:
             return self._asked
         if not self._outcome:

@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path, PurePath
 
 from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError

@@ -92,12 +92,12 @@ def get_session_memories(
     offset: int,
 ) -> Shape:
     """Give a session's turns, oldest first."""
-    turns, total = app.sessions.page(caller, sessionId, limit, offset)
+    page = app.sessions.page(caller, sessionId, limit, offset)
     return {
         "sessionId": sessionId,
-        "count": len(turns),
-        "total": total,
-        "memories": [_turn(each) for each in turns],
+        "count": len(page.turns),
+        "total": page.total,
+        "memories": [_turn(each) for each in page.turns],
     }
 
 
@@ -117,18 +117,21 @@ def get_all_summaries(
     app: App, caller: Caller, limit: int, offset: int, category: str | None = None
 ) -> Shape:
     """Give the summaries, newest first."""
-    summaries, total = app.summaries.page(caller, limit, offset, _category(category))
+    page = app.summaries.page(caller, limit, offset, _category(category))
     return {
-        "count": len(summaries),
-        "total": total,
-        "summaries": [_summary(each) for each in summaries],
+        "count": len(page.summaries),
+        "total": page.total,
+        "summaries": [_summary(each) for each in page.summaries],
     }
 
 
 def delete_all_summaries(app: App, caller: Caller) -> Shape:
     """Delete every summary that the caller may delete."""
-    deleted = app.summaries.delete_all(caller)
-    return {"deleted": deleted, "message": f"Deleted {_several(deleted, 'summary', 'summaries')}."}
+    done = app.summaries.delete_all(caller)
+    said = f"Deleted {_several(done.deleted, 'summary', 'summaries')}"
+    if done.kept:
+        said += f"; {done.kept} stay, which an agent may not delete because others wrote them"
+    return {"deleted": done.deleted, "message": f"{said}."}
 
 
 def query_summaries(
@@ -150,10 +153,10 @@ def summarize_sessions(
 ) -> Shape:
     """Summarise one session, or all that have no summary of what they are now."""
     if sessionId is None:
-        outcome = app.summaries.summarize_all(caller)
-        done, failed = outcome.done, outcome.failed
+        batch = app.summaries.summarize_all(caller)
+        done, failed = batch.done, batch.failed
     else:
-        done, failed = [app.summaries.summarize(caller, sessionId)], []
+        done, failed = app.summaries.summarize(caller, sessionId), []
     return {
         "processed": len(done),
         "sessions": [
@@ -165,7 +168,7 @@ def summarize_sessions(
             }
             for each in done
         ],
-        "failed": [{"sessionId": each.session, "reason": each.reason} for each in failed],
+        "failed": [{"sessionId": each.session.name, "reason": each.reason} for each in failed],
     }
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from minutebook.contracts.answers import Failure
 from minutebook.domain.errors import (
-    BadLine,
     Conflict,
     EmbeddingNotReady,
     InvalidInput,
@@ -31,8 +30,6 @@ def _named(error: MinutebookError) -> tuple[str, str]:
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return "Invalid arguments", f"Argument `{argument}` {remedy}."
-        case BadLine(number=number, reason=reason):
-            return "Import failed", f"Line {number}: {reason}. Nothing was changed."
         case Refused(act=act, reason=reason):
             return "Not allowed", f"Not allowed to {act}: {reason}."
         case NotFound(kind=kind, id=id):
