@@ -238,7 +238,9 @@ def _nearness(distance: float | None) -> Shape:
     """Show how near a record is to what was asked; nothing where it has no vector yet."""
     if distance is None:
         return {}
-    return {"distance": distance, "relevanceScore": 1 / (1 + distance)}
+    # The rounding of a cosine may lead a hair beyond what a distance can be.
+    near = min(2.0, max(0.0, distance))
+    return {"distance": near, "relevanceScore": 1 / (1 + near)}
 
 
 def _turn(turn: Turn) -> Shape:
