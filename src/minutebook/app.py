@@ -23,6 +23,8 @@ from minutebook.domain.policy import Policy
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
+from minutebook.services.archive_paths import ArchivePaths
+from minutebook.services.archives import Archives
 from minutebook.services.browsing import Browsing
 from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
@@ -89,6 +91,7 @@ class App:
     decision_search: DecisionSearch
     secret: Secret
     database: Database
+    archives: Archives
     sessions: Sessions
     journal_search: JournalSearch
     include_decisions: bool
@@ -151,12 +154,7 @@ def open_app(
     randbits: RandomBits = secrets.randbits,
 ) -> App:
     """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    try:
-        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise StoreError(
-            f"{settings.home}: {error.strerror}; choose another data directory with --home"
-        ) from error
+    make_home(settings.home)
     store = SqliteStore(
         settings.database, durability=settings.durability, writer_wait=settings.writer_wait
     )
@@ -176,6 +174,7 @@ def open_app(
     supersession = Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
     rules = settings.policy
+    paths = ArchivePaths(settings.archives)
     return App(
         store=store,
         embedding=embedding,
@@ -196,6 +195,7 @@ def open_app(
         include_decisions=settings.include_decisions,
         secret=secret,
         database=Database(store, embedded, embedded.want),
+        archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
         sessions=Sessions(store, embedded, trail, clock),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
@@ -206,6 +206,16 @@ def open_app(
         clock=clock,
         stopping=stop,
     )
+
+
+def make_home(home: Path) -> None:
+    """Make the data directory, its owner's alone, unless it is there; StoreError."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"{home}: {error.strerror}; choose another data directory with --home"
+        ) from error
 
 
 def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) -> Secret:

@@ -79,6 +79,11 @@ class Settings:
         "Folders that may be indexed, with all below them; none named: all that can be read but "
         "places for secrets.",
     )
+    archive_roots: tuple[Path, ...] = _setting(
+        (),
+        "Folders where clients may have archives written and read, with all below them; none named: "
+        "`backups` in the data directory.",
+    )
     ledger: Path | None = _setting(
         None,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
@@ -127,6 +132,11 @@ class Settings:
     def database(self) -> Path:
         """Where the records are."""
         return self.home / "minutebook.db"
+
+    @property
+    def archives(self) -> tuple[Path, ...]:
+        """Where clients may name archives; those that nobody named go into the first."""
+        return self.archive_roots or (self.home / "backups",)
 
     def caller(self) -> Caller:
         """Give the identity that these settings state."""
@@ -189,7 +199,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
-_WANTED = {"index_roots": "a list of folders", "include_decisions": "true or false"}
+_WANTED = {
+    "index_roots": "a list of folders",
+    "archive_roots": "a list of folders",
+    "include_decisions": "true or false",
+}
 
 
 def _parsed(name: str, value: Any, origin: str) -> Any:
@@ -200,7 +214,7 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
         match name:
             case "home" | "models" | "ledger":
                 return Path(value).expanduser().absolute()
-            case "index_roots":
+            case "index_roots" | "archive_roots":
                 return _folders(value)
             case "role":
                 return Role(value)

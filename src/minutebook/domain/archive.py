@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Any, cast
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.lines import ALL_KINDS
 from minutebook.domain.records import Category, Kind, Record, Summary, Turn
 from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
@@ -23,19 +22,17 @@ VERSION = 1
 JOURNAL = (Kind.TURN, Kind.SUMMARY)
 """The kinds that callers take out and bring in themselves."""
 
-_PARTS = (Kind.VERSION, Kind.FILE, Kind.CHUNK, Kind.ENTRY, Kind.LINK)
-_LEFT_OUT = (Kind.MENTION, Kind.LEDGER)
-
 KINDS = (
-    *_PARTS,
-    *sorted(set(ALL_KINDS) - {*_PARTS, *_LEFT_OUT, Kind.MEMORY}),
+    *(Kind.VERSION, Kind.FILE, Kind.CHUNK, Kind.ENTRY, Kind.LINK),
+    *(Kind.HEAD, Kind.ENTITY, Kind.RELATION, Kind.DECISION, Kind.PROPOSAL, Kind.PROJECT),
+    *(Kind.TURN, Kind.SUMMARY),
     # Last, so that they find the entities that they mention.
     Kind.MEMORY,
 )
-"""Every kind that is archived, parts before what they are part of.
+"""Every kind that is archived, parts before what they are part of."""
 
-Mentions are made anew; a ledger's mark says how far tables have followed the Git history beside them.
-"""
+LEFT_OUT = (Kind.MENTION, Kind.LEDGER)
+"""Mentions are made anew; a ledger's mark says how far tables have followed the Git beside them."""
 
 MOST_SCORE = 100
 
@@ -126,7 +123,7 @@ def foreign_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
             repository=owner.repository,
             user=owner.user,
         )
-    category = metadata.get("category")
+    category = str(metadata.get("category", ""))
     is_known = category in list(Category)
     return Summary(
         organization=owner.organization,

@@ -235,7 +235,9 @@ def check_may_export(caller: Caller, *, whole: bool) -> None:
     """Refuse a file of what there is to a viewer, and of all there is to who may see only a part."""
     _check_not_viewer(caller, "export")
     if whole and _is_held(caller):
-        reason = "all kinds are taken out of the whole store, and this caller is held to a part of it"
+        reason = (
+            "all kinds are taken out of the whole store, and this caller is held to a part of it"
+        )
         raise Forbidden("export", reason)
 
 

@@ -57,7 +57,7 @@ class Reader:
 
     def __init__(self, file: BinaryIO, path: Path, owner: Owner) -> None:
         self._file = file
-        self._path = path
+        self.path = str(path)
         self._owner = owner
         self.size = os.fstat(file.fileno()).st_size
         self.counts: dict[Kind, int] = {}
@@ -97,7 +97,7 @@ class Reader:
             sum.update(line)
         if number == 0 or (said_counts is not None and not is_sealed):
             reason = "the file is empty" if number == 0 else "the file ends before its last line"
-            raise InvalidArchive(str(self._path), reason)
+            raise InvalidArchive(self.path, reason)
         self.counts = dict(found) if said_counts is None else said_counts
         self.digest = sum.hexdigest()
 
@@ -116,22 +116,28 @@ class Reader:
             yield
         except InvalidInput as error:
             reason = f"{error.argument} {error.remedy}"
-            raise InvalidArchive(str(self._path), reason, number) from error
+            raise InvalidArchive(self.path, reason, number) from error
 
 
 @contextmanager
 def reading(path: Path, owner: Owner) -> Iterator[Reader]:
     """Open an archive; InvalidInput for what is no plain file, StoreError where it cannot be read."""
-    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     try:
-        with os.fdopen(os.open(path, flags | getattr(os, "O_BINARY", 0)), "rb") as file:
-            if not S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise InvalidInput("file", f"must be a plain file; {path} is none")
+        with open(path, "rb", opener=_opened) as file:
             yield Reader(file, path, owner)
     except FileNotFoundError as error:
         raise InvalidInput("file", f"must be there; there is no {path}") from error
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
+
+
+def _opened(path: str, flags: int) -> int:
+    """Open a plain file; a pipe is not waited for, a link that came meanwhile not followed."""
+    handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    if not S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InvalidInput("file", f"must be a plain file; {path} is none")
+    return handle
 
 
 def _check_line(line: bytes, *, is_sealed: bool) -> None:

@@ -7,6 +7,7 @@ from minutebook.contracts.answers import Failure
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
+    InvalidArchive,
     InvalidInput,
     MinutebookError,
     ModelUnavailable,
@@ -30,6 +31,9 @@ def _named(error: MinutebookError) -> tuple[str, str]:
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return "Invalid arguments", f"Argument `{argument}` {remedy}."
+        case InvalidArchive(path=path, reason=reason, line=line):
+            where = path if line is None else f"{path}, line {line}"
+            return "Import failed", f"{where}: {reason}. Nothing was changed."
         case Refused(act=act, reason=reason):
             return "Not allowed", f"Not allowed to {act}: {reason}."
         case NotFound(kind=kind, id=id):
