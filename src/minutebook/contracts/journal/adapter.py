@@ -184,12 +184,18 @@ def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
 def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
     """Take in the turns and summaries of a file."""
     done = app.archives.import_(caller, file, Mode(mode))
-    said = f"Imported {_several(done.imported, 'record', 'records')}"
-    if done.skipped:
-        said += f"; {done.skipped} were there already and stay as they are"
+    imported, skipped = done.imported.total(), done.skipped.total()
+    removed, kept = done.removed.total(), done.kept.total()
+    said = f"Imported {_several(imported, 'record', 'records')}"
+    if skipped:
+        said += f"; {skipped} were there already and stay as they are"
+    if removed:
+        said += f"; {removed} made way"
+    if kept:
+        said += f"; {kept} stay, which are not yours to remove"
     return {
-        "imported": done.imported,
-        "skipped": done.skipped,
+        "imported": imported,
+        "skipped": skipped,
         "mode": mode,
         "message": f"{said}.",
     }
