@@ -37,7 +37,9 @@ _PUBLISHED = [
     *_part(
         "Tool Specifications",
         "published",
-        {"parameters": "Each parameter by its name, type, default, description, and whether needed."},
+        {
+            "parameters": "Each parameter by its name, type, default, description, and whether needed."
+        },
     ),
     *_part(
         "OpenAPI Specification",

@@ -142,9 +142,7 @@ def test_a_summary_is_of_what_its_caller_may_hear_and_no_more(
 ) -> None:
     client = population.of(replace(caller, role=Role.ADMIN))
     before = client.world.kept()
-    theirs = [
-        each for each in population.turns if hears(caller, each) and each.session == session
-    ]
+    theirs = [each for each in population.turns if hears(caller, each) and each.session == session]
     if not theirs:
         assert client.refused("summarize_sessions", sessionId=session)[0] == "Session not found"
         assert client.world.kept() == before

@@ -128,9 +128,7 @@ def test_health_is_told_at_once_while_another_writes_and_the_model_loads(opener:
     one = connected(world, "one")
     with world.app.store.transaction():
         told: list[Pulse] = []
-        asker = threading.Thread(
-            target=lambda: told.append(world.app.database.health(one).pulse)
-        )
+        asker = threading.Thread(target=lambda: told.append(world.app.database.health(one).pulse))
         asker.start()
         asker.join(10)
         assert told == [Pulse.DEGRADED]

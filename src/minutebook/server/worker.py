@@ -113,7 +113,6 @@ class Worker:
             log.exception("%s failed in request %s", act, asking.request)
             return contract.word(Fault(act, asking.request), given)
 
-
     def _session_of(self, connection: Connection) -> str:
         """Name a connection's session, from its first request until it ends."""
         if _SESSION not in connection.state:
