@@ -6,9 +6,10 @@ from pathlib import Path
 import click
 
 from minutebook.cli.governance import restore_memory
-from minutebook.cli.terminal import identity, log_to_stderr, opened
+from minutebook.cli.terminal import identity, opened
 from minutebook.config import load
 from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.server.logs import log_to_stderr
 
 
 @click.command()

@@ -13,7 +13,7 @@ from minutebook.contracts.contract import Contract, Operation
 from minutebook.contracts.resources import Reading
 from minutebook.domain.errors import Conflict, MinutebookError
 from minutebook.domain.policy import Caller
-from minutebook.server.protocol import TELL_EVERY
+from minutebook.server.tools import TELL_EVERY
 
 INTENDED = "This tool intentionally returns an error for testing"
 

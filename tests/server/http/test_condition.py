@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from tests.contracts.requirements import requirement
 from tests.server.http.speaking import Server, call, served
 
 
@@ -56,6 +57,7 @@ def test_it_is_alive_and_not_ready_with_a_store_that_cannot_be_opened(tmp_path: 
         assert "minutebook.db" in answer.json()["error"]["message"]
 
 
+@requirement("journal/considered/metrics")
 def test_figures_count_and_time_what_was_asked_for(server: Server) -> None:
     before = figures(server)
     for _ in range(3):

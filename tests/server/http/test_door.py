@@ -16,6 +16,7 @@ from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entry, Kind, Role
+from tests.contracts.requirements import requirement
 from tests.server.http.speaking import (
     BOTH,
     OFFLINE,
@@ -124,6 +125,7 @@ def test_a_stream_ends_when_its_token_is_revoked(server: Server) -> None:
     assert not isinstance(ended.value, TimeoutError)
 
 
+@requirement("journal/considered/rate-limits")
 def test_a_token_that_comes_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:
     busy = token(tmp_path, "busy").secret
     calm = token(tmp_path, "calm").secret

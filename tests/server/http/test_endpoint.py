@@ -23,6 +23,7 @@ def data(response: httpx2.Response) -> dict[str, Any]:
     return told
 
 
+@requirement("common/http-paths")
 @pytest.mark.parametrize("path", ["/mcp", *(f"/mcp/{name}" for name in CONTRACTS)])
 @pytest.mark.parametrize("mode", ["legacy", MODERN])
 def test_each_contract_is_spoken_at_its_path(server: Server, path: str, mode: Any) -> None:

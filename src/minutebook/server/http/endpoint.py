@@ -93,7 +93,10 @@ class Endpoint:
         except BadMessage as error:
             await refusal(request, 400, error.reason, code=error.code)(scope, receive, send)
             return
-        handle = self._manager_for(request, message).handle_request
+        manager = self._manager_for(request, message)
+        if manager is self._single or _is_modern(request):
+            request.state.caller = self._keeper.in_session(request.state.caller)
+        handle = manager.handle_request
         receive = replayed(body, receive)
         if message.get("method") == LISTEN:
             await self._keeper.stream(handle, scope, receive, send)
@@ -101,9 +104,8 @@ class Endpoint:
         try:
             with self._bounds.queue.place():
                 await handle(scope, receive, send)
-        except Full:
-            reason = "The server has as many calls as it takes on; come again in a second"
-            response = refusal(request, 429, reason, headers={"Retry-After": "1"})
+        except Full as error:
+            response = refusal(request, 429, str(error), headers={"Retry-After": "1"})
             await response(scope, receive, send)
 
     def _manager_for(
