@@ -21,6 +21,7 @@ from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Policy
 from minutebook.embedding import Embedder, Embedding, Model, builtin
+from minutebook.embedding.completion import Completion
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
 from minutebook.services.archive_paths import ArchivePaths
@@ -29,6 +30,7 @@ from minutebook.services.browsing import Browsing
 from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
 from minutebook.services.data_directory import DataDirectory
+from minutebook.services.database import Database
 from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
@@ -49,6 +51,8 @@ from minutebook.services.retrieval import Retrieval
 from minutebook.services.secret import Secret
 from minutebook.services.sessions import Sessions
 from minutebook.services.standing import Standing
+from minutebook.services.summaries import Summaries
+from minutebook.services.summarizers import Summarizer
 from minutebook.services.supersession import Supersession
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
@@ -92,8 +96,10 @@ class App:
     proposals: Proposals
     decision_search: DecisionSearch
     secret: Secret
+    database: Database
     archives: Archives
     sessions: Sessions
+    summaries: Summaries
     journal_search: JournalSearch
     include_decisions: bool
     rules: Policy
@@ -127,20 +133,24 @@ class App:
                     log.warning("searching by meaning is off: %s", said)
                 self.embedding.start()
             except StoreClosed:
-                return
+                log.debug("the database is stopped; vectors wait until it is started")
             except StoreError as error:
                 log.warning("cannot catch up with vectors now: %s", error)
             self.embedded.await_wish(KEEP_UP_EVERY)
 
     def _resume(self) -> None:
         """Go on with what a process that ended left half done."""
-        try:
-            self.ledgers.catch_up()
-            self.projects.resume(stopping(self.stopping))
-        except StoreClosed:
+        while not self.stopping.is_set():
+            try:
+                self.ledgers.catch_up()
+                self.projects.resume(stopping(self.stopping))
+            except StoreClosed:
+                # Stopped, perhaps for long; what is half done waits for the start.
+                self.stopping.wait(KEEP_UP_EVERY)
+                continue
+            except StoreError as error:
+                log.warning("cannot go on with what was left half done: %s", error)
             return
-        except StoreError as error:
-            log.warning("cannot go on with what was left half done: %s", error)
 
 
 def open_app(
@@ -160,8 +170,7 @@ def open_app(
     embedded = Embedded(store, embedding, settings.embedding_wait, claims)
     trail = Trail(store, clock)
     projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
-    home = home_of(settings.caller())
-    place = LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
+    place = open_place(settings)
     ledgers = Ledgers(store, trail, embedded, claims, place, clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
     secret = open_secret(settings, claims, trail, clock)
@@ -172,6 +181,8 @@ def open_app(
     keeping = Keeping(store, embedded, trail, mentions)
     rules = settings.policy
     paths = ArchivePaths(settings.archives)
+    sessions = Sessions(store, embedded, trail, clock)
+    service = open_summarizer(settings)
     return App(
         store=store,
         embedding=embedding,
@@ -191,8 +202,10 @@ def open_app(
         decision_search=decided,
         include_decisions=settings.include_decisions,
         secret=secret,
+        database=Database(store, embedded, embedded.want),
         archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
-        sessions=Sessions(store, embedded, trail, clock),
+        sessions=sessions,
+        summaries=Summaries(store, embedded, trail, claims, sessions, service, clock),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
@@ -233,6 +246,22 @@ def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) 
     secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
     secret.pin(settings.caller())
     return secret
+
+
+def open_place(settings: Settings) -> LedgerPlace:
+    """Tell where the ledgers are that these settings name."""
+    home = home_of(settings.caller())
+    return LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
+
+
+def open_summarizer(settings: Settings) -> Summarizer | None:
+    """Choose the chat service that the settings name, None where they name none; InvalidInput."""
+    if settings.summary_url is None:
+        return None
+    if settings.summary_model is None:
+        raise InvalidInput("summary_url", "needs summary_model as well")
+    service = Completion(settings.summary_url, settings.summary_model, settings.summary_key)
+    return Summarizer(service.model, service.ask)
 
 
 def open_embedding(settings: Settings) -> Embedding:

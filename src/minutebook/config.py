@@ -106,6 +106,13 @@ class Settings:
             "Read from the variable AGENT_MEMORY_SECRET too."
         },
     )
+    summary_url: str | None = _setting(
+        None,
+        "Base URL of an OpenAI-compatible chat service that summarises sessions where the client has "
+        "no model to ask, such as http://localhost:8000/v1; what was said in a session goes there.",
+    )
+    summary_model: str | None = _setting(None, "Model name to ask that service for.")
+    summary_key: str | None = _setting(None, "Bearer key for that service, if it wants one.")
     tool_names: Literal["contract", "safe"] = _setting(
         "contract",
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "

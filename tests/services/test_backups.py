@@ -35,7 +35,7 @@ def restored(home: Path, path: Path) -> None:
 def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_path: Path) -> None:
     home = tmp_path / "home"
     world = opener(name="home")
-    sizes = []
+    sizes: list[int] = []
     with decider(home, "bo", 40, "wire") as process:
         start(process)
         while process.poll() is None:
@@ -66,7 +66,7 @@ def test_a_backup_for_which_there_is_no_room_leaves_nothing(
     world = opener(failed(), name="home")
     for number in range(20):
         world.remember(f"{number} " + "long " * 10_000)
-    with pytest.raises(StoreError, match="full|No space"):
+    with pytest.raises(StoreError, match=r"full|No space"):
         backed_up(world, tmp_path / "home", small / "all.tar")
     assert list(small.iterdir()) == []
 
