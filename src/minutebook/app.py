@@ -30,6 +30,7 @@ from minutebook.services.browsing import Browsing
 from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
 from minutebook.services.data_directory import DataDirectory
+from minutebook.services.database import Database
 from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
@@ -97,6 +98,7 @@ class App:
     decision_search: DecisionSearch
     secret: Secret
     tokens: Tokens
+    database: Database
     archives: Archives
     sessions: Sessions
     summaries: Summaries
@@ -133,20 +135,24 @@ class App:
                     log.warning("searching by meaning is off: %s", said)
                 self.embedding.start()
             except StoreClosed:
-                return
+                log.debug("the database is stopped; vectors wait until it is started")
             except StoreError as error:
                 log.warning("cannot catch up with vectors now: %s", error)
             self.embedded.await_wish(KEEP_UP_EVERY)
 
     def _resume(self) -> None:
         """Go on with what a process that ended left half done."""
-        try:
-            self.ledgers.catch_up()
-            self.projects.resume(stopping(self.stopping))
-        except StoreClosed:
+        while not self.stopping.is_set():
+            try:
+                self.ledgers.catch_up()
+                self.projects.resume(stopping(self.stopping))
+            except StoreClosed:
+                # Stopped, perhaps for long; what is half done waits for the start.
+                self.stopping.wait(KEEP_UP_EVERY)
+                continue
+            except StoreError as error:
+                log.warning("cannot go on with what was left half done: %s", error)
             return
-        except StoreError as error:
-            log.warning("cannot go on with what was left half done: %s", error)
 
 
 def open_app(
@@ -197,6 +203,7 @@ def open_app(
         include_decisions=settings.include_decisions,
         secret=secret,
         tokens=tokens,
+        database=Database(store, embedded, embedded.want),
         archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
         sessions=sessions,
         summaries=Summaries(store, embedded, trail, claims, sessions, service, clock),

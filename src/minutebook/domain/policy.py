@@ -176,6 +176,11 @@ def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
         )
 
 
+def check_may_operate(caller: Caller, act: str) -> None:
+    """Refuse to start or stop the store to whoever may only read."""
+    _check_not_viewer(caller, act)
+
+
 def check_may_reset(caller: Caller) -> None:
     """Refuse a reset to whoever may only read."""
     _check_not_viewer(caller, "reset")

@@ -1,7 +1,8 @@
 """Contracts as an MCP server: tools listed as promised, calls answered in worker threads."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio.from_thread
@@ -15,10 +16,11 @@ from minutebook import __version__
 from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract, Tool
-from minutebook.domain.policy import Caller, Listener
+from minutebook.domain.policy import Ask, Caller, Listener
 from minutebook.server.reading import Resources, add_prompts
+from minutebook.server.sampling import ContextOf, Sampling
 from minutebook.server.watch import Watch
-from minutebook.server.worker import OpenApp, Worker, protocol_error
+from minutebook.server.worker import Worker, protocol_error
 
 TELL_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
@@ -36,16 +38,15 @@ def as_promised(name: str) -> str:
 
 def build_server(
     contracts: Sequence[Contract],
-    open_app: OpenApp,
-    caller: Caller,
+    worker: Worker,
     spelling: Spelling = as_promised,
 ) -> Server[Any]:
     """Speak MCP for some contracts, no two of which offer a tool of the same name.
 
     Resources and prompts are announced if one of the contracts has them.
     """
-    worker = Worker(open_app, caller)
     watch = Watch([each for each in contracts if each.resources], worker)
+    sampling: Sampling[Answer | Failure] = Sampling()
     listed = types.ListToolsResult(
         tools=[
             _described(tool, spelling)
@@ -62,7 +63,7 @@ def build_server(
 
     async def call_tool(
         context: _Context, params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
+    ) -> types.CallToolResult | types.InputRequiredResult:
         name, arguments = params.name, params.arguments or {}
         contract = next((each for each in contracts if each.offers(name)), None)
         if contract is None:
@@ -71,11 +72,23 @@ def build_server(
         def call(app: App, asking: Caller) -> Answer:
             return contract.call(app, asking, name, arguments)
 
-        outcome = await worker.do(
-            contract, name, arguments, context.request_id, call, _listener(context)
-        )
+        async def work(context_of: ContextOf, ask: Ask | None) -> Answer | Failure:
+            asking = worker.asking(context, _listener(context_of), ask)
+            return await worker.do(contract, name, arguments, asking, call)
+
+        if contract.asks(name):
+            outcome = await sampling.do(context, params, work)
+        else:
+            outcome = await work(lambda: context, None)
         watch.wake()
+        if isinstance(outcome, types.InputRequiredResult):
+            return outcome
         return _as_result(outcome)
+
+    @asynccontextmanager
+    async def lifespan(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        async with sampling.lifespan(), watch.lifespan(server) as state:
+            yield state
 
     info = contracts[0].promise["info"] if len(contracts) == 1 else _joint_info(contracts)
     server: Server[Any] = Server(
@@ -83,9 +96,10 @@ def build_server(
         version=info["version"],
         title=info["title"],
         instructions=info["instructions"],
+        get_tool_input_schema=_schemas(listed).get,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        lifespan=watch.lifespan,
+        lifespan=lifespan,
     )
     if watch.contracts:
         Resources(watch, worker).add_to(server)
@@ -102,7 +116,7 @@ def options(server: Server[Any]) -> InitializationOptions:
     )
 
 
-def _listener(context: _Context) -> Listener:
+def _listener(context_of: ContextOf) -> Listener:
     """Give what tells the client how far a call is, if it asked, and ends a call it has cancelled."""
     told_at, told = 0.0, 0.0
 
@@ -110,7 +124,8 @@ def _listener(context: _Context) -> Listener:
         nonlocal told_at, told
         anyio.from_thread.check_cancelled()
         now = time.monotonic()
-        if now - told_at >= TELL_EVERY and part > told:
+        context = context_of()
+        if context is not None and now - told_at >= TELL_EVERY and part > told:
             told_at, told = now, part
             anyio.from_thread.run(context.session.report_progress, part, 1.0, what)
 
@@ -134,11 +149,16 @@ def _described(tool: Tool, spelling: Spelling) -> types.Tool:
     promise = tool.promise
     return types.Tool(
         name=spelling(tool.name),
+        title=promise.get("title"),
         description=promise["description"],
         input_schema=promise["inputSchema"],
         output_schema=promise.get("outputSchema"),
         annotations=types.ToolAnnotations.model_validate(promise["annotations"]),
     )
+
+
+def _schemas(listed: types.ListToolsResult) -> Mapping[str, Mapping[str, Any]]:
+    return {tool.name: tool.input_schema for tool in listed.tools}
 
 
 def _joint_info(contracts: Sequence[Contract]) -> Mapping[str, str]:

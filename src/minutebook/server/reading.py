@@ -45,11 +45,11 @@ class Resources:
 
     async def list_all(self, context: _Context, params: _Page) -> types.ListResourcesResult:
         """Describe the resources that are there."""
-        await self._watch.list_to(context.session)
+        await self._watch.list_to(context)
         told: list[types.Resource] = []
         for contract in self._contracts:
             promises = await self._worker.do(
-                contract, "resources/list", {}, context.request_id, contract.listing
+                contract, "resources/list", {}, self._worker.asking(context), contract.listing
             )
             told += map(_resource, _unless_failed(promises))
         return types.ListResourcesResult(resources=told)
@@ -77,7 +77,9 @@ class Resources:
             return contract.read(app, asking, uri)
 
         answer = _unless_failed(
-            await self._worker.do(contract, uri, {"uri": uri}, context.request_id, reading)
+            await self._worker.do(
+                contract, "resources/read", {"uri": uri}, self._worker.asking(context), reading
+            )
         )
         _unless_failed(answer.error)
         text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
@@ -95,8 +97,9 @@ class Resources:
                 return contract.complete(app, asking, template, argument.name, argument.value)
 
             given = {argument.name: argument.value}
+            asking = self._worker.asking(context)
             values = await self._worker.do(
-                contract, "completion/complete", given, context.request_id, completion
+                contract, "completion/complete", given, asking, completion
             )
             found += _unless_failed(values)
         has_more = len(found) > MOST_VALUES
@@ -113,14 +116,14 @@ class Resources:
     ) -> types.EmptyResult:
         """Tell a client of handshake revisions when a resource reads differently."""
         _owner(self._contracts, str(params.uri))
-        await self._watch.subscribe(str(params.uri), context.session)
+        await self._watch.subscribe(str(params.uri), context)
         return types.EmptyResult()
 
     async def unsubscribe(
         self, context: _Context, params: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
         """Tell it no more."""
-        self._watch.unsubscribe(str(params.uri))
+        self._watch.unsubscribe(str(params.uri), context)
         return types.EmptyResult()
 
 

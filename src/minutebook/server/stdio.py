@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from types import FrameType
 
 import anyio
@@ -17,6 +18,7 @@ from minutebook.contracts.contract import Contract, safe
 from minutebook.domain.errors import MinutebookError
 from minutebook.server.linger import lingering
 from minutebook.server.protocol import as_promised, build_server, options
+from minutebook.server.worker import Worker, new_session
 
 log = logging.getLogger(__name__)
 
@@ -68,7 +70,8 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, leave)
     spelling = safe if settings.tool_names == "safe" else as_promised
-    server = build_server(contracts, opening, settings.caller(), spelling)
+    caller = replace(settings.caller(), session=new_session())
+    server = build_server(contracts, Worker(opening, lambda context: caller), spelling)
     opening.start()
 
     async def run() -> None:

@@ -1,20 +1,22 @@
 """Tell clients what changed: subscribed resources that read differently, and the list of them.
 
 A change in this process or another shows in the store's sequences. Then what is watched is read
-again; only who would read something else hears of it.
+again, in the name of each who watches it; only who would read something else hears of it.
 """
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Sequence
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
 import mcp_types as types
+from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
-from mcp.server.session import ServerSession
 from mcp.server.subscriptions import (
     InMemorySubscriptionBus,
     ListenHandler,
@@ -25,14 +27,30 @@ from mcp.server.subscriptions import (
 from minutebook.app import App
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
-from minutebook.domain.policy import Caller
-from minutebook.server.worker import Worker
+from minutebook.domain.policy import Caller, unheard
+from minutebook.server.worker import Worker, connection_of
+
+log = logging.getLogger(__name__)
 
 EVERY = 1.0
 """Seconds between two looks for what other processes changed."""
 
+TOLD_WITHIN = 1.0
+"""Seconds that one client may take to be told, while others wait."""
+
 LIST = ""
 """What stands for the list of resources among the URIs that are watched."""
+
+_Context = ServerRequestContext[Any, Any]
+
+
+@dataclass(eq=False, slots=True)
+class _Watcher:
+    """Who watches what, and what they were shown of it, as digests by URI."""
+
+    caller: Caller
+    tell: Callable[[str], Awaitable[None]]
+    shown: dict[str, str] = field(default_factory=dict)
 
 
 class Watch:
@@ -41,21 +59,21 @@ class Watch:
     def __init__(self, contracts: Sequence[Contract], worker: Worker) -> None:
         self.contracts = list(contracts)
         self._worker = worker
-        self._bus = InMemorySubscriptionBus()
-        self._handler = ListenHandler(self._bus)
-        self._shown: dict[str, str] = {}
-        self._subscribed: dict[str, ServerSession] = {}
-        self._session: ServerSession | None = None
-        self._listening: list[str] = []
+        self._connected: dict[Connection, _Watcher] = {}
+        self._watchers: set[_Watcher] = set()
         self._sequences: object = None
         self._woken = anyio.Event()
+        self._is_looking = False
 
     @asynccontextmanager
     async def lifespan(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        """Look for changes as long as the server runs."""
+        """Look for changes as long as the server runs; one that is run twice at once looks once."""
+        if self._is_looking or not self.contracts:
+            yield {}
+            return
+        self._is_looking = True
         async with anyio.create_task_group() as group:
-            if self.contracts:
-                group.start_soon(self._keep_looking)
+            group.start_soon(self._keep_looking)
             yield {}
             group.cancel_scope.cancel()
 
@@ -63,25 +81,20 @@ class Watch:
         """Look for changes now."""
         self._woken.set()
 
-    async def list_to(self, session: ServerSession) -> None:
-        """Tell a session, which is about to be shown the list of resources, when it changes."""
-        self._session = session
-        await self._note(LIST)
+    async def list_to(self, context: _Context) -> None:
+        """Tell a client, which is about to be shown the list of resources, when it changes."""
+        await self._note(self._watcher_of(context), LIST)
 
-    async def subscribe(self, uri: str, session: ServerSession) -> None:
-        """Tell a session from now on when a resource reads differently."""
-        self._subscribed[uri] = session
-        await self._note(uri)
+    async def subscribe(self, uri: str, context: _Context) -> None:
+        """Tell a client of handshake revisions from now on when a resource reads differently."""
+        await self._note(self._watcher_of(context), uri)
 
-    def unsubscribe(self, uri: str) -> None:
-        """Tell no more."""
-        self._subscribed.pop(uri, None)
-        self._forget(uri)
+    def unsubscribe(self, uri: str, context: _Context) -> None:
+        """Tell it no more."""
+        self._watcher_of(context).shown.pop(uri, None)
 
     async def listen(
-        self,
-        context: ServerRequestContext[Any, Any],
-        params: types.SubscriptionsListenRequestParams,
+        self, context: _Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Serve a stream of notifications, as clients of 2026-07-28 ask for it."""
         asked = params.notifications
@@ -89,57 +102,85 @@ class Watch:
             *(asked.resource_subscriptions or ()),
             *([LIST] * bool(asked.resources_list_changed)),
         ]
-        self._listening += uris
+        bus = InMemorySubscriptionBus()
+
+        async def tell(uri: str) -> None:
+            await bus.publish(ResourcesListChanged() if uri == LIST else ResourceUpdated(uri))
+
+        watcher = _Watcher(self._lasting(context), tell)
+        self._watchers.add(watcher)
         try:
             for uri in uris:
-                await self._note(uri)
-            return await self._handler(context, params)
+                await self._note(watcher, uri)
+            return await ListenHandler(bus)(context, params)
         finally:
-            for uri in uris:
-                self._listening.remove(uri)
-                self._forget(uri)
+            self._watchers.discard(watcher)
 
-    async def _note(self, uri: str) -> None:
-        if uri not in self._shown:
-            self._shown[uri] = await self._fingerprint(uri)
+    def _lasting(self, context: _Context) -> Caller:
+        """Give who watches, beyond the request in which they said so."""
+        return replace(self._worker.asking(context), request="watch", listener=unheard)
+
+    def _watcher_of(self, context: _Context) -> _Watcher:
+        """Give what a connection watches; it ends with the connection."""
+        session, connection = context.session, connection_of(context.session)
+        if connection in self._connected:
+            return self._connected[connection]
+
+        async def tell(uri: str) -> None:
+            if uri == LIST:
+                await session.send_resource_list_changed()
+            else:
+                await session.send_resource_updated(uri)
+
+        watcher = _Watcher(self._lasting(context), tell)
+        if connection.has_standalone_channel:
+            self._connected[connection] = watcher
+            self._watchers.add(watcher)
+            connection.exit_stack.callback(self._leave, connection)
+        return watcher
+
+    def _leave(self, connection: Connection) -> None:
+        self._watchers.discard(self._connected.pop(connection))
+
+    async def _note(self, watcher: _Watcher, uri: str) -> None:
+        if watcher in self._watchers and uri not in watcher.shown:
+            watcher.shown[uri] = await self._fingerprint(watcher.caller, uri)
             # It may have changed while it was read: compare whatever the sequences say.
             self._sequences = None
             self.wake()
 
-    def _forget(self, uri: str) -> None:
-        if uri != LIST and uri not in self._subscribed and uri not in self._listening:
-            self._shown.pop(uri, None)
+    def _watched(self) -> list[tuple[_Watcher, str]]:
+        return [(each, uri) for each in self._watchers for uri in each.shown]
 
     async def _keep_looking(self) -> None:
         while True:
-            with anyio.move_on_after(EVERY if self._shown else None):
+            with anyio.move_on_after(EVERY if self._watched() else None):
                 await self._woken.wait()
             self._woken = anyio.Event()
-            if not self._shown:
-                continue
-            sequences = await self._worker.do(
-                self.contracts[0], "watch", {}, "watch", _sequences_of
-            )
-            if sequences != self._sequences:
-                self._sequences = sequences
-                for uri in list(self._shown):
-                    await self._compare(uri)
+            if self._watched() and await self._is_changed():
+                await self._compare()
 
-    async def _compare(self, uri: str) -> None:
-        now = await self._fingerprint(uri)
-        if self._shown.get(uri, now) == now:
-            return
-        self._shown[uri] = now
-        if uri == LIST:
-            await self._bus.publish(ResourcesListChanged())
-            if self._session is not None:
-                await self._session.send_resource_list_changed()
-        else:
-            await self._bus.publish(ResourceUpdated(uri))
-            if uri in self._subscribed:
-                await self._subscribed[uri].send_resource_updated(uri)
+    async def _is_changed(self) -> bool:
+        """Tell whether any organization of those who watch has changed since the last look."""
+        sequences: dict[str, int] = {}
+        for caller in {each.caller for each in self._watchers}:
+            seen = await self._worker.do(self.contracts[0], "watch", {}, caller, _sequences_of)
+            if not isinstance(seen, Failure):
+                sequences |= seen
+        before, self._sequences = self._sequences, sequences
+        return sequences != before
 
-    async def _fingerprint(self, uri: str) -> str:
+    async def _compare(self) -> None:
+        read: dict[tuple[Caller, str], str] = {}
+        for watcher, uri in self._watched():
+            place = watcher.caller, uri
+            if place not in read:
+                read[place] = await self._fingerprint(*place)
+            if watcher.shown.get(uri, read[place]) != read[place]:
+                watcher.shown[uri] = read[place]
+                await _tell(watcher, uri)
+
+    async def _fingerprint(self, caller: Caller, uri: str) -> str:
         """Digest what a client would read now; what cannot be read has a digest too."""
         for contract in self.contracts:
             if uri == LIST or contract.resource(uri) is not None:
@@ -150,10 +191,19 @@ class Watch:
                     listed = contract.listing(app, caller)
                     return json.dumps([(each["uri"], each["name"]) for each in listed])
 
-                text = await self._worker.do(contract, "watch", {"uri": uri}, "watch", reading)
+                text = await self._worker.do(contract, "watch", {"uri": uri}, caller, reading)
                 told = text.text if isinstance(text, Failure) else text
                 return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
         return ""
+
+
+async def _tell(watcher: _Watcher, uri: str) -> None:
+    """Tell one client; who has gone, or does not read what it is told, keeps nobody else waiting."""
+    try:
+        with anyio.move_on_after(TOLD_WITHIN):
+            await watcher.tell(uri)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        log.debug("a client that watches %s has gone", uri)
 
 
 def _sequences_of(app: App, caller: Caller) -> dict[str, int]:

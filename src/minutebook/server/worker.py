@@ -1,52 +1,97 @@
-"""The work of requests: done in threads, in one caller's name, whatever happens."""
+"""The work of requests: done in threads, each in its caller's name, whatever happens."""
 
 import logging
 import secrets
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
 import anyio.to_thread
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.session import ServerSession
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
 from minutebook.app import App
-from minutebook.contracts.answers import Failure
+from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
-from minutebook.domain.policy import Caller, Listener, unheard
+from minutebook.domain.policy import Ask, Caller, Listener, unheard
+from minutebook.services.database import Database
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
+_SESSION = "minutebook.session"
+"""Where a connection keeps its session's name."""
+
 OpenApp = Callable[[], App]
 """Gives the app, opening it at the first call."""
+
+CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
+"""Tells who asks in a request; `request` is what the transport calls it, or empty."""
 
 Deed = Callable[[App, Caller], T]
 """What a request asks for, done with the app in a caller's name."""
 
+Observer = Callable[[str, str, float, Failure | None], None]
+"""Hears of each deed: the contract, the act, its seconds, and what it failed with."""
+
+
+def unobserved(contract: str, act: str, seconds: float, failure: Failure | None) -> None:
+    """Make nothing of a deed."""
+
 
 class Worker:
-    """Does what requests ask for, in the name of one caller."""
+    """Does what requests ask for, each in the name of whoever asks."""
 
-    def __init__(self, open_app: OpenApp, caller: Caller) -> None:
+    def __init__(
+        self, open_app: OpenApp, caller_of: CallerOf, observer: Observer = unobserved
+    ) -> None:
         self._open_app = open_app
-        self._caller = caller
+        self._caller_of = caller_of
+        self._observer = observer
         self._connection = secrets.token_hex(4)
+        self._entered: dict[str, Database] = {}
+
+    def asking(
+        self,
+        context: ServerRequestContext[Any, Any],
+        listener: Listener = unheard,
+        ask: Ask | None = None,
+    ) -> Caller:
+        """Give who asks in a request, as the deed is to know them."""
+        caller = self._caller_of(context)
+        request = f"{caller.request or self._connection}-{context.request_id}"
+        session = caller.session or self._session_of(connection_of(context.session))
+        return replace(caller, request=request, session=session, listener=listener, ask=ask)
 
     async def do(
         self,
         contract: Contract,
         act: str,
         given: Mapping[str, Any],
-        request: Any,
+        asking: Caller,
         deed: Deed[T],
-        listener: Listener = unheard,
     ) -> T | Failure:
         """Do a deed in a worker thread; what fails is worded by the contract."""
-        asking = replace(self._caller, request=f"{self._connection}-{request}", listener=listener)
-        return await anyio.to_thread.run_sync(self._try, contract, act, given, asking, deed)
+        return await anyio.to_thread.run_sync(self._observed, contract, act, given, asking, deed)
+
+    def _observed(
+        self,
+        contract: Contract,
+        act: str,
+        given: Mapping[str, Any],
+        asking: Caller,
+        deed: Deed[T],
+    ) -> T | Failure:
+        began = time.perf_counter()
+        outcome = self._try(contract, act, given, asking, deed)
+        self._observer(contract.name, act, time.perf_counter() - began, failure_in(outcome))
+        return outcome
 
     def _try(
         self,
@@ -58,15 +103,49 @@ class Worker:
     ) -> T | Failure:
         """Do a deed: a fault of ours must not end the connection."""
         try:
-            return deed(self._open_app(), asking)
+            app = self._open_app()
+            app.database.enter(asking.session)
+            self._entered[asking.session] = app.database
+            return deed(app, asking)
         except MinutebookError as error:
             return contract.word(error, given)
         except Exception:
             log.exception("%s failed in request %s", act, asking.request)
             return contract.word(Fault(act, asking.request), given)
 
+    def _session_of(self, connection: Connection) -> str:
+        """Name a connection's session, from its first request until it ends."""
+        if _SESSION not in connection.state:
+            session = connection.state[_SESSION] = new_session()
+            connection.exit_stack.callback(self._leave, session)
+        named: str = connection.state[_SESSION]
+        return named
+
+    def _leave(self, session: str) -> None:
+        database = self._entered.pop(session, None)
+        if database is not None:
+            database.leave(session)
+
+
+def new_session() -> str:
+    """Name a session after now, unlike any other."""
+    return f"session_{time.time_ns() // 1_000_000}_{secrets.token_hex(4)}"
+
+
+def failure_in(outcome: object) -> Failure | None:
+    """Give what a deed failed with; None if it did not."""
+    if isinstance(outcome, Answer):
+        return outcome.error
+    return outcome if isinstance(outcome, Failure) else None
+
 
 def protocol_error(failure: Failure) -> MCPError:
     """Give a failure as a JSON-RPC error, for requests whose results have no room for one."""
     code = INTERNAL_ERROR if failure.code is None else failure.code
     return MCPError(code, failure.text, failure.structured)
+
+
+def connection_of(session: ServerSession) -> Connection:
+    """Give the connection behind a request's session: what is kept there ends with it."""
+    # The SDK means handlers to use `Connection.exit_stack` and `.state`, and has no public way there.
+    return session._connection
