@@ -155,6 +155,14 @@ class App:
             return
 
 
+def open_store(settings: Settings) -> SqliteStore:
+    """Open the store in the data directory of these settings, both made if need be; StoreError."""
+    make_home(settings.home)
+    return SqliteStore(
+        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
+    )
+
+
 def open_app(
     settings: Settings,
     *,

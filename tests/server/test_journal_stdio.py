@@ -200,14 +200,14 @@ def test_a_client_without_a_model_has_progress_and_the_built_in_summaries(
 ) -> None:
     heard: list[float] = []
 
-    async def progress(part: float, total: float | None, what: str | None) -> None:
-        heard.append(part)
+    async def progress(progress: float, total: float | None, message: str | None) -> None:
+        heard.append(progress)
 
     async def talk() -> None:
         async with Client(parameters(tmp_path), mode=mode) as client:
             await write(client, "s1", "s2", "s3")
             result = await client.call_tool("summarize_sessions", {}, progress_callback=progress)
-            assert result.structured_content["processed"] == 3  # type: ignore[index]
+            assert result.structured_content["processed"] == 3
 
     anyio.run(talk)
     assert heard
