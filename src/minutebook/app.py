@@ -183,8 +183,7 @@ def open_app(
     secret = open_secret(settings, claims, trail, clock)
     decided = DecisionSearch(store, embedded, ledgers)
     window = timedelta(seconds=settings.review_window)
-    mentions = Mentions(store, clock)
-    supersession = Supersession(store, clock)
+    mentions, supersession = Mentions(store, clock), Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
     tokens = Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer)
     rules = rules_for(settings, tokens)
@@ -240,17 +239,14 @@ def restoring(settings: Settings) -> Restoring:
     return Restoring(data_directory(settings), alone_with, examine)
 
 
-def open_store(settings: Settings) -> SqliteStore:
-    """Open the engine in the data directory, made its owner's alone if there is none; StoreError."""
+def make_home(home: Path) -> None:
+    """Make the data directory, its owner's alone, unless it is there; StoreError."""
     try:
-        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StoreError(
-            f"{settings.home}: {error.strerror}; choose another data directory with --home"
+            f"{home}: {error.strerror}; choose another data directory with --home"
         ) from error
-    return SqliteStore(
-        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
-    )
 
 
 def rules_for(settings: Settings, tokens: Tokens) -> Rules:

@@ -59,6 +59,4 @@ MANIFEST: tuple[Requirement, ...] = (*_COMMON,)
 
 _NO_HTTP = "Not available yet: there is no HTTP endpoint."
 
-DIVERGENCES: tuple[Divergence, ...] = (
-    Divergence("common/http-paths", _NO_HTTP),
-)
+DIVERGENCES: tuple[Divergence, ...] = (Divergence("common/http-paths", _NO_HTTP),)
