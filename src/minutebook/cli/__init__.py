@@ -35,16 +35,6 @@ def main() -> None:
     """
 
 
-for _subject in (
-    serving,
-    memories,
-    code,
-    decisions,
-    journal,
-    governance,
-    archives,
-    tokens,
-    upkeep,
-):
+for _subject in (serving, memories, code, decisions, journal, governance, archives, tokens, upkeep):
     for _command in _subject.COMMANDS:
         main.add_command(_command)
