@@ -17,12 +17,7 @@ import platformdirs
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import ANYBODY, Caller, Policy
 from minutebook.domain.records import Role
-
-PREFIX = "MINUTEBOOK_"
-FILE = "config.toml"
-
-SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
-"""The variable that clients of the ledger contract know for the secret."""
+from minutebook.invocation import FILE, PREFIX, SECRET
 
 
 def _setting(default: Any, help: str) -> Any:
@@ -122,6 +117,14 @@ class Settings:
     jwt_keys: str | None = _setting(
         None, "The issuer's public keys (JWKS): an https URL, or a file, which is read again."
     )
+    daemon: Literal["on", "off"] = _setting(
+        "on",
+        "`on`: stdio clients share a process in the background, which is started when the first "
+        "comes; `off`: each is served by a process of its own.",
+    )
+    daemon_idle: float = _setting(
+        600.0, "Seconds without any client after which that process ends."
+    )
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
 
     @property
@@ -201,6 +204,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "policy": tuple(Policy),
     "durability": ("full", "normal"),
     "tool_names": ("contract", "safe"),
+    "daemon": ("on", "off"),
     "log_level": ("debug", "info", "warning", "error"),
 }
 
@@ -231,7 +235,7 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return Role(value)
             case "policy":
                 return Policy(value)
-            case "writer_wait" | "embedding_wait" | "review_window":
+            case "writer_wait" | "embedding_wait" | "review_window" | "daemon_idle":
                 return _at_least(0.0, float(value))
             case "include_decisions":
                 return _truth(value)

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from minutebook.cli.terminal import (
-    SERVING,
     as_json,
     identity,
     log_to_stderr,
@@ -17,21 +16,31 @@ from minutebook.cli.terminal import (
     say,
     serving,
 )
-from minutebook.config import PREFIX, Settings, environment, load
+from minutebook.config import Settings, environment, load
+from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SERVING
 
 
 @click.command()
 @click.argument("contracts", nargs=-1, metavar="[CONTRACT]...")
+@click.option(
+    "--no-daemon",
+    is_flag=True,
+    expose_value=False,
+    help="Serve in this process, whatever `daemon` says.",
+)
 @serving
 @click.pass_obj
 def serve(given: dict[str, str], contracts: tuple[str, ...]) -> None:
-    """Serve contracts over stdio to an MCP client (default: knowledge)."""
+    """Serve contracts over stdio to an MCP client (default: knowledge).
+
+    Where the daemon can serve, this is not reached: see `__main__`.
+    """
     from minutebook.contracts.registry import opened
     from minutebook.server import stdio
 
     settings = load(given)
     log_to_stderr(settings)
-    stdio.serve(settings, opened(contracts or ("knowledge",)))
+    stdio.serve(settings, opened(contracts or (DEFAULT_CONTRACT,)))
 
 
 @click.command()

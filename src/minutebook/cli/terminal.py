@@ -36,19 +36,13 @@ from minutebook.domain.errors import (
 from minutebook.domain.ids import id_of
 from minutebook.domain.policy import ANYBODY, Caller
 from minutebook.domain.records import Role
+from minutebook.invocation import IDENTITY, SERVING
 
 _SPAN = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
-
-IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy", "ledger")
-"""The settings that every command takes as options; the others come from file or environment."""
-
-
-SERVING = (*IDENTITY, "tool_names")
-"""Those that the commands take which serve, or have a client serve."""
 
 
 def identity(command: F) -> F:
