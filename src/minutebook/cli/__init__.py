@@ -3,7 +3,7 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import code, decisions, governance, memories, serving, tokens, upkeep
+from minutebook.cli import code, daemon, decisions, governance, memories, serving, tokens, upkeep
 from minutebook.cli.terminal import Group, identity
 
 
@@ -24,6 +24,6 @@ def main() -> None:
     """
 
 
-for _subject in (serving, memories, code, decisions, governance, tokens, upkeep):
+for _subject in (serving, daemon, memories, code, decisions, governance, tokens, upkeep):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

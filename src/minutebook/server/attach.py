@@ -121,6 +121,17 @@ def ask(place: Meeting, word: str) -> dict[str, object] | None:
         return None
 
 
+def stop(place: Meeting) -> bool:
+    """Have a daemon answer what it was asked, and end; tell whether nobody can come to it now."""
+    ask(place, "stop")
+    until = time.monotonic() + WELCOME_WAIT
+    while os.path.exists(place.door.path):
+        if time.monotonic() > until:
+            return False
+        time.sleep(_POLL)
+    return True
+
+
 def start(asked: Invocation, place: Meeting) -> None:
     """Start a daemon at its place unless one is there, and wait until it listens; Unattached."""
     (_connected(place) or _started(asked, place)).close()

@@ -134,13 +134,16 @@ class Daemon:
         return {
             "pid": os.getpid(),
             "version": __version__,
-            "home": str(self._settings.home),
+            "home": os.path.realpath(self._settings.home),
             "clients": clients,
             "seconds": round(time.monotonic() - self._since),
             "model": self._opening().embedding.state if self._opening.is_open else "loading",
         }
 
     def _serve(self, connection: socket.socket, hello: Mapping[str, Any]) -> None:
+        if hello["version"] != __version__:
+            _say(connection, {"refused": f"it is of version {__version__}"})
+            return
         try:
             settings = load(hello["given"], hello["variables"])
             contracts = self._opened(hello["contracts"])

@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 MOST = 16 << 20
 """Bytes of the longest line that is read."""
 
+NO_MESSAGE = "This is no JSON-RPC 2.0 request, notification or response."
+
 _CHUNK = 1 << 16
 
 _Incoming = MemoryObjectReceiveStream[Incoming]
@@ -111,22 +113,30 @@ def _parsed(line: bytes | None) -> types.JSONRPCMessage:
     if line is None:
         return _refusal(None, types.INVALID_REQUEST, f"The message is over {MOST >> 20} MB long.")
     try:
-        return types.jsonrpc_message_adapter.validate_json(line, by_name=False)
+        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)
-    is_json = all(each["type"] != "json_invalid" for each in found)
+        found = error.errors(include_url=False, include_input=False)[0]
+        return _fault(line, found["msg"] if found["type"] == "json_invalid" else None)
+    if isinstance(message, types.JSONRPCNotification) and b'"id"' in line:
+        # With an id that can be none, a request is taken for a notification.
+        told = json.loads(line)
+        return _refusal(None, types.INVALID_REQUEST, NO_MESSAGE) if "id" in told else message
+    return message
+
+
+def _fault(line: bytes, unreadable: str | None) -> types.JSONRPCError:
+    """Word what is wrong with a line, of which `unreadable` says why it is no JSON."""
     try:
         told = json.loads(line)
     except (ValueError, RecursionError):
         told = None
+    id = told.get("id") if isinstance(told, dict) else None
     if isinstance(told, list):
         text = "Batches are not taken; send each message on a line of its own."
         return _refusal(None, types.INVALID_REQUEST, text)
-    id = told.get("id") if isinstance(told, dict) else None
-    if is_json:
-        text = "This is no JSON-RPC 2.0 request, notification or response."
-        return _refusal(id, types.INVALID_REQUEST, text)
-    return _refusal(id, types.PARSE_ERROR, f"The line cannot be read: {found[0]['msg']}.")
+    if unreadable is not None:
+        return _refusal(id, types.PARSE_ERROR, f"The line cannot be read: {unreadable}.")
+    return _refusal(id, types.INVALID_REQUEST, NO_MESSAGE)
 
 
 def _refusal(id: object, code: int, text: str) -> types.JSONRPCError:

@@ -32,6 +32,7 @@ class LoopbackDoor(Door):
     def check(self, guest: socket.socket) -> None:
         """Prove oneself, then have the guest do so."""
         _, key = self._read()
+        guest.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         guest.settimeout(PROOF_WAIT)
         theirs, ours = _receive(guest), os.urandom(_SIZE)
         guest.sendall(_proof(key, b"daemon", theirs) + ours)
@@ -42,6 +43,7 @@ class LoopbackDoor(Door):
         """Connect, and have the daemon prove itself."""
         port, key = self._read()
         connection = socket.create_connection(("127.0.0.1", port), timeout=wait)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             challenge = os.urandom(_SIZE)
             connection.sendall(challenge)
