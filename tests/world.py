@@ -3,6 +3,7 @@
 import hashlib
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -231,6 +232,15 @@ COUNTED = (
     Kind.TURN,
     Kind.SUMMARY,
 )
+
+
+def wait_until(seen: Callable[[], bool]) -> None:
+    """Wait until something is seen; it must come to pass in 30 seconds."""
+    for _ in range(600):
+        if seen():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass in 30 seconds")
 
 
 def everything(organization: str) -> Filter:

@@ -1,8 +1,6 @@
 """What `knowledge` promises of code: index, search, status, list, delete, and recall with code."""
 
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
@@ -15,7 +13,7 @@ from minutebook.domain.records import CodeChunk, IndexState, Kind, Role
 from minutebook.services.watching import QUIET_MS
 from tests.code.given import SAMPLES
 from tests.contracts.requirements import requirement
-from tests.world import Opener, WordEmbedder, World, failed, loading, ready
+from tests.world import Opener, WordEmbedder, World, failed, loading, ready, wait_until
 
 VERIFY = '''"""Tokens."""
 
@@ -469,14 +467,6 @@ def test_a_watched_project_is_read_again_half_a_second_after_the_last_change(
         return "burst/7.py" in paths and "README.md" not in paths and counted == 303
 
     wait_until(seen)
-
-
-def wait_until(seen: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if seen():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass in 30 seconds")
 
 
 def test_a_caller_held_to_a_repository_indexes_into_it(world: World, kettle: Path) -> None:

@@ -1,13 +1,11 @@
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from minutebook.domain.records import Project
 from minutebook.services import watching
-from tests.world import Opener, World, failed
+from tests.world import Opener, World, failed, wait_until
 
 
 @pytest.fixture(autouse=True)
@@ -25,14 +23,6 @@ def indexed(world: World, root: Path) -> Project:
     root.mkdir(exist_ok=True)
     (root / "a.py").write_text("tea = 1\n")
     return world.app.projects.index(world.caller, str(root)).progress.project
-
-
-def wait_until(seen: Callable[[], bool]) -> None:
-    for _ in range(600):
-        if seen():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it did not come to pass in 30 seconds")
 
 
 def watchers() -> list[str]:
