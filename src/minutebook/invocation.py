@@ -61,7 +61,7 @@ class Invocation:
     @property
     def wants_daemon(self) -> bool:
         """Whether variables and file leave the daemon on; a value that is none is for `load`."""
-        if (chosen := self.variables.get(PREFIX + "DAEMON")) is not None:
+        if chosen := self.variables.get(PREFIX + "DAEMON"):
             return chosen == "on"
         try:
             with open(os.path.join(self.home, FILE), "rb") as file:

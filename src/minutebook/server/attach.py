@@ -28,11 +28,17 @@ WELCOME_WAIT = 10.0
 START_WAIT = 20.0
 """Seconds in which a daemon that was started has to listen."""
 
-AGAIN = 2.0
+AGAIN = 1.0
 """Seconds after which another is started, where one that was there before may have ended since."""
 
-SOON = 10.0
-"""Seconds within which a second loss means that the daemon cannot be relied on."""
+LATELY = 60.0
+"""Seconds for which it is remembered that a daemon ended."""
+
+MOST_LOSSES = 3
+"""How often daemons may end in that time and still be relied on."""
+
+ATTEMPTS = 3
+"""How many daemons may end while they let a client in."""
 
 TAKEN = 3
 """The exit status of a daemon that found another at its place."""
@@ -64,21 +70,23 @@ class _Replacement:
     def __init__(self, asked: Invocation) -> None:
         self._asked = asked
         self._here: InProcess | None = None
-        self._is_second = False
+        self._losses: list[float] = []
 
-    def link(self, lasted: float) -> Link:
-        """Give a link to it; after one that lasted a few seconds only, this process serves."""
-        if self._here is None:
-            try:
-                if self._is_second and lasted < SOON:
-                    raise Unattached(f"it ended again after {lasted:.1f} s")
-                self._is_second = True
-                return attach(self._asked)
-            except Unattached as reason:
-                _say(reason)
-            from minutebook.server.stdio import in_process
+    def link(self) -> Link:
+        """Give a link to it; after too many daemons that ended, this process serves."""
+        if self._here is not None:
+            self._here.lost()
+        now = time.monotonic()
+        self._losses = [*(at for at in self._losses if now - at < LATELY), now]
+        try:
+            if len(self._losses) > MOST_LOSSES:
+                raise Unattached(f"it ended {len(self._losses)} times in {LATELY:g} s")
+            return attach(self._asked)
+        except Unattached as reason:
+            _say(reason)
+        from minutebook.server.stdio import in_process
 
-            self._here = in_process(self._asked)
+        self._here = in_process(self._asked)
         return self._here.link()
 
     def end(self) -> "NoReturn":
@@ -95,19 +103,21 @@ def _say(reason: Unattached) -> None:
 
 def attach(asked: Invocation) -> Link:
     """Connect to the daemon of an invocation, started if need be; Unattached."""
-    try:
-        place = meeting(asked.address)
-        connection = _connected(place) or _started(asked, place)
-    except OSError as error:
-        raise Unattached(str(error)) from error
-    try:
-        return _welcomed(connection, asked)
-    except (OSError, EOFError, ValueError) as error:
-        connection.close()
-        raise Unattached(f"the daemon does not answer ({error})") from error
-    except Unattached:
-        connection.close()
-        raise
+    reason: Exception | None = None
+    for _ in range(ATTEMPTS):
+        try:
+            place = meeting(asked.address)
+            connection = _connected(place) or _started(asked, place)
+        except OSError as error:
+            raise Unattached(str(error)) from error
+        try:
+            return _welcomed(connection, asked)
+        except (ConnectionError, EOFError) as error:
+            # It was ending while it let us in: the next is another.
+            reason = error
+        except (OSError, ValueError) as error:
+            raise Unattached(f"the daemon does not answer: {error}") from error
+    raise Unattached(f"the daemon ends before it answers: {reason}")
 
 
 def ask(place: Meeting, word: str) -> dict[str, object] | None:
@@ -179,10 +189,14 @@ def _welcomed(connection: socket.socket, asked: Invocation) -> Link:
         "variables": asked.variables,
         "contracts": asked.contracts,
     }
-    connection.settimeout(WELCOME_WAIT)
-    connection.sendall(json.dumps(hello).encode() + b"\n")
-    answer = json.loads(read_line(connection))
-    if "refused" in answer:
-        raise Unattached(str(answer["refused"]))
-    connection.settimeout(None)
-    return Link(connection, frozenset(answer["reading"]))
+    try:
+        connection.settimeout(WELCOME_WAIT)
+        connection.sendall(json.dumps(hello).encode() + b"\n")
+        answer = json.loads(read_line(connection))
+        connection.settimeout(None)
+        if "refused" in answer:
+            raise Unattached(str(answer["refused"]))
+        return Link(connection, frozenset(answer["reading"]))
+    except BaseException:
+        connection.close()
+        raise

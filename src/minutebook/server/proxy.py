@@ -9,7 +9,6 @@ import json
 import os
 import socket
 import threading
-import time
 from collections.abc import Callable, Iterator
 
 _ANSWER = b'{"jsonrpc":"2.0","id":'
@@ -17,6 +16,9 @@ _ANSWER = b'{"jsonrpc":"2.0","id":'
 
 _RESUMED = "minutebook-resumed"
 """The id of requests that the proxy repeats on its own account."""
+
+ENDLESS = "subscriptions/listen"
+"""The request that is answered when the client has had enough."""
 
 _CHUNK = 1 << 16
 _INTERNAL_ERROR = -32603
@@ -164,11 +166,11 @@ class Conversation:
 class Proxy:
     """Pipes between the client at stdin and stdout and the server of a link.
 
-    `connect` gives another link when one was lost, and is told after how many seconds that was.
+    `connect` gives another link when one was lost.
     """
 
     def __init__(
-        self, link: Link, connect: Callable[[float], Link], stdin: int = 0, stdout: int = 1
+        self, link: Link, connect: Callable[[], Link], stdin: int = 0, stdout: int = 1
     ) -> None:
         self._link: Link | None = link
         self._reading = link.reading
@@ -184,7 +186,7 @@ class Proxy:
     def run(self) -> None:
         """Pipe until the client has stopped writing and has its answers, or is gone."""
         threading.Thread(target=self._from_client, name="stdin", daemon=True).start()
-        link, linked_at = self._link, time.monotonic()
+        link = self._link
         try:
             while link is not None:
                 for line in link.lines():
@@ -192,14 +194,14 @@ class Proxy:
                         is_for_client = self._conversation.told(line)
                     if is_for_client:
                         self._write(line)
-                lost_at = time.monotonic()
                 link.connection.close()
                 if not self._await_need():
-                    return
-                link, linked_at = self._connect(lost_at - linked_at), time.monotonic()
+                    return self._close()
+                link = self._connect()
                 self._resume(link)
         except BrokenPipeError:
-            return
+            # The client is gone.
+            return None
 
     def _from_client(self) -> None:
         for line in _lines(self._read):
@@ -224,11 +226,15 @@ class Proxy:
         """Wait until there is something to ask of another server; False when there will not be."""
         with self._changed:
             self._link = None
-            while not self._conversation.expects and not self._waiting:
-                if self._has_ended:
-                    return False
+            while not self._has_ended and not self._conversation.expects and not self._waiting:
                 self._changed.wait()
-            return not self._has_ended or bool(self._conversation.requests)
+            return not self._has_ended
+
+    def _close(self) -> None:
+        """Say of what was asked and never answered that it was not."""
+        for request in self._conversation.requests.values():
+            if request.method != ENDLESS:
+                self._write(_unknown_outcome(request))
 
     def _resume(self, link: Link) -> None:
         """Tell a new server what it must know, and ask it what is not answered."""

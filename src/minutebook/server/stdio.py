@@ -41,14 +41,19 @@ class InProcess:
         threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
         return Link(near, reading_tools(self._contracts))
 
-    def end(self) -> NoReturn:
+    def lost(self) -> NoReturn:
+        """End the process, whose server has ended although its client has not."""
+        sys.stderr.write("minutebook: the server ended unexpectedly; see above\n")
+        self.end(1)
+
+    def end(self, status: int = 0) -> NoReturn:
         """End the process at once: a transaction under way is finished or undone by its own rules.
 
         Threads that load a model or wait on stdin would hold up an ordinary exit.
         """
         self._opening.close()
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(status)
 
 
 def in_process(asked: Invocation) -> InProcess:
@@ -65,7 +70,7 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda signum, frame: here.end())
     stdin, stdout = _own_pipes()
-    Proxy(here.link(), lambda lasted: here.link(), stdin, stdout).run()
+    Proxy(here.link(), here.lost, stdin, stdout).run()
     here.end()
 
 
