@@ -38,11 +38,12 @@ def meeting(address: str) -> Meeting:
 
 
 def folder() -> str:
-    """Give the folder of all daemons of this user, made if need be.
+    """Give the folder of all daemons of this user, made if need be; PermissionError."""
+    return owned(_folder())
 
-    Raises PermissionError where it is not the user's own, and theirs alone.
-    """
-    path = _folder()
+
+def owned(path: str) -> str:
+    """Make a folder if need be; PermissionError where it is not the user's own, and theirs alone."""
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode):
