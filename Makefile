@@ -2,9 +2,11 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+NPM := tests/conformance
+NPM_READY := $(NPM)/node_modules/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup demo test test-all check format bench serve docs lock clean
+.PHONY: help setup npm demo test test-all check format bench serve docs lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -18,13 +20,19 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/minutebook model prepare
 	touch $(READY)
 
+npm: $(NPM_READY)  ## Install what the conformance tests run: the suite, the Inspector, Node.
+
+$(NPM_READY): $(NPM)/package-lock.json
+	cd $(NPM) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $(NPM_READY)
+
 demo: $(READY)  ## Store, recall, relate and supersede over a real MCP connection.
 	$(BIN)/minutebook demo
 
 test: $(READY)  ## Run every test but the slow ones.
 	$(PYTEST) --numprocesses 2 -m "not slow" $(ARGS)
 
-test-all: $(READY)  ## Run every test.
+test-all: $(READY) $(NPM_READY)  ## Run every test.
 	$(PYTEST) --numprocesses 2
 
 check: $(READY)  ## Formatting, lint, types, layers, budgets, docs in step.
@@ -56,4 +64,4 @@ lock:  ## Pin every dependency, for every platform and Python, by hash.
 	rm -rf .venv-lock
 
 clean:  ## Remove what was made, the virtual environment included.
-	rm -rf .venv .venv-lock build dist benchmarks/results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-lock $(NPM)/node_modules build dist benchmarks/results .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -22,10 +22,15 @@ async def _call(
     return DONE
 
 
+def server() -> Server:
+    """Make one, to be served in whichever way."""
+    return Server("bare", version="1", on_list_tools=_list, on_call_tool=_call)
+
+
 async def _serve() -> None:
-    server = Server("bare", version="1", on_list_tools=_list, on_call_tool=_call)
+    bare = server()
     async with stdio_server() as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        await bare.run(incoming, outgoing, bare.create_initialization_options())
 
 
 if __name__ == "__main__":

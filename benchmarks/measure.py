@@ -111,6 +111,15 @@ def cpu_seconds(pid: int) -> float:
     return time.clock_gettime((~pid << 3) | 2)
 
 
+def pss(pid: int) -> float:
+    """Give the MB of memory of a process, what it shares with others split; NaN off Linux."""
+    if platform.system() != "Linux":
+        return float("nan")
+    told = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
+    line = next(each for each in told.splitlines() if each.startswith("Pss:"))
+    return int(line.split()[1]) * 1024 / 1e6
+
+
 def interval(values: Sequence[float], seed: int = 0) -> tuple[float, float, float]:
     """Give the mean and its 95 % interval by the percentile bootstrap (Efron, 1979)."""
     sample = np.asarray(values, dtype=np.float64)

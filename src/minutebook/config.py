@@ -77,6 +77,11 @@ class Settings:
         "Folders that may be indexed, with all below them; none named: all that can be read but "
         "places for secrets.",
     )
+    archive_roots: tuple[Path, ...] = _setting(
+        (),
+        "Folders where clients may have archives written and read, with all below them; none named: "
+        "`backups` in the data directory.",
+    )
     ledger: Path | None = _setting(
         None,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
@@ -99,6 +104,13 @@ class Settings:
             "Read from the variable AGENT_MEMORY_SECRET too."
         },
     )
+    summary_url: str | None = _setting(
+        None,
+        "Base URL of an OpenAI-compatible chat service that summarises sessions where the client has "
+        "no model to ask, such as http://localhost:8000/v1; what was said in a session goes there.",
+    )
+    summary_model: str | None = _setting(None, "Model name to ask that service for.")
+    summary_key: str | None = _setting(None, "Bearer key for that service, if it wants one.")
     tool_names: Literal["contract", "safe"] = _setting(
         "contract",
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
@@ -126,6 +138,30 @@ class Settings:
         600.0, "Seconds without any client after which that process ends."
     )
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
+    log_format: Literal["text", "json"] = _setting(
+        "text", "`text`, or `json`: one object a line, for machines."
+    )
+    http_hosts: tuple[str, ...] = _setting(
+        (), "Names by which clients may call the HTTP server, besides numbers and localhost."
+    )
+    http_origins: tuple[str, ...] = _setting(
+        (), "Origins, such as https://app.example.com, whose pages may call the HTTP server."
+    )
+    http_body: int = _setting(4 << 20, "Bytes that a request over HTTP may have.")
+    http_timeout: float = _setting(
+        30.0, "Seconds that an HTTP client may take to send its request or to read the answer."
+    )
+    http_calls: int = _setting(
+        64, "Calls over HTTP that are taken on at once; those beyond are told to come again."
+    )
+    rate_limit: float = _setting(
+        50.0, "Requests a second that one token may make, over ten seconds on average; 0: any."
+    )
+    traces_url: str | None = _setting(
+        None,
+        "Where OpenTelemetry traces go, such as http://localhost:4318/v1/traces; needs "
+        "`minutebook[traces]`.",
+    )
 
     @property
     def claims(self) -> Path:
@@ -146,6 +182,16 @@ class Settings:
     def database(self) -> Path:
         """Where the records are."""
         return self.home / "minutebook.db"
+
+    @property
+    def archives(self) -> tuple[Path, ...]:
+        """Where clients may name archives; those that nobody named go into the first."""
+        return self.archive_roots or (self.home / "backups",)
+
+    @property
+    def trusts_issuer(self) -> bool:
+        """Whether signed tokens let others in."""
+        return self.jwt_issuer is not None
 
     def caller(self) -> Caller:
         """Give the identity that these settings state."""
@@ -206,6 +252,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "tool_names": ("contract", "safe"),
     "daemon": ("on", "off"),
     "log_level": ("debug", "info", "warning", "error"),
+    "log_format": ("text", "json"),
 }
 
 
@@ -213,6 +260,7 @@ _WANTED = {
     "public_url": "an http or https URL without a query",
     "jwt_issuer": "an http or https URL without a query",
     "index_roots": "a list of folders",
+    "archive_roots": "a list of folders",
     "include_decisions": "true or false",
 }
 
@@ -229,17 +277,21 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return _url(value)
             case "jwt_audience":
                 return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
-            case "index_roots":
+            case "index_roots" | "archive_roots":
                 return _folders(value)
             case "role":
                 return Role(value)
             case "policy":
                 return Policy(value)
-            case "writer_wait" | "embedding_wait" | "review_window" | "daemon_idle":
+            case "http_hosts" | "http_origins":
+                return _listed(value)
+            case "http_timeout":
+                return _at_least(0.1, float(value))
+            case "writer_wait" | "rate_limit" | "embedding_wait" | "review_window" | "daemon_idle":
                 return _at_least(0.0, float(value))
             case "include_decisions":
                 return _truth(value)
-            case "embedding_cache" | "embedding_threads":
+            case "embedding_cache" | "embedding_threads" | "http_body" | "http_calls":
                 return _at_least(1, int(value))
             case _:
                 return str(value)
@@ -261,6 +313,12 @@ def _url(value: object) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or "?" in text or "#" in text:
         raise ValueError(value)
     return text
+
+
+def _listed(value: str | list[str]) -> tuple[str, ...]:
+    """Read a list of names, or as one text with commas between them."""
+    named = value.split(",") if isinstance(value, str) else value
+    return tuple(name.strip() for name in named if name.strip())
 
 
 def _truth(value: object) -> bool:

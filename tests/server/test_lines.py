@@ -17,6 +17,8 @@ from minutebook.server.lines import MOST, serve_on
 from minutebook.server.opening import Opening
 from minutebook.server.stdio import connection_server
 
+SETTINGS = Settings(home=Path("unused"))
+
 INITIALIZE: dict[str, Any] = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -71,7 +73,7 @@ def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Opening]:
 def client(opening: Opening) -> Iterator[Client]:
     """A client that has shaken hands."""
     near, far = socket.socketpair()
-    server = connection_server(Settings(home=Path("unused")), [knowledge()], opening)
+    server = connection_server(SETTINGS, [knowledge()], opening, SETTINGS.caller())
     thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
     thread.start()
     one = Client(near)
@@ -159,7 +161,7 @@ def test_whatever_is_sent_the_connection_is_served_to_its_end(
     opening: Opening, lines: list[bytes]
 ) -> None:
     near, far = socket.socketpair()
-    server = connection_server(Settings(home=Path("unused")), [knowledge()], opening)
+    server = connection_server(SETTINGS, [knowledge()], opening, SETTINGS.caller())
     thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
     thread.start()
     one = Client(near)

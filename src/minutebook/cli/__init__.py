@@ -3,7 +3,18 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import code, daemon, decisions, governance, memories, serving, tokens, upkeep
+from minutebook.cli import (
+    archives,
+    code,
+    daemon,
+    decisions,
+    governance,
+    journal,
+    memories,
+    serving,
+    tokens,
+    upkeep,
+)
 from minutebook.cli.terminal import Group, identity
 
 
@@ -20,10 +31,22 @@ def main() -> None:
     minutebook index .               let agents find this folder's code
     minutebook code "…"              find it yourself
     minutebook decide                put a decision on the record
+    minutebook sessions              see what your agents did, session by session
     minutebook status                how the store and the model are
     """
 
 
-for _subject in (serving, daemon, memories, code, decisions, governance, tokens, upkeep):
+for _subject in (
+    serving,
+    daemon,
+    memories,
+    code,
+    decisions,
+    journal,
+    governance,
+    archives,
+    tokens,
+    upkeep,
+):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

@@ -11,13 +11,13 @@ import click
 from minutebook.cli.terminal import (
     as_json,
     identity,
-    log_to_stderr,
     option_of,
     say,
     serving,
 )
 from minutebook.config import Settings, environment, load
 from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SERVING
+from minutebook.server.logs import log_to_stderr
 
 
 @click.command()
@@ -28,19 +28,38 @@ from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SERVING
     expose_value=False,
     help="Serve in this process, whatever `daemon` says.",
 )
+@click.option(
+    "--http",
+    metavar="HOST:PORT",
+    help="Serve over HTTP at this address: each contract at /mcp/CONTRACT, the first at /mcp too; "
+    "all of them if none is named.",
+)
 @serving
 @click.pass_obj
-def serve(given: dict[str, str], contracts: tuple[str, ...]) -> None:
-    """Serve contracts over stdio to an MCP client (default: knowledge).
+def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
+    """Serve contracts to MCP clients: over stdio (default: knowledge), or over HTTP.
 
-    Where the daemon can serve, this is not reached: see `__main__`.
+    Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
     """
-    from minutebook.contracts.registry import opened
-    from minutebook.server import stdio
+    from minutebook.contracts.registry import CONTRACTS, opened
 
     settings = load(given)
     log_to_stderr(settings)
-    stdio.serve(settings, opened(contracts or (DEFAULT_CONTRACT,)))
+    if http is None:
+        from minutebook.server import stdio
+
+        stdio.serve(settings, opened(contracts or (DEFAULT_CONTRACT,)))
+        return
+    from minutebook.server.http.addresses import address_given
+    from minutebook.server.http.serving import serve as serve_http
+
+    # Each has its path, so that none stands in another's way.
+    by_name = {name: opened([name])[0] for name in contracts or CONTRACTS}
+    serve_http(settings, by_name, address_given(http), _announce)
+
+
+def _announce(url: str) -> None:
+    click.echo(f"Minutebook serves at {url}/mcp", err=True)
 
 
 @click.command()
@@ -132,12 +151,16 @@ def _show_difference(before: str, after: str, path: Path) -> None:
 
 @click.command("export-schema")
 @click.argument("contract", default="knowledge")
-def export_schema(contract: str) -> None:
+@click.option("--openapi", is_flag=True, help="As OpenAPI 3.1, of its operations over plain HTTP.")
+def export_schema(contract: str, openapi: bool) -> None:  # noqa: FBT001
     """Print a CONTRACT's tools, schemas and errors as one JSON document."""
+    from minutebook.contracts.openapi import exported
     from minutebook.contracts.registry import opened
 
+    (chosen,) = opened([contract])
+    text = exported(chosen) if openapi else chosen.exported()
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
-    click.echo(opened([contract])[0].exported().encode(), nl=False)
+    click.echo(text.encode(), nl=False)
 
 
 @click.command()

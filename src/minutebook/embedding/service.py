@@ -4,7 +4,8 @@ import hashlib
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -43,6 +44,7 @@ class Embedding:
         self._started = False
         self._embedder: Embedder | None = None
         self._reason = ""
+        self._asking = 0
 
     def start(self) -> None:
         """Begin to load, unless it is loading or has loaded; a failed load is tried again."""
@@ -78,6 +80,11 @@ class Embedding:
         """What the query cache has done since the process began."""
         return self._cache.stats()
 
+    @property
+    def queue(self) -> int:
+        """How many calls are embedding now, or wait for others that are."""
+        return self._asking
+
     def settle(self, timeout: float | None = None) -> State:
         """Wait, at most `timeout` seconds, until the load has ended either way; give the state.
 
@@ -103,14 +110,27 @@ class Embedding:
         key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         vector = self._cache.get(key)
         if vector is None:
-            vector = embedder.embed_query(text)
+            with self._counted():
+                vector = embedder.embed_query(text)
             vector.flags.writeable = False
             self._cache.put(key, vector)
         return vector
 
     def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
         """Embed texts to be found, for each its parts as rows; raises EmbeddingNotReady."""
-        return self._require(0).embed_passages(texts)
+        embedder = self._require(0)
+        with self._counted():
+            return embedder.embed_passages(texts)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._lock:
+            self._asking += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._asking -= 1
 
     def _require(self, timeout: float | None) -> Embedder:
         embedder = self._embedder

@@ -57,7 +57,7 @@ def serve(asked: Invocation) -> None:
     except Unattached as reason:
         _say(reason)
         return
-    replacement = _Replacement(asked)
+    replacement = _Replacement(asked, link.session)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda signum, frame: replacement.end())
     Proxy(link, replacement.link).run()
@@ -67,8 +67,9 @@ def serve(asked: Invocation) -> None:
 class _Replacement:
     """What serves a client whose daemon has ended: another daemon, else this process."""
 
-    def __init__(self, asked: Invocation) -> None:
+    def __init__(self, asked: Invocation, session: str) -> None:
         self._asked = asked
+        self._session = session
         self._here: InProcess | None = None
         self._losses: list[float] = []
 
@@ -81,13 +82,13 @@ class _Replacement:
         try:
             if len(self._losses) > MOST_LOSSES:
                 raise Unattached(f"it ended {len(self._losses)} times in {LATELY:g} s")
-            return attach(self._asked)
+            return attach(self._asked, self._session)
         except Unattached as reason:
             _say(reason)
         from minutebook.server.stdio import in_process
 
         self._here = in_process(self._asked)
-        return self._here.link()
+        return self._here.link(self._session)
 
     def end(self) -> "NoReturn":
         """End the process at once."""
@@ -101,8 +102,11 @@ def _say(reason: Unattached) -> None:
     sys.stderr.flush()
 
 
-def attach(asked: Invocation) -> Link:
-    """Connect to the daemon of an invocation, started if need be; Unattached."""
+def attach(asked: Invocation, session: str = "") -> Link:
+    """Connect to the daemon of an invocation, started if need be; Unattached.
+
+    `session` names one that is gone on with.
+    """
     reason: Exception | None = None
     for _ in range(ATTEMPTS):
         try:
@@ -111,7 +115,7 @@ def attach(asked: Invocation) -> Link:
         except OSError as error:
             raise Unattached(str(error)) from error
         try:
-            return _welcomed(connection, asked)
+            return _welcomed(connection, asked, session)
         except (ConnectionError, EOFError) as error:
             # It was ending while it let us in: the next is another.
             reason = error
@@ -182,12 +186,13 @@ def _started(asked: Invocation, place: Meeting) -> socket.socket:
     raise Unattached(f"it did not listen within {START_WAIT:g} s")
 
 
-def _welcomed(connection: socket.socket, asked: Invocation) -> Link:
+def _welcomed(connection: socket.socket, asked: Invocation, session: str) -> Link:
     hello = {
         "version": __version__,
         "given": asked.given,
         "variables": asked.variables,
         "contracts": asked.contracts,
+        "session": session,
     }
     try:
         connection.settimeout(WELCOME_WAIT)
@@ -196,7 +201,7 @@ def _welcomed(connection: socket.socket, asked: Invocation) -> Link:
         connection.settimeout(None)
         if "refused" in answer:
             raise Unattached(str(answer["refused"]))
-        return Link(connection, frozenset(answer["reading"]))
+        return Link(connection, frozenset(answer["reading"]), answer["session"])
     except BaseException:
         connection.close()
         raise

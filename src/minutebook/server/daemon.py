@@ -9,7 +9,6 @@ import os
 import select
 import signal
 import socket
-import sys
 import threading
 import time
 from collections.abc import Mapping
@@ -27,9 +26,11 @@ from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Role
 from minutebook.server.lines import serve_on
 from minutebook.server.linger import LINGER
+from minutebook.server.logs import log_to_stderr
 from minutebook.server.meeting import Meeting, read_line
 from minutebook.server.opening import Opening
 from minutebook.server.stdio import connection_server, reading_tools
+from minutebook.server.worker import new_session
 
 log = logging.getLogger(__name__)
 
@@ -154,11 +155,17 @@ class Daemon:
             reason = f"it was started with another {', '.join(differing)}"
             _say(connection, {"refused": reason})
             return
-        server = connection_server(settings, contracts, self._opening)
-        _say(connection, {"reading": sorted(reading_tools(contracts))})
+        session = hello["session"] or new_session()
+        caller = replace(settings.caller(), session=session)
+        server = connection_server(settings, contracts, self._opening, caller)
+        _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
         connection.settimeout(None)
-        # Its own end is closed by whoever serves on it.
-        serve_on(connection.dup(), server, self._opening.start)
+        try:
+            # Its own end is closed by whoever serves on it.
+            serve_on(connection.dup(), server, self._opening.start)
+        finally:
+            if self._opening.is_open:
+                self._opening().database.leave(session)
 
     def _opened(self, names: list[str]) -> list[Contract]:
         with self._lock:
@@ -194,7 +201,9 @@ def main(given: str, place: Meeting) -> NoReturn:
     """Be the daemon of a place that nobody else has; `given` is the options as JSON."""
     settings = shared(load(json.loads(given), environment()))
     settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
-    _log_to_file(settings)
+    # All that is said, by whatever part of the process, goes to the log in the data directory.
+    _open_log(settings.home)
+    log_to_stderr(settings)
     Daemon(settings, place).run()
 
 
@@ -229,16 +238,6 @@ def _mark(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _log_to_file(settings: Settings) -> None:
-    """Let all that is said, by whatever part of the process, go to the log in the data directory."""
-    _open_log(settings.home)
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=settings.log_level.upper(),
-        format="%(asctime)s %(levelname)s %(name)s: %(message)s",
-    )
 
 
 def _open_log(home: Path) -> None:

@@ -25,11 +25,12 @@ _INTERNAL_ERROR = -32603
 
 
 class Link:
-    """A connection to a server, and the names of the tools that only read."""
+    """A connection to a server: the tools that only read there, and the session that it keeps."""
 
-    def __init__(self, connection: socket.socket, reading: frozenset[str]) -> None:
+    def __init__(self, connection: socket.socket, reading: frozenset[str], session: str) -> None:
         self.connection = connection
         self.reading = reading
+        self.session = session
 
     def lines(self) -> Iterator[bytes]:
         """Give what the server sends, line by line, until it ends."""

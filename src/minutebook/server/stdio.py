@@ -6,6 +6,7 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from mcp.server.lowlevel import Server
@@ -14,12 +15,13 @@ from minutebook.app import App
 from minutebook.config import Settings, load
 from minutebook.contracts.contract import Contract, safe
 from minutebook.contracts.registry import opened
+from minutebook.domain.policy import Caller
 from minutebook.invocation import Invocation
 from minutebook.server.lines import serve_on
 from minutebook.server.opening import Opening
 from minutebook.server.protocol import as_promised, build_server
 from minutebook.server.proxy import Link, Proxy
-from minutebook.server.worker import Worker
+from minutebook.server.worker import Worker, new_session
 
 
 class InProcess:
@@ -33,13 +35,14 @@ class InProcess:
         self._contracts = contracts
         self._opening = Opening(settings)
 
-    def link(self) -> Link:
-        """Start a server and give the link to it."""
+    def link(self, session: str = "") -> Link:
+        """Start a server and give the link to it; `session` names one that is gone on with."""
         near, far = socket.socketpair()
-        server = connection_server(self._settings, self._contracts, self._opening)
+        caller = replace(self._settings.caller(), session=session or new_session())
+        server = connection_server(self._settings, self._contracts, self._opening, caller)
         work = (far, server, self._opening.start)
         threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
-        return Link(near, reading_tools(self._contracts))
+        return Link(near, reading_tools(self._contracts), caller.session)
 
     def lost(self) -> NoReturn:
         """End the process, whose server has ended although its client has not."""
@@ -75,10 +78,9 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
 
 
 def connection_server(
-    settings: Settings, contracts: Sequence[Contract], opening: Opening
+    settings: Settings, contracts: Sequence[Contract], opening: Opening, caller: Caller
 ) -> Server[Any]:
-    """Build the server of a connection whose caller these settings state."""
-    caller = settings.caller()
+    """Build the server of a connection, all of whose requests are one caller's."""
 
     def open_app() -> App:
         app = opening()

@@ -100,6 +100,7 @@ class Projects:
         home = home_of(caller)
         with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
             policy.check_may_index(caller)
+            policy.check_may_name_folder(caller, roots_named=bool(self._allowed))
         project = self._registered(caller, home, str(check_root(path, self._allowed)))
         with self._claims.taken(_claim(home, project.id), _CLAIM_WAIT) as mine:
             if not mine:

@@ -7,7 +7,7 @@ import logging
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import cast
 
@@ -46,31 +46,43 @@ class Issued:
     """A token, and the secret that is shown this once."""
 
     token: Token
-    secret: str
+    secret: str = field(repr=False)
 
 
 class Tokens:
     """Makes tokens, takes them back, and knows who comes with one.
 
     A secret is the prefix, the token's id and 256 random bits. Each use reads the store, so that a
-    token taken back in one process lets nobody in through another.
+    token taken back in one process lets nobody in through another. `trusts_issuer`: signed tokens
+    let others in, too.
     """
 
-    def __init__(self, store: Store, trail: Trail, clock: Clock, randbits: RandomBits) -> None:
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        clock: Clock,
+        randbits: RandomBits,
+        *,
+        trusts_issuer: bool,
+    ) -> None:
         self._store = store
         self._trail = trail
         self._clock = clock
         self._randbits = randbits
         self._lock = threading.Lock()
-        self._any_made = False
+        self._is_shared = trusts_issuer
         self._entered: dict[tuple[str, str], datetime] = {}
         self._noting: set[str] = set()
 
-    def any_made(self) -> bool:
-        """Tell whether a token was ever made here; those taken back count, for they are kept."""
-        if not self._any_made:
-            self._any_made = bool(self._store.find(Kind.TOKEN, _ALL, limit=1))
-        return self._any_made
+    def is_shared(self) -> bool:
+        """Tell whether others than the owner may come in: once a token was made, or by an issuer.
+
+        Tokens that were taken back count, for they are kept: what became a team's stays one.
+        """
+        if not self._is_shared:
+            self._is_shared = bool(self._store.find(Kind.TOKEN, _ALL, limit=1))
+        return self._is_shared
 
     def create(self, caller: Caller, grant: Grant) -> Issued:
         """Make a token; Forbidden to all but the owner of the data directory, InvalidInput."""

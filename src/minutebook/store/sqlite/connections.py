@@ -6,6 +6,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
@@ -25,6 +26,15 @@ _LOG_LIMIT_BYTES = 64 << 20
 # writers have to wait for that, lest it grow without end.
 _LONG, _TOO_LONG = 1_000, 16_000
 _RESTART_MILLISECONDS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """Transactions of this process that wrote, their seconds, and the seconds they had to wait."""
+
+    count: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
 
 
 class _Reader:
@@ -62,6 +72,7 @@ class Connections:
         self._spoiled: BaseException | None = None
         self._file_lock = FileLock(path.with_name(path.name + "-lock"))
         self._log_pages = self._wanted_at = 0
+        self.writes = Writes()
         with translated(path):
             _make_private(path)
             self._writer = self._open_writer()
@@ -103,6 +114,15 @@ class Connections:
         if self._closed:
             raise StoreClosed(f"{self._path}: the store was closed")
         with translated(self._path), closing(self.open()) as connection:
+            yield connection
+
+    @contextmanager
+    def lent_snapshot(self) -> Iterator[apsw.Connection]:
+        """Lend one on which every read, from now on, sees the present state."""
+        with self.lent() as connection:
+            connection.execute("BEGIN")
+            # The state is settled by the first read.
+            connection.pragma("user_version")
             yield connection
 
     @contextmanager
@@ -169,7 +189,6 @@ class Connections:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.pragma("synchronous", self._synchronous)
         connection.pragma("cache_size", -_CACHE_KIB)
-        connection.pragma("mmap_size", _MAPPED_BYTES)
         connection.pragma("temp_store", "memory")
         connection.pragma("journal_size_limit", _LOG_LIMIT_BYTES)
         # Whoever commits must not pay for a checkpoint: `Housekeeper` makes them.
@@ -218,7 +237,10 @@ class Connections:
             with self._guard, translated(self._path):
                 if self._closed:
                     raise StoreClosed(f"{self._path}: the store was closed")
-                reader = self._local.reader = _Reader(self.open())
+                connection = self.open()
+                # Only here: what reads or writes everything would fill memory with mapped pages.
+                connection.pragma("mmap_size", _MAPPED_BYTES)
+                reader = self._local.reader = _Reader(connection)
                 self._readers.add(reader)
         return reader
 
@@ -241,9 +263,11 @@ class Connections:
 
     @contextmanager
     def _whole_transaction(self) -> Iterator[apsw.Connection]:
+        asked = time.perf_counter()
         with self._turn_to_write(), translated(self._path):
             connection = self._writer
             connection.execute("BEGIN IMMEDIATE")
+            began = time.perf_counter()
             self._owner, self._spoiled = threading.get_ident(), None
             try:
                 yield connection
@@ -253,6 +277,7 @@ class Connections:
                 self._owner = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                self._note_write(asked, began)
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
@@ -287,6 +312,14 @@ class Connections:
                 f"{self._path}: the transaction was undone: {self._spoiled or 'rolled back'}"
             ) from self._spoiled
         return self._writer
+
+    def _note_write(self, asked: float, began: float) -> None:
+        told = self.writes
+        self.writes = Writes(
+            told.count + 1,
+            told.seconds + time.perf_counter() - began,
+            told.waited + began - asked,
+        )
 
     def _note_log(self, _: apsw.Connection, __: str, pages: int) -> int:
         self._log_pages = pages

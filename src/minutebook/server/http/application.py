@@ -1,0 +1,106 @@
+"""Everything that is served over HTTP, as one ASGI application."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+from mcp.server.context import ServerRequestContext
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from minutebook.config import Settings
+from minutebook.contracts.contract import Contract, safe
+from minutebook.domain.policy import Caller
+from minutebook.server.http.addresses import Addressed, Names
+from minutebook.server.http.condition import condition, figures
+from minutebook.server.http.door import Door, Doorkeeper
+from minutebook.server.http.endpoint import Bounds, Endpoint
+from minutebook.server.http.noted import HEADER, Noted
+from minutebook.server.http.operations import PLAIN, plain_routes
+from minutebook.server.http.pace import Pace, Queue
+from minutebook.server.http.refusals import MCP, refusal
+from minutebook.server.identity import Identity
+from minutebook.server.metrics import Metrics
+from minutebook.server.opening import Opening
+from minutebook.server.protocol import as_promised, build_server
+from minutebook.server.worker import Worker
+
+_LOOPBACK_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
+
+
+def application(
+    settings: Settings,
+    opening: Opening,
+    contracts: Mapping[str, Contract],
+    identity: Identity,
+    names: Names,
+    leaving: anyio.Event,
+) -> Starlette:
+    """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set."""
+    metrics = Metrics(opening)
+    worker = Worker(opening, _caller_of, metrics.observe)
+    bounds = Bounds(
+        body=settings.http_body,
+        seconds=settings.http_timeout,
+        queue=Queue(settings.http_calls),
+    )
+    keeper = Doorkeeper(
+        identity, Pace(settings.rate_limit), leaving, admits_nobody=names.is_loopback
+    )
+    spelling = safe if settings.tool_names == "safe" else as_promised
+    endpoints = {
+        f"{MCP}/{name}": Endpoint(build_server([contract], worker, spelling), bounds, keeper)
+        for name, contract in contracts.items()
+    }
+    paths = {MCP: next(iter(endpoints.values())), **endpoints}
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for endpoint in endpoints.values():
+                await stack.enter_async_context(endpoint.run())
+            yield
+
+    door = [Middleware(Door, keeper=keeper)]
+    guarded = [Route(path, endpoint, middleware=door) for path, endpoint in paths.items()]
+    guarded.append(figures(metrics, door))
+    routes: list[BaseRoute] = [*condition(opening), *identity.routes(paths), *guarded]
+    if PLAIN in contracts:
+        routes += plain_routes(contracts[PLAIN], worker, bounds, keeper, door)
+    return Starlette(
+        routes=routes,
+        lifespan=lifespan,
+        middleware=[
+            Middleware(Noted, count=metrics.count),
+            Middleware(Addressed, names=names),
+            Middleware(
+                CORSMiddleware,
+                allow_origins=tuple(names.origins),
+                allow_origin_regex=_LOOPBACK_PAGES if names.is_loopback else None,
+                allow_methods=("GET", "POST", "DELETE"),
+                allow_headers=("*",),
+                expose_headers=("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", HEADER),
+            ),
+        ],
+        exception_handlers={HTTPException: _unserved},
+    )
+
+
+def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
+    """Give the caller that the door let in with a request."""
+    assert isinstance(context.request, Request)
+    caller: Caller = context.request.state.caller
+    return caller
+
+
+async def _unserved(request: Request, error: Exception) -> Response:
+    """Say that there is nothing at a path, or nothing by that method."""
+    assert isinstance(error, HTTPException)
+    reason = f"{request.method} {request.url.path[:200]}: {error.detail}"
+    return refusal(request, error.status_code, reason, headers=error.headers)

@@ -1,0 +1,50 @@
+"""The body of a request: all of it, within a size and a time."""
+
+from dataclasses import dataclass
+
+import anyio
+from starlette.requests import ClientDisconnect, Request
+from starlette.types import Message, Receive
+
+JSON = "application/json"
+
+
+@dataclass(eq=False)
+class BadBody(Exception):
+    """A body that is not read: the HTTP status and the reason."""
+
+    status: int
+    reason: str
+
+
+async def read_json(request: Request, limit: int, within: float) -> bytes:
+    """Read a JSON body of at most `limit` bytes in `within` seconds; BadBody, ClientDisconnect."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != JSON:
+        raise BadBody(415, f"Content-Type must be {JSON} (it is {kind[:100]!r})")
+    too_large = BadBody(413, f"The body is larger than {limit} bytes, which http_body allows")
+    if int(request.headers.get("content-length") or 0) > limit:
+        raise too_large
+    body = bytearray()
+    try:
+        with anyio.fail_after(within):
+            async for part in request.stream():
+                body += part
+                if len(body) > limit:
+                    raise too_large
+    except TimeoutError:
+        raise BadBody(408, f"The body did not come within {within:g} seconds") from None
+    return bytes(body)
+
+
+def replayed(body: bytes, receive: Receive) -> Receive:
+    """Give what receives a body that was read already, and then what comes after it."""
+    first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def again() -> Message:
+        return first.pop() if first else await receive()
+
+    return again
+
+
+__all__ = ["JSON", "BadBody", "ClientDisconnect", "read_json", "replayed"]

@@ -1,0 +1,40 @@
+"""How the server is: alive, ready, and in figures."""
+
+from collections.abc import Sequence
+
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from minutebook.server.metrics import CONTENT_TYPE, Metrics
+from minutebook.server.opening import Opening
+
+
+def condition(opening: Opening) -> list[BaseRoute]:
+    """Give `/healthz` and `/readyz`, which tell nothing that needs a token."""
+
+    async def alive(request: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def ready(request: Request) -> Response:
+        model = opening().embedding.state if opening.is_open else "loading"
+        # A model that cannot be had takes meaning from search, and nothing else from the server.
+        is_ready = opening.is_open and model != "loading"
+        told = {
+            "status": "ready" if is_ready else "starting",
+            "store": "open" if opening.is_open else "opening",
+            "model": model,
+        }
+        return JSONResponse(told, 200 if is_ready else 503)
+
+    return [Route("/healthz", alive), Route("/readyz", ready)]
+
+
+def figures(metrics: Metrics, middleware: Sequence[Middleware]) -> Route:
+    """Give `/metrics`, behind what guards it."""
+
+    def written(request: Request) -> Response:
+        return Response(metrics.written(), media_type=CONTENT_TYPE)
+
+    return Route("/metrics", written, middleware=middleware)

@@ -1,0 +1,125 @@
+"""MCP at one path: streams and sessions as the SDK keeps them, and single requests without any."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from mcp.server.lowlevel import Server
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, check_accept_headers
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from starlette.requests import Request
+from starlette.types import Receive, Scope, Send
+
+from minutebook.server.http.body import BadBody, ClientDisconnect, read_json, replayed
+from minutebook.server.http.door import Doorkeeper
+from minutebook.server.http.pace import Full, Queue
+from minutebook.server.http.refusals import refusal
+from minutebook.server.message import BadMessage, parsed
+
+LISTEN = "subscriptions/listen"
+"""The request whose answer is a stream that ends when the client has had enough."""
+
+MOST_SESSIONS = 1000
+"""How many sessions one contract keeps open; each ends after half an hour without a request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounds:
+    """What is taken on: bytes of a body, seconds for it to come, and calls at once."""
+
+    body: int
+    seconds: float
+    queue: Queue
+
+
+class Endpoint:
+    """Speaks MCP for one server at one path.
+
+    A client that shakes hands and takes streams gets a session. Any other request is answered by
+    itself, with one JSON object if that is all the client accepts: some clients only ever post.
+    """
+
+    def __init__(self, server: Server[Any], bounds: Bounds, keeper: Doorkeeper) -> None:
+        self._server = server
+        self._bounds = bounds
+        self._keeper = keeper
+        # The body is read and measured before either sees it.
+        size = bounds.body + 1
+        self._sessions = StreamableHTTPSessionManager(
+            server, max_request_body_size=size, max_sessions=MOST_SESSIONS
+        )
+        self._single = StreamableHTTPSessionManager(
+            server, stateless=True, json_response=True, max_request_body_size=size
+        )
+
+    @asynccontextmanager
+    async def run(self) -> AsyncIterator[None]:
+        """Keep sessions as long as the server runs."""
+        async with self._server.lifespan(self._server) as state:
+
+            @asynccontextmanager
+            async def entered(server: Server[Any]) -> AsyncIterator[Any]:
+                yield state
+
+            # Each of the two would enter it.
+            self._server.lifespan = entered
+            async with self._sessions.run(), self._single.run():
+                yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request: a message that is posted, a stream that is opened, a session's end."""
+        request = Request(scope, receive)
+        if request.method == "GET" and not _is_modern(request):
+            await self._keeper.stream(self._sessions.handle_request, scope, receive, send)
+        elif request.method == "POST":
+            await self._post(request, scope, receive, send)
+        else:
+            await self._sessions.handle_request(scope, receive, send)
+
+    async def _post(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            body = await read_json(request, self._bounds.body, self._bounds.seconds)
+            message = parsed(body)
+        except ClientDisconnect:
+            return
+        except BadBody as error:
+            # What comes after a body that was not read is no request.
+            response = refusal(request, error.status, error.reason, headers={"Connection": "close"})
+            await response(scope, receive, send)
+            return
+        except BadMessage as error:
+            await refusal(request, 400, error.reason, code=error.code)(scope, receive, send)
+            return
+        manager = self._manager_for(request, message)
+        if manager is self._single or _is_modern(request):
+            request.state.caller = self._keeper.in_session(request.state.caller)
+        handle = manager.handle_request
+        receive = replayed(body, receive)
+        if message.get("method") == LISTEN:
+            await self._keeper.stream(handle, scope, receive, send)
+            return
+        try:
+            with self._bounds.queue.place():
+                await handle(scope, receive, send)
+        except Full as error:
+            response = refusal(request, 429, str(error), headers={"Retry-After": "1"})
+            await response(scope, receive, send)
+
+    def _manager_for(
+        self, request: Request, message: dict[str, Any]
+    ) -> StreamableHTTPSessionManager:
+        _, takes_streams = check_accept_headers(request)
+        if not takes_streams:
+            return self._single
+        opens_session = message.get("method") == "initialize"
+        if _is_modern(request) or opens_session or MCP_SESSION_ID_HEADER in request.headers:
+            return self._sessions
+        return self._single
+
+
+def _is_modern(request: Request) -> bool:
+    version = request.headers.get(MCP_PROTOCOL_VERSION_HEADER)
+    return version is not None and version not in HANDSHAKE_PROTOCOL_VERSIONS

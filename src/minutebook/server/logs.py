@@ -1,0 +1,51 @@
+"""Log lines: for people, or as JSON for machines; each with the request it belongs to, if any."""
+
+import json
+import logging
+import sys
+from contextvars import ContextVar
+from datetime import UTC, datetime
+
+from minutebook.config import Settings
+
+request_id: ContextVar[str] = ContextVar("request_id", default="")
+"""The request that this task or thread works for."""
+
+FACTS = ("method", "path", "status", "seconds", "caller")
+"""What a line about an HTTP request tells besides its message."""
+
+CHATTY = ("mcp", "uvicorn", "sse_starlette", "httpx2")
+"""Libraries that say at `info` what is of use only to who looks for a fault in them."""
+
+
+class _Plain(logging.Formatter):
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        request = request_id.get()
+        return super().format(record) + (f" [{request}]" if request else "")
+
+
+class _Json(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        told = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+            "request": request_id.get() or None,
+            **{name: getattr(record, name, None) for name in FACTS},
+            "error": self.formatException(record.exc_info) if record.exc_info else None,
+        }
+        return json.dumps({name: each for name, each in told.items() if each is not None})
+
+
+def log_to_stderr(settings: Settings) -> None:
+    """Write log lines to stderr, of the level and in the form that are set."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Json() if settings.log_format == "json" else _Plain())
+    logging.basicConfig(handlers=[handler], level=settings.log_level.upper())
+    if settings.log_level == "info":
+        for name in CHATTY:
+            logging.getLogger(name).setLevel(logging.WARNING)

@@ -1,0 +1,94 @@
+"""Figures of a server, as Prometheus reads them."""
+
+from collections.abc import Iterator, Mapping
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from minutebook.contracts.answers import Failure
+from minutebook.server.opening import Opening
+
+CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
+"""Bounds of the histogram of durations: reads take milliseconds, indexing minutes."""
+
+
+class Metrics:
+    """Counts and times what a server does."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._registry = CollectorRegistry()
+        self._seconds = Histogram(
+            "minutebook_operation_seconds",
+            "Duration of what was asked for.",
+            ("contract", "operation"),
+            registry=self._registry,
+            buckets=SECONDS,
+        )
+        self._errors = Counter(
+            "minutebook_errors",
+            "What was asked for and failed, by the contract's code.",
+            ("contract", "operation", "code"),
+            registry=self._registry,
+        )
+        self._answers = Counter(
+            "minutebook_http_responses", "Answers over HTTP.", ("status",), registry=self._registry
+        )
+        self._registry.register(_Inside(opening))
+        ProcessCollector(registry=self._registry)
+
+    def observe(self, contract: str, act: str, seconds: float, failure: Failure | None) -> None:
+        """Note one deed."""
+        self._seconds.labels(contract, act).observe(seconds)
+        if failure is not None:
+            self._errors.labels(contract, act, _code(failure)).inc()
+
+    def count(self, status: int) -> None:
+        """Note one answer over HTTP."""
+        self._answers.labels(str(status)).inc()
+
+    def written(self) -> bytes:
+        """Write the figures out."""
+        return generate_latest(self._registry)
+
+
+class _Inside(Collector):
+    """Reads off the store and the model how they are, whenever figures are asked for."""
+
+    def __init__(self, opening: Opening) -> None:
+        self._opening = opening
+
+    def collect(self) -> Iterator[Metric]:
+        """Give the figures; none as long as the store is not open."""
+        if not self._opening.is_open:
+            return
+        app = self._opening()
+        writes = app.store.writes
+        yield _counter("engine_writes", "Transactions that wrote.", writes.count)
+        yield _counter("engine_write_seconds", "Time spent in them.", writes.seconds)
+        yield _counter("engine_write_wait_seconds", "Time spent waiting to begin.", writes.waited)
+        yield _gauge("engine_bytes", "Bytes on disk, log and indices included.", app.store.size())
+        cache = app.embedding.cache_stats
+        yield _counter("model_cache_hits", "Questions whose vector was kept.", cache.hits)
+        yield _counter("model_cache_misses", "Questions that had to be embedded.", cache.misses)
+        yield _gauge("model_queue", "Calls that embed or wait to.", app.embedding.queue)
+        ready = app.embedding.state == "ready"
+        yield _gauge("model_ready", "1 if meaning can be searched.", float(ready))
+
+
+def _counter(name: str, help: str, value: float) -> Metric:
+    return CounterMetricFamily(f"minutebook_{name}", help, value=value)
+
+
+def _gauge(name: str, help: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"minutebook_{name}", help, value=value)
+
+
+def _code(failure: Failure) -> str:
+    if failure.code is not None:
+        return str(failure.code)
+    error = (failure.structured or {}).get("error")
+    return str(error.get("code", "tool")) if isinstance(error, Mapping) else "tool"

@@ -1,0 +1,66 @@
+"""The hidden contract: what the conformance suite asks of a server, as far as a contract can give it.
+
+It is never registered. Served, it goes the way of every other: `build_server`, `Worker`, `Contract`.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.answers import Failure
+from minutebook.contracts.contract import Contract, Operation
+from minutebook.contracts.resources import Reading
+from minutebook.domain.errors import Conflict, MinutebookError
+from minutebook.domain.policy import Caller
+from minutebook.server.tools import TELL_EVERY
+
+INTENDED = "This tool intentionally returns an error for testing"
+
+
+def hidden() -> Contract:
+    """Open the contract."""
+    return Contract(__name__, OPERATIONS, word, reading=READING)
+
+
+def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
+    return Failure(error.reason if isinstance(error, Conflict) else str(error))
+
+
+def simple_text(app: App, caller: Caller) -> str:
+    return "This is a simple text response for testing."
+
+
+def failing(app: App, caller: Caller) -> str:
+    raise Conflict("test_error_handling", INTENDED)
+
+
+def progressing(app: App, caller: Caller) -> str:
+    for part in (0.25, 0.5, 1.0):
+        caller.listener(part, f"{part:.0%} done")
+        time.sleep(TELL_EVERY * 1.1)
+    return "Told three times."
+
+
+def silent(app: App, caller: Caller) -> str:
+    return "Nothing was logged."
+
+
+def with_schema(app: App, caller: Caller, **arguments: Any) -> dict[str, Any]:
+    return arguments
+
+
+def of_template(app: App, caller: Caller, id: str) -> dict[str, Any]:
+    return {"id": id, "templateTest": True, "data": f"Data for ID: {id}"}
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "test_simple_text": simple_text,
+    "test_error_handling": failing,
+    "test_tool_with_progress": progressing,
+    "test_logging_tool": silent,
+    "json_schema_2020_12_tool": with_schema,
+    "test_x_header": with_schema,
+}
+
+READING = Reading(readers={"template": of_template})

@@ -1,0 +1,35 @@
+"""Serve the hidden contract over HTTP: `python -m tests.conformance.serve HOME PORT`."""
+
+import sys
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from mcp.server.lowlevel import Server
+
+import minutebook.server.http.application as mounting
+from minutebook.config import load
+from minutebook.server.http.addresses import Address
+from minutebook.server.http.serving import serve
+from minutebook.server.protocol import build_server
+from tests.conformance.foreign import extend
+from tests.conformance.hidden import hidden
+
+
+def extended(*given: Any) -> Server[Any]:
+    """Build a contract's server, and let it answer what no contract gives, too."""
+    server = build_server(*given)
+    extend(server)
+    return server
+
+
+if __name__ == "__main__":
+    home, port = Path(sys.argv[1]), int(sys.argv[2])
+    # All is as `minutebook serve --http` has it, but for what the suite wants beside a contract.
+    with patch.object(mounting, "build_server", extended):
+        serve(
+            load({"home": str(home), "embedder": "none"}),
+            {"conformance": hidden()},
+            Address("127.0.0.1", port),
+            print,
+        )

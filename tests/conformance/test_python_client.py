@@ -1,0 +1,62 @@
+"""The official Python client, at both ages of the protocol, at each contract, over both transports."""
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import anyio
+import pytest
+from mcp.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from minutebook.contracts.registry import CONTRACTS
+from tests.conformance.first_calls import FIRST_CALLS, without_model
+
+Mode = Literal["legacy", "2026-07-28", "auto"]
+MODES: tuple[Mode, ...] = ("legacy", "2026-07-28", "auto")
+
+
+def check(contract: str, server: StdioServerParameters | str, mode: Mode) -> None:
+    """Let a client list everything that is promised, and call one tool."""
+    promised = CONTRACTS[contract]()
+    tool, arguments = FIRST_CALLS[contract]
+
+    async def talk() -> None:
+        async with Client(server, mode=mode) as client:
+            if (told := client.server_capabilities.tools) is not None:
+                assert not told.list_changed, "a contract's tools never change"
+            listed = (await client.list_tools()).tools
+            assert [each.name for each in listed] == [
+                each.name for each in promised.tools.values() if each.is_listed
+            ]
+            if promised.resources:
+                shown = (await client.list_resources()).resources
+                known = {str(each.uri) for each in shown}
+                assert {each.promise["uri"] for each in promised.resources} <= known
+                templates = (await client.list_resource_templates()).resource_templates
+                assert len(templates) == len(promised.templates)
+            if promised.prompts:
+                prompts = (await client.list_prompts()).prompts
+                assert [each.name for each in prompts] == list(promised.prompts)
+            called = await client.call_tool(tool, dict(arguments))
+            assert not called.is_error, called.content
+
+    anyio.run(talk)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_the_official_client_is_served_over_http(
+    minutebook: str, contract: str, mode: Mode
+) -> None:
+    check(contract, f"{minutebook}/mcp/{contract}", mode)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_the_official_client_is_served_over_stdio(
+    contract: str, mode: Mode, tmp_path: Path
+) -> None:
+    command = ["-m", "minutebook", "serve", contract, "--home", str(without_model(tmp_path))]
+    check(contract, StdioServerParameters(command=sys.executable, args=command), mode)
