@@ -6,6 +6,7 @@ from minutebook import __version__
 from minutebook.cli import (
     archives,
     code,
+    daemon,
     decisions,
     governance,
     journal,
@@ -35,6 +36,17 @@ def main() -> None:
     """
 
 
-for _subject in (serving, memories, code, decisions, journal, governance, archives, tokens, upkeep):
+for _subject in (
+    serving,
+    daemon,
+    memories,
+    code,
+    decisions,
+    journal,
+    governance,
+    archives,
+    tokens,
+    upkeep,
+):
     for _command in _subject.COMMANDS:
         main.add_command(_command)
