@@ -21,11 +21,16 @@ from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Policy, Rules, rules_of
 from minutebook.embedding import Embedder, Embedding, Model, builtin
+from minutebook.embedding.completion import Completion
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
+from minutebook.services.archive_paths import ArchivePaths
+from minutebook.services.archives import Archives
 from minutebook.services.browsing import Browsing
 from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
+from minutebook.services.data_directory import DataDirectory
+from minutebook.services.database import Database
 from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
@@ -41,16 +46,20 @@ from minutebook.services.overview import Overview
 from minutebook.services.projects import Projects, stopping
 from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
+from minutebook.services.restoring import Restoring
 from minutebook.services.retrieval import Retrieval
 from minutebook.services.secret import Secret
 from minutebook.services.sessions import Sessions
 from minutebook.services.standing import Standing
+from minutebook.services.summaries import Summaries
+from minutebook.services.summarizers import Summarizer
 from minutebook.services.supersession import Supersession
 from minutebook.services.tokens import Tokens
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
 from minutebook.services.watching import Watching
 from minutebook.store.sqlite import SqliteStore
+from minutebook.store.sqlite.alone import alone_with
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +98,10 @@ class App:
     decision_search: DecisionSearch
     secret: Secret
     tokens: Tokens
+    database: Database
+    archives: Archives
     sessions: Sessions
+    summaries: Summaries
     journal_search: JournalSearch
     include_decisions: bool
     rules: Rules
@@ -123,20 +135,24 @@ class App:
                     log.warning("searching by meaning is off: %s", said)
                 self.embedding.start()
             except StoreClosed:
-                return
+                log.debug("the database is stopped; vectors wait until it is started")
             except StoreError as error:
                 log.warning("cannot catch up with vectors now: %s", error)
             self.embedded.await_wish(KEEP_UP_EVERY)
 
     def _resume(self) -> None:
         """Go on with what a process that ended left half done."""
-        try:
-            self.ledgers.catch_up()
-            self.projects.resume(stopping(self.stopping))
-        except StoreClosed:
+        while not self.stopping.is_set():
+            try:
+                self.ledgers.catch_up()
+                self.projects.resume(stopping(self.stopping))
+            except StoreClosed:
+                # Stopped, perhaps for long; what is half done waits for the start.
+                self.stopping.wait(KEEP_UP_EVERY)
+                continue
+            except StoreError as error:
+                log.warning("cannot go on with what was left half done: %s", error)
             return
-        except StoreError as error:
-            log.warning("cannot go on with what was left half done: %s", error)
 
 
 def open_app(
@@ -147,28 +163,25 @@ def open_app(
     randbits: RandomBits = secrets.randbits,
 ) -> App:
     """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    make_home(settings.home)
-    store = SqliteStore(
-        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
-    )
+    store = open_store(settings)
     embedding = embedding or open_embedding(settings)
     claims, stop = Claims(settings.claims), threading.Event()
     embedded = Embedded(store, embedding, settings.embedding_wait, claims)
     trail = Trail(store, clock)
     projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
-    home = home_of(settings.caller())
-    place = LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
+    place = open_place(settings)
     ledgers = Ledgers(store, trail, embedded, claims, place, clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
     secret = open_secret(settings, claims, trail, clock)
     decided = DecisionSearch(store, embedded, ledgers)
     window = timedelta(seconds=settings.review_window)
-    mentions = Mentions(store, clock)
-    supersession = Supersession(store, clock)
+    mentions, supersession = Mentions(store, clock), Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
-    trusts_issuer = settings.jwt_issuer is not None
-    tokens = Tokens(store, trail, clock, randbits, trusts_issuer=trusts_issuer)
+    tokens = Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer)
     rules = rules_for(settings, tokens)
+    paths = ArchivePaths(settings.archives)
+    sessions = Sessions(store, embedded, trail, clock)
+    service = open_summarizer(settings)
     return App(
         store=store,
         embedding=embedding,
@@ -189,7 +202,10 @@ def open_app(
         include_decisions=settings.include_decisions,
         secret=secret,
         tokens=tokens,
-        sessions=Sessions(store, embedded, trail, clock),
+        database=Database(store, embedded, embedded.want),
+        archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
+        sessions=sessions,
+        summaries=Summaries(store, embedded, trail, claims, sessions, service, clock),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
@@ -201,14 +217,31 @@ def open_app(
     )
 
 
-def make_home(home: Path) -> None:
-    """Make the data directory, its owner's alone, unless it is there; StoreError."""
+def data_directory(settings: Settings) -> DataDirectory:
+    """Tell what of the data directory can be made again."""
+    return DataDirectory(settings.database, (settings.claims, settings.models, *settings.archives))
+
+
+def restoring(settings: Settings) -> Restoring:
+    """Give what brings back a data directory that is not open."""
+
+    def examine(database: Path) -> None:
+        SqliteStore(database).close()
+
+    return Restoring(data_directory(settings), alone_with, examine)
+
+
+def open_store(settings: Settings) -> SqliteStore:
+    """Open the engine in the data directory, made its owner's alone if there is none; StoreError."""
     try:
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StoreError(
-            f"{home}: {error.strerror}; choose another data directory with --home"
+            f"{settings.home}: {error.strerror}; choose another data directory with --home"
         ) from error
+    return SqliteStore(
+        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
+    )
 
 
 def rules_for(settings: Settings, tokens: Tokens) -> Rules:
@@ -225,6 +258,22 @@ def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) 
     secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
     secret.pin(settings.caller())
     return secret
+
+
+def open_place(settings: Settings) -> LedgerPlace:
+    """Tell where the ledgers are that these settings name."""
+    home = home_of(settings.caller())
+    return LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
+
+
+def open_summarizer(settings: Settings) -> Summarizer | None:
+    """Choose the chat service that the settings name, None where they name none; InvalidInput."""
+    if settings.summary_url is None:
+        return None
+    if settings.summary_model is None:
+        raise InvalidInput("summary_url", "needs summary_model as well")
+    service = Completion(settings.summary_url, settings.summary_model, settings.summary_key)
+    return Summarizer(service.model, service.ask)
 
 
 def open_embedding(settings: Settings) -> Embedding:

@@ -82,6 +82,11 @@ class Settings:
         "Folders that may be indexed, with all below them; none named: all that can be read but "
         "places for secrets.",
     )
+    archive_roots: tuple[Path, ...] = _setting(
+        (),
+        "Folders where clients may have archives written and read, with all below them; none named: "
+        "`backups` in the data directory.",
+    )
     ledger: Path | None = _setting(
         None,
         "Where decisions are committed: a Git repository, or a folder in one, such as "
@@ -104,6 +109,13 @@ class Settings:
             "Read from the variable AGENT_MEMORY_SECRET too."
         },
     )
+    summary_url: str | None = _setting(
+        None,
+        "Base URL of an OpenAI-compatible chat service that summarises sessions where the client has "
+        "no model to ask, such as http://localhost:8000/v1; what was said in a session goes there.",
+    )
+    summary_model: str | None = _setting(None, "Model name to ask that service for.")
+    summary_key: str | None = _setting(None, "Bearer key for that service, if it wants one.")
     tool_names: Literal["contract", "safe"] = _setting(
         "contract",
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
@@ -167,6 +179,16 @@ class Settings:
     def database(self) -> Path:
         """Where the records are."""
         return self.home / "minutebook.db"
+
+    @property
+    def archives(self) -> tuple[Path, ...]:
+        """Where clients may name archives; those that nobody named go into the first."""
+        return self.archive_roots or (self.home / "backups",)
+
+    @property
+    def trusts_issuer(self) -> bool:
+        """Whether signed tokens let others in."""
+        return self.jwt_issuer is not None
 
     def caller(self) -> Caller:
         """Give the identity that these settings state."""
@@ -234,6 +256,7 @@ _WANTED = {
     "public_url": "an http or https URL without a query",
     "jwt_issuer": "an http or https URL without a query",
     "index_roots": "a list of folders",
+    "archive_roots": "a list of folders",
     "include_decisions": "true or false",
 }
 
@@ -250,7 +273,7 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return _url(value)
             case "jwt_audience":
                 return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
-            case "index_roots":
+            case "index_roots" | "archive_roots":
                 return _folders(value)
             case "role":
                 return Role(value)

@@ -17,7 +17,7 @@ _COMMON = [
             "http-paths": "Over HTTP every contract has its own path.",
             "bad-input/named": "A missing or ill-typed argument, an unlisted enum value, a number out of range: an error that names the argument, before the core.",
             "bad-input/clamped": "Where only the prose gives a maximum, larger values are clamped to it.",
-            "bad-input/unknown": "Unknown arguments are refused with the name and the nearest known one.",
+            "bad-input/unknown": "Unknown arguments are refused with the name and the nearest known one, but for journal.",
             "results/text-and-structured": "Results are sent as text and as structuredContent.",
             "results/output-schema": "Where an outputSchema is published the structured content validates against it.",
             "results/no-null-cursor": "Absent cursors are left out; never nextCursor: null.",
@@ -57,11 +57,4 @@ _COMMON = [
 
 MANIFEST: tuple[Requirement, ...] = (*_COMMON,)
 
-_NO_JOURNAL = "Not available yet: the journal contract is not built."
-_NO_HTTP = "Not available yet: there is no HTTP endpoint."
-
-DIVERGENCES: tuple[Divergence, ...] = (
-    Divergence("common/http-paths", _NO_HTTP),
-    Divergence("common/ids-of-turns", _NO_JOURNAL),
-    Divergence("policy/governed-with-tokens", f"{_NO_HTTP} Tokens come with it."),
-)
+DIVERGENCES: tuple[Divergence, ...] = ()

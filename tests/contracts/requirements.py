@@ -15,6 +15,7 @@ from tests.contracts import (
     promised_by_all,
     promised_by_catalog,
     promised_by_governance,
+    promised_by_journal,
     promised_by_knowledge,
     promised_by_ledger,
 )
@@ -55,6 +56,7 @@ _SOURCES = (
     promised_by_catalog,
     promised_by_governance,
     promised_by_ledger,
+    promised_by_journal,
     promised_by_all,
 )
 

@@ -11,6 +11,7 @@ from minutebook.contracts.answers import Answer
 from minutebook.domain.records import Role
 from tests.contracts.fitting import anything, fitting
 from tests.contracts.governed import told
+from tests.contracts.journaled import told as journal_told
 from tests.contracts.ledgered import told as refusal
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
@@ -42,7 +43,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         made = open_one(index_roots=(folder / "no such folder",))
         made.remember("Ana likes tea")
         made.relate(made.entity("Ana"), made.entity("Ben"))
-        yield made
+        yield made.by(session="session_bad_input")
 
 
 def check_form(contract: str, answer: Answer) -> None:
@@ -61,6 +62,8 @@ def check_form(contract: str, answer: Answer) -> None:
             told(failure.text, failure.code, failure.structured)
         case "ledger":
             refusal(failure.text, failure.code, failure.structured)
+        case "journal":
+            journal_told(failure.text, failure.code, failure.structured, failure.name)
         case other:
             pytest.fail(f"no form of errors is known for {other}")
 
@@ -77,10 +80,15 @@ def check_refused_for(contract: str, answer: Answer, argument: str) -> None:
         assert answer.error.code == -32602
     if contract == "governance":
         assert answer.text.startswith("INVALID_CONTEXT: ")
+    if contract == "journal":
+        assert answer.text.startswith("Tool Error: Invalid arguments. Message: ")
 
 
 def call(world: World, contract: str, tool: str, arguments: Mapping[str, Any]) -> Answer:
-    return OPENED[contract].call(world.app, world.caller, tool, arguments)
+    answer = OPENED[contract].call(world.app, world.caller, tool, arguments)
+    if tool == "stop_database" and answer.error is None:
+        world.app.database.start(world.caller)
+    return answer
 
 
 @pytest.mark.parametrize(("contract", "name"), TOOLS)
@@ -107,7 +115,9 @@ def test_a_wrong_argument_is_named_and_nothing_is_kept(
 
 
 @requirement("common/bad-input/unknown")
-@pytest.mark.parametrize(("contract", "name"), TOOLS)
+@pytest.mark.parametrize(
+    ("contract", "name"), [key for key, tool in TOOLS.items() if not tool.ignores_unknown]
+)
 def test_an_unknown_argument_is_refused_with_the_nearest_known_one(
     world: World, contract: str, name: str
 ) -> None:
@@ -125,6 +135,23 @@ def test_an_unknown_argument_is_refused_with_the_nearest_known_one(
             assert f"did you mean `{key}`" in answer.text
     answer = call(world, contract, name, {**valid(contract, name), "zzzz": 1})
     check_refused_for(contract, answer, "zzzz")
+    assert world.kept() == before
+
+
+@requirement("journal/calls/unknown-arguments")
+def test_only_the_journal_lets_unknown_arguments_pass(world: World) -> None:
+    lax = {contract for (contract, _), tool in TOOLS.items() if tool.ignores_unknown}
+    strict = {contract for (contract, _), tool in TOOLS.items() if not tool.ignores_unknown}
+    assert lax == {"journal"}
+    assert not lax & strict
+    before = world.kept()
+    for name in (name for contract, name in TOOLS if contract == "journal"):
+        known = world.by(role=Role.VIEWER)
+        plain = call(known, "journal", name, valid("journal", name))
+        more = {"zzzz": 1, "session_id": [], "nresults": "x"}
+        answer = call(known, "journal", name, {**valid("journal", name), **more})
+        assert (answer.error is None) is (plain.error is None)
+        assert set(answer.content or ()) == set(plain.content or ())
     assert world.kept() == before
 
 

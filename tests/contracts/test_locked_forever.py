@@ -44,7 +44,9 @@ TOOLS = [
     for tool in contract.tools.values()
     if tool.is_listed
     # What reads files of this machine, or forgets what is in a project, is no door to a memory.
-    and not {"path", "project_id"} & set(tool.promise["inputSchema"]["properties"])
+    and not {"path", "project_id", "file"} & set(tool.promise["inputSchema"]["properties"])
+    # Nor is what governs the database, and the invariants read the store.
+    and tool.promise.get("needsStore", True)
 ]
 CHANGING = [
     (contract, tool)

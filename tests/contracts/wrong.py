@@ -58,6 +58,14 @@ VALID: Mapping[str, Any] = {
         "proposal_id": "proposal_20200101T000000000000Z_00000000",
         "query": "tea",
     },
+    "journal": {
+        "prompt": "Where is the tea?",
+        "thought": "The cupboard.",
+        "response": "In the cupboard.",
+        "sessionId": "session_1",
+        "query": "tea",
+        "file": "/nowhere/backup.jsonl",
+    },
 }
 """What each required argument may be."""
 
@@ -149,6 +157,8 @@ def wrong_values(spot: Spot) -> Iterator[Any]:
         yield from (both["maximum"] + 1, 10**30)
     if both.get("minLength"):
         yield from dict.fromkeys(("", "a" * (both["minLength"] - 1)))
+    if both.get("maxLength"):
+        yield "a" * (both["maxLength"] + 1)
     if "pattern" in both:
         yield " \n" * both["minLength"]
     if both.get("minItems"):

@@ -13,6 +13,7 @@ from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Caller, Policy
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
 from minutebook.services.tokens import NOBODY, REFUSAL_IS_ENTERED_EVERY, USE_IS_NOTED_EVERY
+from tests.contracts.requirements import requirement
 from tests.world import NOON, Opener, World, wait_until
 
 OWNER = Caller(name="root", role=Role.HUMAN, writes_system=True)
@@ -212,6 +213,7 @@ def test_noting_a_use_does_not_undo_a_revocation(world: World) -> None:
     assert kept(world, issued.token.id).revoked_at is not None
 
 
+@requirement("policy/governed-with-tokens")
 def test_a_store_is_governed_once_a_token_was_made_in_running_apps_too(opener: Opener) -> None:
     here, there = opener(), opener()
     assert here.app.rules() is there.app.rules() is Policy.OPEN

@@ -29,6 +29,20 @@ class State:
         return State(dict(self.records), dict(self.vectors), dict(self.changes))
 
 
+@dataclass(frozen=True)
+class Moment:
+    state: State
+
+    def organizations(self) -> list[str]:
+        return sorted({organization for organization, _, _ in self.state.records})
+
+    def count(self, kind: Kind, where: Filter) -> int:
+        return len(_selected(self.state, kind, where))
+
+    def each(self, kind: Kind, where: Filter) -> Iterator[Record]:
+        yield from _sorted(_selected(self.state, kind, where), ())
+
+
 class DictStore:
     def __init__(self) -> None:
         self._committed = State()
@@ -40,6 +54,12 @@ class DictStore:
     def transaction(self) -> Iterator[None]:
         with self._writing():
             yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Moment]:
+        if self._closed:
+            raise StoreClosed("closed")
+        yield Moment(self._committed)
 
     def put(self, record: Record) -> None:
         key = _key(record)

@@ -141,6 +141,23 @@ class RecordPromises(Promises):
             assert "f" in store.ids(Kind.MEMORY, ACME, [])
             assert "f" not in {record.id for record in store.each(Kind.MEMORY, ACME, [])}
 
+    def test_a_snapshot_reads_one_moment_of_everything(self, store: Store) -> None:
+        store.put(memory("b"))
+        store.put(memory("a", organization="zoo"))
+        with store.snapshot() as moment:
+            store.put(memory("a"))
+            store.put(entity("e"))
+            store.delete(Kind.MEMORY, "zoo", "a")
+            assert moment.organizations() == ["acme", "zoo"]
+            assert [moment.count(kind, ACME) for kind in (Kind.MEMORY, Kind.ENTITY)] == [1, 0]
+            assert [each.id for each in moment.each(Kind.MEMORY, ACME)] == ["b"]
+            assert moment.count(Kind.MEMORY, replace(ACME, organization="zoo")) == 1
+        with store.transaction():
+            store.put(memory("c"))
+            with store.snapshot() as moment:
+                assert [each.id for each in moment.each(Kind.MEMORY, ACME)] == ["a", "b"]
+        assert store.organizations() == ["acme"]
+
     def test_writers_wait_for_one_another(self, store: Store) -> None:
         store.put(memory("counter", "0"))
 

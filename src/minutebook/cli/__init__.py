@@ -3,7 +3,17 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import code, decisions, governance, memories, serving, tokens, upkeep
+from minutebook.cli import (
+    archives,
+    code,
+    decisions,
+    governance,
+    journal,
+    memories,
+    serving,
+    tokens,
+    upkeep,
+)
 from minutebook.cli.terminal import Group, identity
 
 
@@ -20,10 +30,21 @@ def main() -> None:
     minutebook index .               let agents find this folder's code
     minutebook code "…"              find it yourself
     minutebook decide                put a decision on the record
+    minutebook sessions              see what your agents did, session by session
     minutebook status                how the store and the model are
     """
 
 
-for _subject in (serving, memories, code, decisions, governance, tokens, upkeep):
+for _subject in (
+    serving,
+    memories,
+    code,
+    decisions,
+    journal,
+    governance,
+    archives,
+    tokens,
+    upkeep,
+):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

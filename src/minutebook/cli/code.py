@@ -1,20 +1,16 @@
 """Index folders of code, find in them, list them."""
 
 import re
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from minutebook.cli.terminal import as_json, fields_of, identity, opened, say
+from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, say, short
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.policy import Caller, Listener
+from minutebook.domain.policy import Caller
 
-_STEPS = 1000
 _LINES = 8
 
 
@@ -32,7 +28,7 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
     """
     with opened(given) as (app, caller):
         app.start()
-        with _bar(hidden=as_json) as listener:
+        with bar("Indexing", hidden=as_json) as listener:
             told = replace(caller, listener=listener)
             indexed = app.projects.index(told, str(path.expanduser().absolute()), None)
         progress = indexed.progress
@@ -55,27 +51,6 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
         say(shape, "\n".join(lines), as_json)
         if watch:
             _stay(app, project)
-
-
-@contextmanager
-def _bar(*, hidden: bool) -> Iterator[Listener]:
-    """Show how far an act is, where there is a terminal to show it on."""
-    if hidden or not sys.stderr.isatty():
-        yield lambda part, what: None
-        return
-    shown: Any = click.progressbar(
-        length=_STEPS,
-        label="Indexing",
-        file=sys.stderr,
-        item_show_func=lambda what: "" if what is None else _short(str(what), 40),
-    )
-    with shown as bar:
-
-        def listener(part: float, what: str) -> None:
-            bar.update(max(0, round(part * _STEPS) - bar.pos), what)
-
-        yield listener
-        bar.update(_STEPS - bar.pos)
 
 
 def _stay(app: Any, project: Any) -> None:
@@ -178,12 +153,8 @@ def _marked(line: str, sought: set[str]) -> str:
         lambda found: (
             click.style(found[0], fg="yellow") if found[0].casefold() in sought else found[0]
         ),
-        _short(line.expandtabs(4), 160),
+        short(line.expandtabs(4), 160),
     )
-
-
-def _short(text: str, room: int) -> str:
-    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 COMMANDS = (index, code, projects)

@@ -73,13 +73,8 @@ def deprecate(given: dict[str, str], id: str, reason: str) -> None:
     )
 
 
-@click.command()
-@click.argument("id")
-@click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
-@identity
-@click.pass_obj
-def restore(given: dict[str, str], id: str, number: int | None) -> None:
-    """Bring back the soft-deleted memory ID or, as a new version, the text of an earlier one."""
+def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
+    """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
     with opened(given) as (app, caller):
         memory = app.memories.restore(caller, id_given(id), number)
     click.echo(f"Restored {memory.id}; it is at version {memory.version}.")
@@ -243,4 +238,4 @@ def _since(text: str) -> datetime:
     return instant_given("--since", text) if span is None else datetime.now(UTC) - span
 
 
-COMMANDS = (lock, unlock, verify, deprecate, restore, link, system, audit)
+COMMANDS = (lock, unlock, verify, deprecate, link, system, audit)

@@ -142,12 +142,16 @@ def _show_difference(before: str, after: str, path: Path) -> None:
 
 @click.command("export-schema")
 @click.argument("contract", default="knowledge")
-def export_schema(contract: str) -> None:
+@click.option("--openapi", is_flag=True, help="As OpenAPI 3.1, of its operations over plain HTTP.")
+def export_schema(contract: str, openapi: bool) -> None:  # noqa: FBT001
     """Print a CONTRACT's tools, schemas and errors as one JSON document."""
+    from minutebook.contracts.openapi import exported
     from minutebook.contracts.registry import opened
 
+    (chosen,) = opened([contract])
+    text = exported(chosen) if openapi else chosen.exported()
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
-    click.echo(opened([contract])[0].exported().encode(), nl=False)
+    click.echo(text.encode(), nl=False)
 
 
 @click.command()

@@ -20,6 +20,7 @@ from minutebook.domain.errors import (
     Decided,
     EmbeddingNotReady,
     GuessedTooOften,
+    InvalidArchive,
     InvalidInput,
     InvalidRoot,
     KeysUnavailable,
@@ -33,7 +34,7 @@ from minutebook.domain.errors import (
     UnderReview,
 )
 from minutebook.domain.ids import id_of
-from minutebook.domain.policy import ANYBODY, Caller
+from minutebook.domain.policy import ANYBODY, Caller, Listener
 from minutebook.domain.records import Role
 from minutebook.server.logs import log_to_stderr
 
@@ -46,6 +47,8 @@ E = TypeVar("E", bound=StrEnum)
 IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy", "ledger")
 """The settings that every command takes as options; the others come from file or environment."""
 
+
+_STEPS = 1000
 
 SERVING = (*IDENTITY, "tool_names")
 """Those that the commands take which serve, or have a client serve."""
@@ -103,11 +106,12 @@ class Group(click.Group):
         try:
             return super().invoke(context)
         except MinutebookError as error:
-            click.secho(f"minutebook: {_sentence(error)}", err=True, fg="red")
+            click.secho(f"minutebook: {sentence(error)}", err=True, fg="red")
             context.exit(1)
 
 
-def _sentence(error: MinutebookError) -> str:
+def sentence(error: MinutebookError) -> str:
+    """Say to a person what stood in the way."""
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return f"{argument} {remedy}"
@@ -135,6 +139,9 @@ def _sentence(error: MinutebookError) -> str:
             return f"the embedding model is not ready ({state}): {reason}"
         case StoreError(reason=reason):
             return reason
+        case InvalidArchive(path=path, reason=reason, line=line):
+            where = "" if line is None else f", line {line}"
+            return f"{path}{where}: {reason}. Nothing was changed"
         case InvalidRoot(path=path, reason=reason):
             return f"{path} {reason}"
         case Conflict(id=id, reason=reason):
@@ -177,6 +184,27 @@ def instant_given(option: str, text: str) -> datetime:
         raise InvalidInput(option, "must be like 2026-01-31T12:00, or 30m, 12h, 7d") from error
 
 
+@contextmanager
+def bar(label: str, *, hidden: bool) -> Iterator[Listener]:
+    """Show how far an act is, where there is a terminal to show it on."""
+    if hidden or not sys.stderr.isatty():
+        yield lambda part, what: None
+        return
+    shown: Any = click.progressbar(
+        length=_STEPS,
+        label=label,
+        file=sys.stderr,
+        item_show_func=lambda what: "" if what is None else short(str(what), 40),
+    )
+    with shown as progress:
+
+        def listener(part: float, what: str) -> None:
+            progress.update(max(0, round(part * _STEPS) - progress.pos), what)
+
+        yield listener
+        progress.update(_STEPS - progress.pos)
+
+
 def id_given(text: str) -> str:
     """Read an id as people and clients write it: short, or a UUID."""
     return id_of(text) or text
@@ -211,8 +239,12 @@ def fields_of(record: Any) -> dict[str, Any]:
 def headline(lead: str, memory: Any) -> str:
     """Give a memory on one line."""
     text = " ".join(memory.text.split())
-    short = text if len(text) <= 100 else f"{text[:99]}…"
-    return f"{lead}  {click.style(memory.id, dim=True)}  {short}"
+    return f"{lead}  {click.style(memory.id, dim=True)}  {short(text, 100)}"
+
+
+def short(text: str, room: int) -> str:
+    """Give a text, its end cut off where there is no room for it."""
+    return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def entry_line(entry: Any) -> str:

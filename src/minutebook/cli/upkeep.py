@@ -24,6 +24,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "memories": counts.memories,
             "entities": counts.entities,
             "relations": counts.relations,
+            "policy": app.rules(),
             "model": model.name,
             "dimensions": model.dimensions,
             "model_state": app.embedding.state,

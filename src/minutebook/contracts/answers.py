@@ -15,11 +15,13 @@ class Failure:
 
     Without a `code` it is a tool's result that the model reads: `text`, and `structured` beside it.
     With one it is a JSON-RPC error: code, message `text`, and `structured` as its `data`.
+    `name` is its name among the contract's errors, where they have names.
     """
 
     text: str
     code: int | None = None
     structured: Mapping[str, Any] | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,14 @@ class Arguments:
     (RFC 3339) or `any` (whatever was sent, or nothing),
     `clears` (null is a value: it empties the field), and
     `properties` and `hiddenProperties`, the same for an object's own, or those of a list's objects.
-    `hidden` names further properties that are taken, not shown.
+    `hidden` names further properties that are taken, not shown. Others are refused with the nearest
+    known one, or where it `ignores_unknown`, as if they had not been given.
     """
 
-    def __init__(self, published: Schema, enforced: Schema, hidden: Schema) -> None:
+    def __init__(
+        self, published: Schema, enforced: Schema, hidden: Schema, *, ignores_unknown: bool = False
+    ) -> None:
+        self._ignores_unknown = ignores_unknown
         self._properties: dict[str, Any] = {**published["properties"], **hidden}
         self._required: list[str] = published.get("required", [])
         self._enforced = enforced
@@ -46,6 +50,8 @@ class Arguments:
         An argument given as null is as good as not given, unless null clears it. Instants become
         `datetime`s in UTC. An argument inside another is named `filters.status`, `items[0].title`.
         """
+        if self._ignores_unknown:
+            given = {name: given[name] for name in self._properties if name in given}
         self._check_known(given)
         cleared = {name: None for name, value in given.items() if value is None}
         arguments = {
@@ -66,7 +72,12 @@ class Arguments:
         described = schema.get("items", schema)
         if "properties" not in described or self._form(name) == "any":
             return None
-        return Arguments(described, rules.get("properties", {}), rules.get("hiddenProperties", {}))
+        return Arguments(
+            described,
+            rules.get("properties", {}),
+            rules.get("hiddenProperties", {}),
+            ignores_unknown=self._ignores_unknown,
+        )
 
     @cached_property
     def _validate(self) -> Callable[[dict[str, Any]], dict[str, Any]]:
@@ -227,6 +238,8 @@ def _worded(
             remedy = f"must be at most {rule}"
         case "minLength" if rule > 1:
             remedy = f"must have at least {rule} characters"
+        case "maxLength":
+            remedy = f"must have at most {rule} characters"
         case "minLength" | "minItems" | "minProperties" | "pattern":
             remedy = "must not be empty"
         case "enum":

@@ -23,10 +23,14 @@ Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
 
 @dataclass(frozen=True)
 class Tool:
-    """One tool as it was promised; `is_listed` tells whether clients are shown it."""
+    """One tool as it was promised; `is_listed` tells whether clients are shown it.
+
+    `ignores_unknown` tells whether arguments that it does not have are let pass.
+    """
 
     promise: Mapping[str, Any]
     is_listed: bool
+    ignores_unknown: bool = False
 
     @property
     def name(self) -> str:
@@ -43,6 +47,7 @@ class Tool:
             {"properties": left, "required": required},
             self.promise.get("enforce", {}),
             self.promise.get("hiddenProperties", {}),
+            ignores_unknown=self.ignores_unknown,
         )
 
 
@@ -108,8 +113,11 @@ class Contract:
         self._door = door
         self._reading = reading or Reading()
         hidden = self.promise["hidden"]
-        listed = [Tool(promise, is_listed=True) for promise in self.promise["tools"]]
-        unlisted = [Tool(each, is_listed=False) for each in hidden if "to" not in each]
+        lax = self.promise.get("unknownArguments") == "ignored"
+        listed = [Tool(each, is_listed=True, ignores_unknown=lax) for each in self.promise["tools"]]
+        unlisted = [
+            Tool(each, is_listed=False, ignores_unknown=lax) for each in hidden if "to" not in each
+        ]
         self.tools = {tool.name: tool for tool in (*listed, *unlisted)}
         self.aliases = {
             each["name"]: Alias(each["to"], each.get("by", ""), each.get("default"))
@@ -130,6 +138,11 @@ class Contract:
     def offers(self, name: str) -> bool:
         """Tell whether a tool can be called by that name, or its safe spelling."""
         return safe(name) in self._names
+
+    def asks(self, name: str) -> bool:
+        """Tell whether the tool of that name, or its safe spelling, may ask the client's model."""
+        tool = self.tools.get(self._names[safe(name)])
+        return tool is not None and bool(tool.promise.get("asks"))
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""

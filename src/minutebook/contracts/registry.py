@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.governance import governance
+from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
 from minutebook.contracts.ledger import ledger
 from minutebook.domain.errors import InvalidInput
@@ -14,6 +15,7 @@ CONTRACTS: Mapping[str, Callable[[], Contract]] = {
     "catalog": catalog,
     "governance": governance,
     "ledger": ledger,
+    "journal": journal,
 }
 
 

@@ -15,6 +15,7 @@ MinutebookError
 ├── KeysUnavailable     the keys of who signs tokens cannot be had
 ├── InvalidInput        an argument is not what it must be
 ├── InvalidRoot         a path cannot be the root of a project
+├── InvalidArchive      a file is no archive, or not whole
 ├── InBatch             what stood in the way of one of several acts that go together
 ├── Fault               a mistake of ours
 ├── StoreError          the store could not do its work
@@ -134,6 +135,18 @@ class InvalidInput(MinutebookError):
 
     argument: str
     remedy: str
+
+
+@dataclass(eq=False)
+class InvalidArchive(MinutebookError):
+    """The file cannot be read as an archive or backup: at this line, counted from 1, for this reason.
+
+    Nothing was changed.
+    """
+
+    path: str
+    reason: str
+    line: int | None = None
 
 
 @dataclass(eq=False)

@@ -12,6 +12,8 @@ from minutebook.domain.records import (
     Role,
     ScopeLevel,
     Status,
+    Summary,
+    Turn,
 )
 
 PROTECTED_TYPES = frozenset({MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT})
@@ -174,6 +176,11 @@ def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
         )
 
 
+def check_may_operate(caller: Caller, act: str) -> None:
+    """Refuse to start or stop the store to whoever may only read."""
+    _check_not_viewer(caller, act)
+
+
 def check_may_reset(caller: Caller) -> None:
     """Refuse a reset to whoever may only read."""
     _check_not_viewer(caller, "reset")
@@ -250,6 +257,46 @@ def check_may_audit(caller: Caller) -> None:
             "the trail is of a whole organization, and this caller is held to a repository or a "
             "user; leave out --repository and --user",
         )
+
+
+def check_may_export(caller: Caller, *, whole: bool) -> None:
+    """Refuse a file of what there is to a viewer, and of all there is to who may see only a part."""
+    _check_not_viewer(caller, "export")
+    if whole and _is_held(caller):
+        reason = (
+            "all kinds are taken out of the whole store, and this caller is held to a part of it"
+        )
+        raise Forbidden("export", reason)
+
+
+def check_may_import(caller: Caller, *, whole: bool) -> None:
+    """Refuse an import to a viewer; of more than sessions, to all but an admin at the command line."""
+    _check_not_viewer(caller, "import")
+    if whole and (caller.role is not Role.ADMIN or _is_held(caller) or not caller.writes_system):
+        reason = "what holds more than turns and summaries is brought in at the command line"
+        raise Forbidden("import", reason, needs=Role.ADMIN)
+
+
+def is_in_own_scope(caller: Caller, record: Turn | Summary) -> bool:
+    """Tell whether a turn or summary stands where the caller may write."""
+    if caller.organization is None:
+        in_organization = record.organization != SYSTEM_ORGANIZATION or caller.writes_system
+    else:
+        in_organization = record.organization == caller.organization
+    return (
+        in_organization
+        and (caller.repositories is None or record.repository in caller.repositories)
+        and (caller.user is None or record.user == caller.user)
+    )
+
+
+def may_replace(caller: Caller, record: Turn | Summary) -> bool:
+    """Tell whether an import by the caller may take a turn or summary away, or change it."""
+    return is_in_own_scope(caller, record) and may_remove_work_of(caller, record.author)
+
+
+def _is_held(caller: Caller) -> bool:
+    return (caller.organization, caller.repositories, caller.user) != (None, None, None)
 
 
 def _check_unprotected(

@@ -148,9 +148,14 @@ def parse_query(text: str) -> TextQuery:
         if quoted:
             phrases[quoted] = None
     found = dict.fromkeys(_sought(_folded(_QUOTED.sub(" ", text))))
-    telling = [term for term in found if not (term in _STOP_TERMS or _is_particle(term))]
+    telling = [term for term in found if not is_stop_term(term)]
     kept = telling if telling or phrases else list(found)
     return TextQuery(tuple(kept[:MAX_QUERY_TERMS]), tuple(phrases))
+
+
+def is_stop_term(term: str) -> bool:
+    """Tell whether a term is that of a stop word, which says nothing of what a text is about."""
+    return term in _STOP_TERMS or _is_particle(term)
 
 
 def _sought(folded: str) -> Iterator[str]:

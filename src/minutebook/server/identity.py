@@ -28,8 +28,11 @@ class Identity:
         self._issuer = open_issuer(settings)
 
     def is_required(self) -> bool:
-        """Tell whether nobody comes in without a token: others than the owner may come in."""
-        return self._open_app().tokens.is_shared()
+        """Tell whether nobody comes in without a token: others than the owner may be at the door.
+
+        A public URL says so before the first token: what a proxy passes on comes from this machine.
+        """
+        return self._settings.public_url is not None or self._open_app().tokens.is_shared()
 
     def caller_of(self, authorization: str | None) -> Caller:
         """Give who shows this header; without one the owner, as long as nobody else may come in.
@@ -44,7 +47,8 @@ class Identity:
         tokens = self._open_app().tokens
         scheme, _, shown = authorization.strip().partition(" ")
         shown = shown.strip()
-        if scheme.lower() != _SCHEME or not shown or len(shown) > _LONGEST:
+        is_fitting = 0 < len(shown) <= _LONGEST and shown.isascii()
+        if scheme.lower() != _SCHEME or not is_fitting:
             raise tokens.refused("Malformed", "the header must be: Authorization: Bearer TOKEN")
         if shown.startswith(PREFIX) or self._issuer is None:
             return tokens.caller_of(shown)

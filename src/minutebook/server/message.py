@@ -16,12 +16,17 @@ class BadMessage(Exception):
     reason: str
 
 
-def parsed(text: bytes) -> dict[str, Any]:
-    """Read one JSON-RPC message; BadMessage for anything else."""
+def decoded(text: bytes) -> Any:
+    """Read JSON; BadMessage for text that is none: not UTF-8, too deep, half a surrogate, NaN."""
     try:
-        message: Any = pydantic_core.from_json(text, allow_inf_nan=False)
+        return pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
         raise BadMessage(PARSE_ERROR, f"Parse error: {error}") from None
+
+
+def parsed(text: bytes) -> dict[str, Any]:
+    """Read one JSON-RPC message; BadMessage for anything else."""
+    message = decoded(text)
     if isinstance(message, list):
         raise BadMessage(INVALID_REQUEST, "Batches are not taken; send each message by itself")
     try:

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from types import FrameType
 
 import anyio
@@ -14,7 +15,7 @@ from minutebook.contracts.contract import Contract, safe
 from minutebook.server.linger import lingering
 from minutebook.server.opening import Opening
 from minutebook.server.protocol import as_promised, build_server, options
-from minutebook.server.worker import Worker
+from minutebook.server.worker import Worker, new_session
 
 
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
@@ -30,7 +31,7 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, leave)
     spelling = safe if settings.tool_names == "safe" else as_promised
-    caller = settings.caller()
+    caller = replace(settings.caller(), session=new_session())
     server = build_server(contracts, Worker(opening, lambda context: caller), spelling)
     opening.start()
 

@@ -63,17 +63,13 @@ class Watch:
         self._watchers: set[_Watcher] = set()
         self._sequences: object = None
         self._woken = anyio.Event()
-        self._is_looking = False
 
     @asynccontextmanager
     async def lifespan(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        """Look for changes as long as the server runs; one that is run twice at once looks once."""
-        if self._is_looking or not self.contracts:
-            yield {}
-            return
-        self._is_looking = True
+        """Look for changes as long as the server runs."""
         async with anyio.create_task_group() as group:
-            group.start_soon(self._keep_looking)
+            if self.contracts:
+                group.start_soon(self._keep_looking)
             yield {}
             group.cancel_scope.cancel()
 

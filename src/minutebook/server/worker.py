@@ -18,11 +18,15 @@ from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
-from minutebook.domain.policy import Caller, Listener, unheard
+from minutebook.domain.policy import Ask, Caller, Listener, unheard
+from minutebook.services.database import Database
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_SESSION = "minutebook.session"
+"""Where a connection keeps its session's name."""
 
 OpenApp = Callable[[], App]
 """Gives the app, opening it at the first call."""
@@ -51,14 +55,19 @@ class Worker:
         self._caller_of = caller_of
         self._observer = observer
         self._connection = secrets.token_hex(4)
+        self._entered: dict[str, Database] = {}
 
     def asking(
-        self, context: ServerRequestContext[Any, Any], listener: Listener = unheard
+        self,
+        context: ServerRequestContext[Any, Any],
+        listener: Listener = unheard,
+        ask: Ask | None = None,
     ) -> Caller:
         """Give who asks in a request, as the deed is to know them."""
         caller = self._caller_of(context)
         request = f"{caller.request or self._connection}-{context.request_id}"
-        return replace(caller, request=request, listener=listener)
+        session = caller.session or self._session_of(connection_of(context.session))
+        return replace(caller, request=request, session=session, listener=listener, ask=ask)
 
     async def do(
         self,
@@ -94,12 +103,33 @@ class Worker:
     ) -> T | Failure:
         """Do a deed: a fault of ours must not end the connection."""
         try:
-            return deed(self._open_app(), asking)
+            app = self._open_app()
+            app.database.enter(asking.session)
+            self._entered[asking.session] = app.database
+            return deed(app, asking)
         except MinutebookError as error:
             return contract.word(error, given)
         except Exception:
             log.exception("%s failed in request %s", act, asking.request)
             return contract.word(Fault(act, asking.request), given)
+
+    def _session_of(self, connection: Connection) -> str:
+        """Name a connection's session, from its first request until it ends."""
+        if _SESSION not in connection.state:
+            session = connection.state[_SESSION] = new_session()
+            connection.exit_stack.callback(self._leave, session)
+        named: str = connection.state[_SESSION]
+        return named
+
+    def _leave(self, session: str) -> None:
+        database = self._entered.pop(session, None)
+        if database is not None:
+            database.leave(session)
+
+
+def new_session() -> str:
+    """Name a session after now, unlike any other."""
+    return f"session_{time.time_ns() // 1_000_000}_{secrets.token_hex(4)}"
 
 
 def failure_in(outcome: object) -> Failure | None:

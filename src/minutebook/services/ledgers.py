@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -419,8 +419,9 @@ class Ledgers:
         return sorted({*self._store.organizations(), self._place.home})
 
     def _kept(self, organization: str) -> dict[str, Decision]:
-        every = self._store.each(Kind.DECISION, Filter(organization=organization), ["id"])
-        return {each.id: each for each in cast("Iterator[Decision]", every)}
+        # Not `each`, which would miss what an import has put inside its transaction.
+        every = self._store.find(Kind.DECISION, Filter(organization=organization))
+        return {each.id: each for each in cast("list[Decision]", every)}
 
     def _heed(self, organizations: Iterable[str]) -> None:
         for organization in organizations:

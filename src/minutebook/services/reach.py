@@ -21,7 +21,7 @@ from minutebook.domain.records import (
     Proposal,
     Record,
 )
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Snapshot, Store
 
 Clock = Callable[[], datetime]
 """Gives the present instant, in UTC."""
@@ -29,7 +29,7 @@ Clock = Callable[[], datetime]
 R = TypeVar("R", bound=Record)
 
 
-def filters(store: Store, caller: Caller) -> list[Filter]:
+def filters(store: Store | Snapshot, caller: Caller) -> list[Filter]:
     """Select, organization by organization, all that the caller may see."""
     open_to = store.organizations()
     if caller.organization is not None:

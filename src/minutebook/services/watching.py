@@ -3,6 +3,7 @@
 import logging
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path, PurePath
 
 from minutebook.domain.errors import Conflict, InvalidRoot, NotFound, StoreClosed, StoreError
@@ -104,7 +105,9 @@ class Watching:
         try:
             touched = None
             while touched is None:
-                touched = self._projects.refresh(project.organization, project.id, listener)
+                # None: another is at it. Closed: the store was stopped, and may be started again.
+                with suppress(StoreClosed):
+                    touched = self._projects.refresh(project.organization, project.id, listener)
                 if touched is None and self._stop.wait(_ASK_AGAIN):
                     return
         except Conflict as error:

@@ -54,6 +54,19 @@ class Change:
     deleted: bool
 
 
+class Snapshot(Protocol):
+    """Reads a store as it was at one moment, for the thread that asked for it."""
+
+    def organizations(self) -> list[str]:
+        """Name the organizations that held a record, sorted."""
+
+    def count(self, kind: Kind, where: Filter) -> int:
+        """Count the selected records."""
+
+    def each(self, kind: Kind, where: Filter) -> Iterator[Record]:
+        """Give the selected records one at a time, by id, holding few of them."""
+
+
 class Store(Protocol):
     """Keeps records durably, finds them, and tells what changed.
 
@@ -68,6 +81,12 @@ class Store(Protocol):
 
         Writers wait for one another. A transaction inside a transaction is part of the outer one; an
         exception undoes the inner, and the outer may go on. Not so after a StoreError.
+        """
+
+    def snapshot(self) -> AbstractContextManager[Snapshot]:
+        """Give what reads the present moment, and what had been committed by then, however long.
+
+        What else the thread, or any other, does with the store meanwhile does not disturb it.
         """
 
     def put(self, record: Record) -> None:

@@ -5,6 +5,7 @@ lets point here (`Host` tells), or from a page of theirs (`Origin` tells).
 """
 
 import ipaddress
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -16,6 +17,10 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.server.http.refusals import refusal
 
 LOOPBACK = "localhost"
+
+_ADDRESS = re.compile(
+    r"((\[(?P<number>[0-9a-fA-F:.]+)\]|(?P<name>[^:\[\]\s/]+)):)?(?P<port>[0-9]{1,5})"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +40,11 @@ class Address:
 
 
 def address_given(text: str) -> Address:
-    """Read HOST:PORT, [IPV6]:PORT or PORT alone, on this machine; InvalidInput."""
-    host, _, port = text.rpartition(":")
-    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
-    if not port.isascii() or not port.isdecimal() or int(port) > 65535:
+    """Read HOST:PORT, [IPV6]:PORT, or PORT alone on this machine; InvalidInput."""
+    found = _ADDRESS.fullmatch(text)
+    if found is None or int(found["port"]) > 65535:
         raise InvalidInput("http", f"must be HOST:PORT, such as 127.0.0.1:8765 (got {text!r})")
-    return Address(host, int(port))
+    return Address(found["number"] or found["name"] or "127.0.0.1", int(found["port"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from minutebook.server.http.condition import condition, figures
 from minutebook.server.http.door import Door, Doorkeeper
 from minutebook.server.http.endpoint import Bounds, Endpoint
 from minutebook.server.http.noted import HEADER, Noted
+from minutebook.server.http.operations import PLAIN, plain_routes
 from minutebook.server.http.pace import Pace, Queue
 from minutebook.server.http.refusals import MCP, refusal
 from minutebook.server.identity import Identity
@@ -70,6 +71,8 @@ def application(
     guarded = [Route(path, endpoint, middleware=door) for path, endpoint in paths.items()]
     guarded.append(figures(metrics, door))
     routes: list[BaseRoute] = [*condition(opening), *identity.routes(paths), *guarded]
+    if PLAIN in contracts:
+        routes += plain_routes(contracts[PLAIN], worker, bounds, keeper, door)
     return Starlette(
         routes=routes,
         lifespan=lifespan,
@@ -78,7 +81,7 @@ def application(
             Middleware(Addressed, names=names),
             Middleware(
                 CORSMiddleware,
-                allow_origins=settings.http_origins,
+                allow_origins=tuple(names.origins),
                 allow_origin_regex=_LOOPBACK_PAGES if names.is_loopback else None,
                 allow_methods=("GET", "POST", "DELETE"),
                 allow_headers=("*",),

@@ -1,5 +1,6 @@
 """Who comes in: whoever says who they are, as often as they may, for as long as they are known."""
 
+from collections import defaultdict
 from dataclasses import replace
 
 import anyio
@@ -12,6 +13,7 @@ from minutebook.domain.policy import Caller
 from minutebook.server.http.pace import Pace
 from minutebook.server.http.refusals import refusal
 from minutebook.server.identity import Identity, principal, user_of
+from minutebook.server.worker import new_session
 
 ASKED_EVERY = 2.0
 """Seconds between two looks whether who holds a stream open is still known."""
@@ -32,6 +34,7 @@ class Doorkeeper:
         self._leaving = leaving
         self._admits_nobody = admits_nobody
         self._askers = anyio.CapacityLimiter(ASKING_AT_ONCE)
+        self._sessions: dict[str, str] = defaultdict(new_session)
 
     async def caller_of(self, request: Request) -> Caller:
         """Tell who asks; Unidentified, KeysUnavailable, StoreError."""
@@ -39,6 +42,10 @@ class Doorkeeper:
         if shown is None and not self._admits_nobody:
             raise Unidentified("a token is needed here", is_given=False)
         return await anyio.to_thread.run_sync(self.identity.caller_of, shown, limiter=self._askers)
+
+    def in_session(self, caller: Caller) -> Caller:
+        """Give a caller whose requests keep no session themselves the one they have while we serve."""
+        return replace(caller, session=self._sessions[principal(caller)])
 
     async def stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a stream without end, until its caller is known no longer or the server leaves."""

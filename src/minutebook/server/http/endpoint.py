@@ -43,6 +43,7 @@ class Endpoint:
     """
 
     def __init__(self, server: Server[Any], bounds: Bounds, keeper: Doorkeeper) -> None:
+        self._server = server
         self._bounds = bounds
         self._keeper = keeper
         # The body is read and measured before either sees it.
@@ -57,8 +58,16 @@ class Endpoint:
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
         """Keep sessions as long as the server runs."""
-        async with self._sessions.run(), self._single.run():
-            yield
+        async with self._server.lifespan(self._server) as state:
+
+            @asynccontextmanager
+            async def entered(server: Server[Any]) -> AsyncIterator[Any]:
+                yield state
+
+            # Each of the two would enter it.
+            self._server.lifespan = entered
+            async with self._sessions.run(), self._single.run():
+                yield
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request: a message that is posted, a stream that is opened, a session's end."""
@@ -84,7 +93,10 @@ class Endpoint:
         except BadMessage as error:
             await refusal(request, 400, error.reason, code=error.code)(scope, receive, send)
             return
-        handle = self._manager_for(request, message).handle_request
+        manager = self._manager_for(request, message)
+        if manager is self._single or _is_modern(request):
+            request.state.caller = self._keeper.in_session(request.state.caller)
+        handle = manager.handle_request
         receive = replayed(body, receive)
         if message.get("method") == LISTEN:
             await self._keeper.stream(handle, scope, receive, send)
@@ -92,9 +104,8 @@ class Endpoint:
         try:
             with self._bounds.queue.place():
                 await handle(scope, receive, send)
-        except Full:
-            reason = "The server has as many calls as it takes on; come again in a second"
-            response = refusal(request, 429, reason, headers={"Retry-After": "1"})
+        except Full as error:
+            response = refusal(request, 429, str(error), headers={"Retry-After": "1"})
             await response(scope, receive, send)
 
     def _manager_for(

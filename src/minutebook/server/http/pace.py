@@ -16,6 +16,9 @@ KEPT = 1024
 class Full(Exception):
     """As much is being done, or waits to be done, as may."""
 
+    def __str__(self) -> str:
+        return "The server has as many calls as it takes on; come again in a second"
+
 
 class Queue:
     """Counts what is being done or waits, up to `most`."""

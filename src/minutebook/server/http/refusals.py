@@ -1,6 +1,7 @@
 """What a client reads when a request is refused before any contract sees it."""
 
 from collections.abc import Mapping
+from http import HTTPStatus
 
 from mcp_types import INVALID_REQUEST
 from starlette.requests import Request
@@ -22,4 +23,5 @@ def refusal(
     if request.url.path == MCP or request.url.path.startswith(f"{MCP}/"):
         error = {"code": code, "message": reason}
         return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status, headers)
-    return JSONResponse({"error": {"code": status, "message": reason}}, status, headers)
+    told = {"error": HTTPStatus(status).phrase, "message": reason}
+    return JSONResponse(told, status, headers)

@@ -46,7 +46,7 @@ def serve(
     """
     opening = Opening(settings)
     identity = Identity(settings, opening)
-    names = Names(_hosts(settings, address), settings.http_origins, address.is_loopback)
+    names = _names(settings, address)
     if not address.is_loopback and not identity.is_required():
         raise InvalidInput(
             "http",
@@ -124,12 +124,14 @@ def _shown(address: Address, listener: socket.socket) -> Address:
     return Address(address.host, listener.getsockname()[1])
 
 
-def _hosts(settings: Settings, address: Address) -> set[str]:
-    """Give the names under which clients may call."""
-    named = {name.lower() for name in settings.http_hosts} | {address.host.lower()}
-    if settings.public_url is not None and (host := urlsplit(settings.public_url).hostname):
-        named.add(host)
-    return named
+def _names(settings: Settings, address: Address) -> Names:
+    """Give the names under which clients may call, and the pages that may."""
+    hosts, origins = {*settings.http_hosts, address.host}, {*settings.http_origins}
+    if settings.public_url is not None:
+        public = urlsplit(settings.public_url)
+        hosts.add(public.hostname or "")
+        origins.add(f"{public.scheme}://{public.netloc}")
+    return Names({host.lower() for host in hosts}, origins, address.is_loopback)
 
 
 def _end(opening: Opening) -> None:

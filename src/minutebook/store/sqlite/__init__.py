@@ -1,5 +1,7 @@
 """The embedded engine: one SQLite file that any number of processes share."""
 
+import os
+import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +15,7 @@ from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
 from minutebook.store.sqlite.connections import Connections, Writes
 from minutebook.store.sqlite.housekeeping import Housekeeper
 from minutebook.store.sqlite.indices import Indices
+from minutebook.store.sqlite.moment import Moment
 
 
 class SqliteStore:
@@ -31,20 +34,44 @@ class SqliteStore:
         writer_wait: float = 30.0,
     ) -> None:
         self._path = path
-        self._housekeeper = Housekeeper(self._keep_house)
-        self._connections = Connections(
-            path,
-            synchronous=durability,
-            writer_wait=writer_wait,
-            want_checkpoint=self._housekeeper.want,
-        )
-        self._indices = Indices(path, self._connections, self._housekeeper.want)
+        self._durability = durability
+        self._writer_wait = writer_wait
+        self._guard = threading.Lock()
+        self._is_open = False
+        self.open()
+
+    def open(self) -> None:
+        """Open the file, unless it is open; StoreError, StoreTooNew, StoreBusy."""
+        with self._guard:
+            if self._is_open:
+                return
+            housekeeper = Housekeeper(self._keep_house)
+            self._connections = Connections(
+                self._path,
+                synchronous=self._durability,
+                writer_wait=self._writer_wait,
+                want_checkpoint=housekeeper.want,
+            )
+            self._indices = Indices(self._path, self._connections, housekeeper.want)
+            self._housekeeper = housekeeper
+            self._is_open = True
+
+    @property
+    def pid(self) -> int | None:
+        """The process in which the engine runs: this one, or None while it is closed."""
+        return os.getpid() if self._is_open else None
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make what happens inside one atomic, durable write."""
         with self._connections.transaction():
             yield
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Moment]:
+        """Give what reads the present moment, however long."""
+        with self._connections.lent_snapshot() as connection:
+            yield Moment(connection)
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""
@@ -196,10 +223,12 @@ class SqliteStore:
         return sum(path.stat().st_size for path in self._files() if path.is_file())
 
     def close(self) -> None:
-        """Let go of everything; later calls raise StoreClosed."""
-        self._housekeeper.stop()
-        self._indices.save()
-        self._connections.close()
+        """Let go of everything; later calls raise StoreClosed until it is opened again."""
+        with self._guard:
+            self._is_open = False
+            self._housekeeper.stop()
+            self._indices.save()
+            self._connections.close()
 
     def _keep_house(self) -> None:
         self._connections.checkpoint()

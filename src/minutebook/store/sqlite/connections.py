@@ -117,6 +117,15 @@ class Connections:
             yield connection
 
     @contextmanager
+    def lent_snapshot(self) -> Iterator[apsw.Connection]:
+        """Lend one on which every read, from now on, sees the present state."""
+        with self.lent() as connection:
+            connection.execute("BEGIN")
+            # The state is settled by the first read.
+            connection.pragma("user_version")
+            yield connection
+
+    @contextmanager
     def transaction(self) -> Iterator[None]:
         """Make what happens inside one transaction; a nested one can be undone by itself."""
         nested = self.is_writing
@@ -180,7 +189,6 @@ class Connections:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.pragma("synchronous", self._synchronous)
         connection.pragma("cache_size", -_CACHE_KIB)
-        connection.pragma("mmap_size", _MAPPED_BYTES)
         connection.pragma("temp_store", "memory")
         connection.pragma("journal_size_limit", _LOG_LIMIT_BYTES)
         # Whoever commits must not pay for a checkpoint: `Housekeeper` makes them.
@@ -229,7 +237,10 @@ class Connections:
             with self._guard, translated(self._path):
                 if self._closed:
                     raise StoreClosed(f"{self._path}: the store was closed")
-                reader = self._local.reader = _Reader(self.open())
+                connection = self.open()
+                # Only here: what reads or writes everything would fill memory with mapped pages.
+                connection.pragma("mmap_size", _MAPPED_BYTES)
+                reader = self._local.reader = _Reader(connection)
                 self._readers.add(reader)
         return reader
 

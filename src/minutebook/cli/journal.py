@@ -1,0 +1,121 @@
+"""See what was done, session by session; read a session; have sessions summarised."""
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import click
+
+from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, say, sentence, short
+from minutebook.domain.errors import NotFound
+
+_INDENT = "    "
+
+
+@click.command()
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
+@identity
+@as_json
+@click.pass_obj
+def sessions(given: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
+    """List sessions, the one written last first, with their titles."""
+    with opened(given) as (app, caller):
+        page = app.sessions.overview(caller, limit, offset)
+        told = [(session, app.summaries.of(session)) for session in page.sessions]
+        shape = [
+            fields_of(session) | {"title": None if summary is None else summary.title}
+            for session, summary in told
+        ]
+        lines = [_headline(session, summary) for session, summary in told]
+        rest = page.total - offset - len(told)
+        if rest > 0:
+            lines.append(f"… and {rest} more; --offset {offset + len(told)} shows them.")
+        say(shape, "\n".join(lines) or "No session was written yet.", as_json)
+
+
+@click.command()
+@click.argument("name", metavar="SESSION")
+@identity
+@as_json
+@click.pass_obj
+def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: FBT001
+    """Read SESSION from beginning to end, its summary first."""
+    with opened(given) as (app, caller):
+        found = app.sessions.all(caller, name)
+        if not found:
+            raise NotFound("session", name)
+        turns = app.sessions.page(caller, name, sys.maxsize, 0).turns
+        summaries = [told for each in found if (told := app.summaries.of(each)) is not None]
+        shape = {
+            "session": name,
+            "summaries": [fields_of(each) for each in summaries],
+            "turns": [fields_of(each) for each in turns],
+        }
+        parts = [*map(_of_summary, summaries), *map(_of_turn, turns)]
+        say(shape, "\n\n".join(parts), as_json)
+
+
+@click.command()
+@click.argument("name", metavar="[SESSION]", required=False)
+@identity
+@as_json
+@click.pass_obj
+def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  # noqa: FBT001
+    """Summarise SESSION, or every session that grew since it was summarised.
+
+    Ctrl-C ends it; what is done stays, and the next run goes on from there. It exits with 1 when a
+    session could not be summarised.
+    """
+    with opened(given) as (app, caller):
+        with bar("Summarising", hidden=as_json) as listener:
+            asks = replace(caller, listener=listener)
+            if name is None:
+                batch = app.summaries.summarize_all(asks)
+                done, failed = batch.done, batch.failed
+            else:
+                done, failed = app.summaries.summarize(asks, name), []
+        left = {each.session.name: sentence(each.error) for each in failed}
+        shape = {"done": [fields_of(each) for each in done], "failed": left}
+        lines = [f"{click.style(each.session, dim=True)}  {each.title}" for each in done]
+        say(shape, "\n".join(lines) or "Every session has a summary of what it is now.", as_json)
+        for session, reason in left.items():
+            click.secho(f"{session}: {reason}", err=True, fg="red")
+    if left:
+        sys.exit(1)
+
+
+def _headline(session: Any, summary: Any) -> str:
+    title = "(no summary yet)" if summary is None else summary.title
+    when = f"{session.last:%Y-%m-%d %H:%M}"
+    turns = f"{session.turn_count} turn{'' if session.turn_count == 1 else 's'}"
+    return f"{when}  {click.style(session.name, dim=True)}  {turns}  {short(title, 80)}"
+
+
+def _of_summary(summary: Any) -> str:
+    scores = ", ".join(
+        f"{name} {getattr(summary, name)}"
+        for name in ("quality", "productivity", "impact", "complexity")
+    )
+    lines = [
+        click.style(summary.title, bold=True),
+        summary.summary,
+        f"{summary.category}; {scores}; by {summary.made_by}, over {summary.turn_count} turns",
+    ]
+    if summary.technologies:
+        lines.append(", ".join(summary.technologies))
+    return "\n".join(lines)
+
+
+def _of_turn(turn: Any) -> str:
+    said = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
+    head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {click.style(turn.id, dim=True)}  {turn.author}"
+    parts = [
+        f"{click.style(name, fg='cyan')}\n{_INDENT}{text.replace(chr(10), chr(10) + _INDENT)}"
+        for name, text in said
+        if text
+    ]
+    return "\n".join([head, *parts])
+
+
+COMMANDS = (sessions, session, summarize)

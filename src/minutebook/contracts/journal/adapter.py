@@ -1,0 +1,291 @@
+"""Wire words to domain words and back, for the `journal` contract."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from minutebook import __version__
+from minutebook.app import App
+from minutebook.contracts.contract import Operation
+from minutebook.contracts.journal.wording import named
+from minutebook.domain.archive import Mode
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Category, Kind, Summary, Turn
+from minutebook.services.database import Counts, Pulse
+
+Shape = dict[str, Any]
+
+COLLECTIONS = {"memories": Kind.TURN, "summaries": Kind.SUMMARY}
+"""What the contract calls the kinds of the journal."""
+
+STORED_AS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"}
+"""The names under which Memory Core keeps them."""
+
+
+def healthcheck(app: App, caller: Caller) -> Shape:
+    """Tell how the store is, and what is not as it should be."""
+    health = app.database.health(caller)
+    counts = health.counts
+    return {
+        "status": health.pulse,
+        "timestamp": rfc3339(app.clock()),
+        "database": {
+            "process": {
+                "running": health.pid is not None,
+                "pid": health.pid,
+                "managed": True,
+                "strategy": "embedded",
+            },
+            "connection": {
+                "connected": counts is not None,
+                "collections": _collections(counts),
+            },
+        },
+        "features": {"summarization": health.pulse is not Pulse.UNHEALTHY},
+        "startup": {
+            "summarizationStatus": "not_attempted",
+            "summarizationDetails": "Sessions are summarised when summarize_sessions is called.",
+        },
+        "details": list(health.details),
+        "version": __version__,
+        "uptime": health.uptime,
+    }
+
+
+def start_database(app: App, caller: Caller) -> Shape:
+    """Open the store again."""
+    done = app.database.start(caller)
+    said = "The store is open." if done else "The store was open already."
+    return _life(app, caller, "started" if done else "already_running", said)
+
+
+def stop_database(app: App, caller: Caller) -> Shape:
+    """Close the store."""
+    done = app.database.stop(caller)
+    said = "The store is closed to this connection." if done else "It was closed already."
+    said += " start_database opens it again."
+    return _life(app, caller, "stopped" if done else "not_running", said)
+
+
+def add_memory(
+    app: App,
+    caller: Caller,
+    prompt: str,
+    thought: str,
+    response: str,
+    sessionId: str | None = None,
+) -> Shape:
+    """Keep a turn."""
+    turn = app.sessions.add(caller, sessionId, prompt, thought, response)
+    return {
+        "id": turn.id,
+        "sessionId": turn.session,
+        "timestamp": rfc3339(turn.at),
+        "message": f"Memory added to the session {turn.session}.",
+    }
+
+
+def get_session_memories(
+    app: App,
+    caller: Caller,
+    sessionId: str,
+    limit: int,
+    offset: int,
+) -> Shape:
+    """Give a session's turns, oldest first."""
+    page = app.sessions.page(caller, sessionId, limit, offset)
+    return {
+        "sessionId": sessionId,
+        "count": len(page.turns),
+        "total": page.total,
+        "memories": [_turn(each) for each in page.turns],
+    }
+
+
+def query_raw_memories(
+    app: App,
+    caller: Caller,
+    query: str,
+    nResults: int,
+    sessionId: str | None = None,
+) -> Shape:
+    """Find turns by meaning and by words."""
+    hits = app.journal_search.turns(caller, query, nResults, sessionId)
+    return _found(query, [_turn(hit.record) | _nearness(hit.distance) for hit in hits])
+
+
+def get_all_summaries(
+    app: App, caller: Caller, limit: int, offset: int, category: str | None = None
+) -> Shape:
+    """Give the summaries, newest first."""
+    page = app.summaries.page(caller, limit, offset, _category(category))
+    return {
+        "count": len(page.summaries),
+        "total": page.total,
+        "summaries": [_summary(each) for each in page.summaries],
+    }
+
+
+def delete_all_summaries(app: App, caller: Caller) -> Shape:
+    """Delete every summary that the caller may delete."""
+    done = app.summaries.delete_all(caller)
+    said = f"Deleted {_several(done.deleted, 'summary', 'summaries')}"
+    if done.kept:
+        said += f"; {done.kept} stay, which an agent may not delete because others wrote them"
+    return {"deleted": done.deleted, "message": f"{said}."}
+
+
+def query_summaries(
+    app: App,
+    caller: Caller,
+    query: str,
+    nResults: int,
+    category: str | None = None,
+) -> Shape:
+    """Find summaries by meaning and by words."""
+    hits = app.journal_search.summaries(caller, query, nResults, _category(category))
+    return _found(query, [_summary(hit.record) | _nearness(hit.distance) for hit in hits])
+
+
+def summarize_sessions(
+    app: App,
+    caller: Caller,
+    sessionId: str | None = None,
+) -> Shape:
+    """Summarise one session, or all that have no summary of what they are now."""
+    if sessionId is None:
+        batch = app.summaries.summarize_all(caller)
+        done, failed = batch.done, batch.failed
+    else:
+        done, failed = app.summaries.summarize(caller, sessionId), []
+    return {
+        "processed": len(done),
+        "sessions": [
+            {
+                "sessionId": each.session,
+                "memoryCount": each.turn_count,
+                "summaryId": _summary_id(each),
+                "title": each.title,
+            }
+            for each in done
+        ],
+        "failed": [
+            {"sessionId": each.session.name, "reason": named(each.error)[1]} for each in failed
+        ],
+    }
+
+
+def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
+    """Write the turns and summaries that the caller may see to a file."""
+    asked = {name: kind for name, kind in COLLECTIONS.items() if name in include}
+    done = app.archives.export(caller, asked.values())
+    counts = {name: done.counts.get(kind, 0) for name, kind in asked.items()}
+    said = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return {"message": f"Exported {said}.", "files": [str(done.path)], "counts": counts}
+
+
+def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
+    """Take in the turns and summaries of a file."""
+    done = app.archives.import_(caller, file, Mode(mode))
+    imported, skipped = done.imported.total(), done.skipped.total()
+    removed, kept = done.removed.total(), done.kept.total()
+    said = f"Imported {_several(imported, 'record', 'records')}"
+    if skipped:
+        said += f"; {skipped} were there already and stay as they are"
+    if removed:
+        said += f"; {removed} made way"
+    if kept:
+        said += f"; {kept} stay, which are not yours to remove"
+    return {
+        "imported": imported,
+        "skipped": skipped,
+        "mode": mode,
+        "message": f"{said}.",
+    }
+
+
+OPERATIONS: Mapping[str, Operation] = {
+    "healthcheck": healthcheck,
+    "start_database": start_database,
+    "stop_database": stop_database,
+    "add_memory": add_memory,
+    "get_session_memories": get_session_memories,
+    "query_raw_memories": query_raw_memories,
+    "get_all_summaries": get_all_summaries,
+    "delete_all_summaries": delete_all_summaries,
+    "query_summaries": query_summaries,
+    "summarize_sessions": summarize_sessions,
+    "export_database": export_database,
+    "import_database": import_database,
+}
+
+
+def _life(app: App, caller: Caller, status: str, detail: str) -> Shape:
+    return {"status": status, "pid": app.database.pid(caller), "detail": detail}
+
+
+def _collections(counts: Counts | None) -> Shape:
+    return {
+        name: {
+            "name": STORED_AS[name],
+            "exists": counts is not None,
+            "count": 0 if counts is None else counts[kind],
+        }
+        for name, kind in COLLECTIONS.items()
+    }
+
+
+def _category(told: str | None) -> Category | None:
+    return None if told is None else Category(told)
+
+
+def _found(query: str, results: Sequence[Shape]) -> Shape:
+    return {"query": query, "count": len(results), "results": results}
+
+
+def _nearness(distance: float | None) -> Shape:
+    """Show how near a record is to what was asked; nothing where it has no vector yet."""
+    if distance is None:
+        return {}
+    # The rounding of a cosine may lead a hair beyond what a distance can be.
+    near = min(2.0, max(0.0, distance))
+    return {"distance": near, "relevanceScore": 1 / (1 + near)}
+
+
+def _turn(turn: Turn) -> Shape:
+    return {
+        "id": turn.id,
+        "sessionId": turn.session,
+        "timestamp": rfc3339(turn.at),
+        "prompt": turn.prompt,
+        "thought": turn.thought,
+        "response": turn.response,
+        "type": "agent-interaction",
+    }
+
+
+def _summary_id(summary: Summary) -> str:
+    return f"summary_{summary.session}"
+
+
+def _summary(summary: Summary) -> Shape:
+    return {
+        "id": _summary_id(summary),
+        "sessionId": summary.session,
+        "timestamp": rfc3339(summary.at),
+        "title": summary.title,
+        "summary": summary.summary,
+        "category": summary.category,
+        "memoryCount": summary.turn_count,
+        "quality": summary.quality,
+        "productivity": summary.productivity,
+        "impact": summary.impact,
+        "complexity": summary.complexity,
+        "technologies": list(summary.technologies),
+        "madeBy": summary.made_by,
+        "reasons": dict(summary.reasons),
+    }
+
+
+def _several(count: int, one: str, many: str) -> str:
+    return f"{count} {one if count == 1 else many}"

@@ -1,0 +1,166 @@
+"""A contract's tools as operations over plain HTTP: an OpenAPI 3.1 document, and what it promises.
+
+Each tool is one operation at `/<tool>`, its arguments a JSON object in the body of a POST. A tool that
+only reads and takes no arguments answers a GET. Errors are `{error, message}`, with the status that the
+contract gives to each by name.
+"""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from minutebook.contracts.answers import Answer, Failure
+from minutebook.contracts.contract import Contract, Tool
+
+VERSION = "3.1.0"
+OK = 200
+INTERNAL_ERROR = 500
+
+Document = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """A tool as it is called over plain HTTP."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    tool: Tool
+
+
+def operations(contract: Contract) -> list[Operation]:
+    """Give the operations of a contract, one for each tool that clients are shown."""
+    return [_operation(tool) for tool in contract.tools.values() if tool.is_listed]
+
+
+def document(contract: Contract, server: str = "/") -> Document:
+    """Describe the operations of a contract, served below the URL `server`, as OpenAPI 3.1."""
+    info = contract.promise["info"]
+    return {
+        "openapi": VERSION,
+        "info": {
+            "title": info["title"],
+            "version": info["version"],
+            "description": info["instructions"],
+        },
+        "servers": [{"url": server}],
+        "paths": {each.path: _path(contract, each) for each in operations(contract)},
+        "components": {
+            "schemas": {"Error": _ERROR},
+            "responses": {**dict(_error_responses(contract)), "Other": _response(_OTHER)},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+        # With a token or, where the server asks for none, without.
+        "security": [{"token": []}, {}],
+    }
+
+
+def exported(contract: Contract) -> str:
+    """Write the document out."""
+    return json.dumps(document(contract), indent=2, ensure_ascii=False) + "\n"
+
+
+def status_of(contract: Contract, answer: Answer) -> int:
+    """Give the HTTP status of an answer: 200, or that of its error's name."""
+    if answer.error is None:
+        return OK
+    promised = contract.promise["errors"].get(answer.error.name, {})
+    return int(promised.get("status", INTERNAL_ERROR))
+
+
+def body_of(answer: Answer) -> Mapping[str, Any] | None:
+    """Give the object that an answer sends over plain HTTP; None where it is no object."""
+    return answer.content if answer.error is None else error_body(answer.error)
+
+
+def error_body(failure: Failure) -> Mapping[str, Any]:
+    """Give the object that an error sends over plain HTTP."""
+    return {"error": failure.name, "message": failure.text}
+
+
+_ERROR: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {
+        "error": {"type": "string", "description": "The error's name"},
+        "message": {"type": "string", "description": "What happened, to what, and what to do"},
+    },
+    "required": ["error", "message"],
+}
+
+_OTHER = "The server refused the request before the contract was asked; the message says why."
+
+
+def _operation(tool: Tool) -> Operation:
+    takes, reads = tool.promise["inputSchema"]["properties"], tool.promise["annotations"]
+    is_plain = not takes and reads["readOnlyHint"]
+    return Operation("GET" if is_plain else "POST", f"/{tool.name}", tool)
+
+
+def _path(contract: Contract, operation: Operation) -> Document:
+    promise = operation.tool.promise
+    summary, _, more = str(promise["description"]).partition("\n\n")
+    told: Document = {
+        "operationId": operation.tool.name,
+        "summary": promise.get("title", operation.tool.name),
+        "description": f"{summary}\n\n{more}" if more else summary,
+    }
+    if operation.method == "POST":
+        schema = _body(promise["inputSchema"])
+        told["requestBody"] = {
+            "required": bool(schema.get("required")),
+            "content": {"application/json": {"schema": schema}},
+        }
+    told["responses"] = {
+        str(OK): {
+            "description": "What the tool answers.",
+            "content": {"application/json": {"schema": promise["outputSchema"]}},
+        },
+        **{
+            str(status): {"$ref": f"#/components/responses/{status}"}
+            for status in _statuses(contract)
+        },
+        # What the server says before the contract is asked: no token, too large, too many.
+        "default": {"$ref": "#/components/responses/Other"},
+    }
+    return {operation.method.lower(): told}
+
+
+def _body(schema: Mapping[str, Any]) -> Document:
+    """Give a tool's arguments as they are taken: one that need not be there may be null."""
+    required = schema.get("required", [])
+    return {
+        **schema,
+        "properties": {
+            name: told if name in required else _or_null(told)
+            for name, told in schema["properties"].items()
+        },
+    }
+
+
+def _or_null(told: Mapping[str, Any]) -> Document:
+    wider = {**told, "type": [told["type"], "null"]}
+    if "enum" in told:
+        wider["enum"] = [*told["enum"], None]
+    return wider
+
+
+def _statuses(contract: Contract) -> dict[int, list[str]]:
+    """Give the errors of each HTTP status, by name."""
+    found: dict[int, list[str]] = defaultdict(list)
+    for name, told in contract.promise["errors"].items():
+        found[told["status"]].append(name)
+    return dict(sorted(found.items()))
+
+
+def _error_responses(contract: Contract) -> Iterator[tuple[str, Document]]:
+    errors = contract.promise["errors"]
+    for status, names in _statuses(contract).items():
+        meanings = " ".join(f"{name}: {errors[name]['meaning']}" for name in names)
+        yield str(status), _response(meanings)
+
+
+def _response(meaning: str) -> Document:
+    schema = {"$ref": "#/components/schemas/Error"}
+    return {"description": meaning, "content": {"application/json": {"schema": schema}}}

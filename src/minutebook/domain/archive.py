@@ -1,0 +1,192 @@
+"""What an archive of records says, and how its lines become records again.
+
+The first line is a header, the last a seal; between them stands a record a line, in the order of
+`KINDS`, so that the parts of a whole come before it. Memory Core's own exports, lines of
+`{id, embedding, metadata, document}` without header and seal, are read as well.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, cast
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Category, Kind, Record, Summary, Turn
+from minutebook.domain.trail import HEAD
+from minutebook.domain.turns import check_session, summary_id
+
+FORMAT = "minutebook-archive"
+VERSION = 1
+
+JOURNAL = (Kind.TURN, Kind.SUMMARY)
+"""The kinds that callers take out and bring in themselves."""
+
+KINDS = (
+    *(Kind.VERSION, Kind.FILE, Kind.CHUNK, Kind.ENTRY, Kind.LINK),
+    *(Kind.HEAD, Kind.ENTITY, Kind.RELATION, Kind.DECISION, Kind.PROPOSAL, Kind.PROJECT),
+    *(Kind.TURN, Kind.SUMMARY),
+    # Last, so that they find the entities that they mention.
+    Kind.MEMORY,
+)
+"""Every kind that is archived, parts before what they are part of."""
+
+LEFT_OUT = (Kind.MENTION, Kind.LEDGER, Kind.TOKEN)
+"""Mentions are made anew; a ledger's mark says how far tables have followed the Git beside them;
+who may come into one store may not for that reason come into another."""
+
+MOST_SCORE = 100
+
+
+class Mode(StrEnum):
+    """What an import does with what is there: leave it, or put the archive in its place."""
+
+    MERGE = "merge"
+    REPLACE = "replace"
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose a record becomes whose line does not say it."""
+
+    organization: str
+    repository: str | None
+    user: str | None
+    author: str
+
+
+def header(made_at: datetime, counts: Mapping[Kind, int]) -> dict[str, object]:
+    """Say what follows: how many records of which kinds."""
+    made = made_at.astimezone(UTC).isoformat()
+    return {"format": FORMAT, "version": VERSION, "made_at": made, "counts": dict(counts)}
+
+
+def counts_of(said: Mapping[str, Any]) -> dict[Kind, int]:
+    """Read a header; InvalidInput for one that is not ours, or of a later version."""
+    if said.get("format") != FORMAT:
+        raise InvalidInput("format", f"must be {FORMAT}")
+    if said.get("version") != VERSION:
+        raise InvalidInput("version", f"must be {VERSION}; for a later one, upgrade Minutebook")
+    counts = said.get("counts")
+    if not isinstance(counts, dict) or not all(_is_count(each) for each in counts.values()):
+        raise InvalidInput("counts", "must say how many records there are of each kind")
+    unknown = counts.keys() - set(KINDS)
+    if unknown:
+        raise InvalidInput("counts", f"must name archived kinds only: {min(unknown)} is none")
+    return {Kind(kind): count for kind, count in counts.items()}
+
+
+def whole_of(record: Record) -> tuple[Kind, str] | None:
+    """Name what a record is part of, by kind and id; None for what stands by itself.
+
+    A part goes only with its whole: where the whole was there before, its parts were too.
+    """
+    match record.kind:
+        case Kind.VERSION:
+            return Kind.MEMORY, cast("Any", record).memory
+        case Kind.FILE | Kind.CHUNK:
+            return Kind.PROJECT, cast("Any", record).project
+        case Kind.ENTRY:
+            return Kind.HEAD, HEAD
+        case _:
+            return None
+
+
+def check_sound(record: Record) -> None:
+    """Refuse a session that none may be called, and numbers in a summary that none has; InvalidInput."""
+    if isinstance(record, Turn | Summary):
+        check_session(record.session)
+    if not isinstance(record, Summary):
+        return
+    for name in ("quality", "productivity", "impact", "complexity"):
+        if not 0 <= getattr(record, name) <= MOST_SCORE:
+            raise InvalidInput(name, f"must be in 0..{MOST_SCORE}")
+    if record.turn_count < 0:
+        raise InvalidInput("turn_count", "must not be negative")
+
+
+def foreign_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
+    """Make the record of a line as Memory Core writes them; its embedding is not of our model."""
+    metadata = said.get("metadata")
+    if not isinstance(metadata, dict):
+        raise InvalidInput("metadata", "must be an object, as in Memory Core's exports")
+    session = _text(metadata, "sessionId")
+    if "title" not in metadata:
+        return Turn(
+            organization=owner.organization,
+            id=_text(said, "id"),
+            session=session,
+            at=_instant(metadata),
+            prompt=_text(metadata, "prompt"),
+            thought=_text(metadata, "thought"),
+            response=_text(metadata, "response"),
+            author=owner.author,
+            repository=owner.repository,
+            user=owner.user,
+        )
+    category = str(metadata.get("category", ""))
+    is_known = category in list(Category)
+    return Summary(
+        organization=owner.organization,
+        id=summary_id(session, owner.repository, owner.user),
+        session=session,
+        at=_instant(metadata),
+        title=_text(metadata, "title"),
+        summary=_text(said, "document"),
+        category=Category(category) if is_known else Category.OTHER,
+        turn_count=_whole(metadata, "memoryCount"),
+        quality=_whole(metadata, "quality"),
+        productivity=_whole(metadata, "productivity"),
+        impact=_whole(metadata, "impact"),
+        complexity=_whole(metadata, "complexity"),
+        technologies=_technologies(metadata),
+        made_by="memory-core",
+        reasons={} if is_known else {"category": f"Memory Core called it {category!r}"},
+        last_turn="",
+        author=owner.author,
+        repository=owner.repository,
+        user=owner.user,
+    )
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _text(said: Mapping[str, Any], name: str) -> str:
+    value = said.get(name)
+    if not isinstance(value, str):
+        raise InvalidInput(name, "must be a text")
+    return value
+
+
+def _whole(said: Mapping[str, Any], name: str) -> int:
+    """Read a number; a model that was asked for a whole one may have given another."""
+    value = said.get(name, 0)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidInput(name, "must be a number")
+    return round(value)
+
+
+def _technologies(said: Mapping[str, Any]) -> tuple[str, ...]:
+    """Read a list of texts, or the names with commas between them that Memory Core keeps."""
+    value = said.get("technologies", "")
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InvalidInput("technologies", "must be a list of texts, or a text with commas")
+    return tuple(each.strip() for each in value if each.strip())
+
+
+def _instant(said: Mapping[str, Any]) -> datetime:
+    """Read ISO text, taken for UTC where it names no zone, or milliseconds since 1970."""
+    value = said.get("timestamp")
+    try:
+        if isinstance(value, str):
+            read = datetime.fromisoformat(value)
+            return (read if read.tzinfo else read.replace(tzinfo=UTC)).astimezone(UTC)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return datetime.fromtimestamp(value / 1000, UTC)
+    except (ValueError, OverflowError, OSError) as error:
+        raise InvalidInput("timestamp", "must be an instant") from error
+    raise InvalidInput("timestamp", "must be ISO text or milliseconds since 1970")

@@ -1,0 +1,189 @@
+"""Records as lines of JSON: what each field's annotation says is how it is written and read."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from datetime import UTC, datetime
+from enum import StrEnum
+from types import NoneType, UnionType
+from typing import Any, NoReturn, Union, cast, get_args, get_origin, get_type_hints
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Edge, Kind, Record
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of a record: how a JSON value becomes it, and what holds where none is given."""
+
+    name: str
+    is_nullable: bool
+    has_default: bool
+    read: Callable[[Any], Any]
+    wanted: str
+
+
+def line_of(record: Record) -> bytes:
+    """Write a record as a line: its kind, then its fields by name, those that are None left out.
+
+    Text that UTF-8 cannot hold is written as escapes.
+    """
+    said: dict[str, object] = {"kind": record.kind}
+    for field in _FORMS[record.kind]:
+        value = getattr(record, field.name)
+        if value is not None:
+            said[field.name] = _plain(value)
+    return json_line(said)
+
+
+def json_line(said: Mapping[str, object]) -> bytes:
+    """Write an object as one line of JSON."""
+    try:
+        text = json.dumps(said, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(said, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def object_of(line: bytes) -> dict[str, Any]:
+    """Read a line as a JSON object; InvalidInput."""
+    try:
+        said = json.loads(line, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput("line", "must be one JSON object") from error
+    if not isinstance(said, dict):
+        raise InvalidInput("line", "must be one JSON object")
+    return said
+
+
+def record_of(said: Mapping[str, Any]) -> Record:
+    """Make the record that a line says; InvalidInput names the field that does not fit."""
+    try:
+        kind = Kind(said["kind"])
+        form = _FORMS[kind]
+    except (KeyError, ValueError) as error:
+        raise InvalidInput("kind", f"must be one of {', '.join(sorted(_FORMS))}") from error
+    unknown = said.keys() - {field.name for field in form} - {"kind"}
+    if unknown:
+        raise InvalidInput(min(unknown), f"is no field of a {kind}")
+    read: dict[str, Any] = {"kind": kind} if _CLASSES[kind] is Edge else {}
+    for field in form:
+        if field.name in said:
+            read[field.name] = _read(field, said[field.name])
+        elif field.is_nullable:
+            read[field.name] = None
+        elif not field.has_default:
+            raise InvalidInput(field.name, f"must be given: a {kind} has one")
+    return _CLASSES[kind](**read)
+
+
+def _read(field: _Field, value: Any) -> Any:
+    try:
+        return field.read(value)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InvalidInput(field.name, f"must be {field.wanted}") from error
+
+
+def _plain(value: Any) -> object:
+    match value:
+        case datetime():
+            return value.astimezone(UTC).isoformat()
+        case Mapping():
+            return dict(value)
+        case _:
+            return cast("object", value)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _described(record: type[Record]) -> tuple[_Field, ...]:
+    hints = get_type_hints(record)
+    described = []
+    for each in fields(record):
+        if each.name == "kind":
+            continue
+        annotation, is_nullable = hints[each.name], False
+        if get_origin(annotation) in (Union, UnionType):
+            is_nullable = True
+            (annotation,) = (part for part in get_args(annotation) if part is not NoneType)
+        has_default = each.default is not MISSING or each.default_factory is not MISSING
+        described.append(_Field(each.name, is_nullable, has_default, *_reader(annotation)))
+    return tuple(described)
+
+
+def _reader(annotation: Any) -> tuple[Callable[[Any], Any], str]:
+    """Choose how values of an annotated type are read; the reader raises for any other."""
+    origin = get_origin(annotation) or annotation
+    if origin is datetime:
+        return _instant, "an instant such as 2026-01-06T12:00:00+00:00"
+    if issubclass(origin, StrEnum):
+        return origin, f"one of {', '.join(origin)}"
+    if issubclass(origin, str):
+        return _text, "a text"
+    if issubclass(origin, float):
+        return _number, "a number"
+    if issubclass(origin, int):
+        return _whole, "a whole number"
+    if issubclass(origin, tuple):
+        return _texts, "a list of texts"
+    if issubclass(origin, Mapping):
+        of = get_args(annotation)[1]
+        return _mapping(None if of is object else _reader(of)[0]), "an object with fitting values"
+    raise TypeError(f"no line can hold {annotation!r}")
+
+
+def _instant(value: Any) -> datetime:
+    read = datetime.fromisoformat(_text(value))
+    if read.tzinfo is None:
+        raise ValueError(value)
+    return read.astimezone(UTC)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(value)
+    return float(value)
+
+
+def _whole(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not _LEAST <= value <= _MOST:
+        raise TypeError(value)
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return tuple(map(_text, value))
+
+
+def _mapping(read: Callable[[Any], Any] | None) -> Callable[[Any], Mapping[str, Any]]:
+    def reader(value: Any) -> Mapping[str, Any]:
+        if not isinstance(value, dict):
+            raise TypeError(value)
+        return value if read is None else {name: read(each) for name, each in value.items()}
+
+    return reader
+
+
+_EDGES = (Kind.RELATION, Kind.LINK, Kind.MENTION)
+_CLASSES: dict[Kind, type[Record]] = {
+    kind: each
+    for each in get_args(Record)
+    for kind in (_EDGES if each is Edge else (cast("Kind", each.kind),))
+}
+_FORMS = {kind: _described(each) for kind, each in _CLASSES.items()}
+
+ALL_KINDS = tuple(_CLASSES)
+"""Every kind that a store keeps."""

@@ -1,0 +1,116 @@
+"""Ask a model that is served over HTTP, as OpenAI's services are asked."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit, urlunsplit
+
+from minutebook.domain.errors import ModelUnavailable
+
+if TYPE_CHECKING:
+    import httpx2
+
+_AGAIN = frozenset({429, 500, 502, 503, 504})
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
+_SHOWN = 300
+
+
+@dataclass(frozen=True, kw_only=True)
+class Service:
+    """Where requests are posted, and how patiently; safe to use from several threads.
+
+    Answers 429, 500, 502, 503 and 504 and failures to connect are tried again, after `Retry-After`
+    where it is given (at most 30 s), else after 0.5 s, 1 s, 2 s…
+    """
+
+    url: str
+    key: str | None
+    timeout: float
+    tries: int
+    pause: Callable[[float], None] = time.sleep
+
+    def __repr__(self) -> str:
+        """Leave out the key and whatever the URL holds of a password."""
+        return f"Service(url={shown_url(self.url)!r})"
+
+    @cached_property
+    def _client(self) -> "httpx2.Client":
+        import httpx2
+
+        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        return httpx2.Client(timeout=self.timeout, headers=headers)
+
+    def post(self, request: dict[str, Any]) -> Any:
+        """Send a request until it is answered; give the body, read as JSON, None where it is none.
+
+        Raises ModelUnavailable.
+        """
+        import httpx2
+
+        for attempt in range(1, self.tries + 1):
+            pause = min(_FIRST_PAUSE * 2 ** (attempt - 1), _LONGEST_PAUSE)
+            try:
+                answer = self._client.post(self.url, json=request)
+            except (httpx2.TransportError, httpx2.InvalidURL) as error:
+                problem = f"cannot be reached: {type(error).__name__}: {error}"
+            else:
+                if answer.is_success:
+                    return _json(answer.content)
+                problem = f"answered {answer.status_code}: {_message(answer.content)}"
+                if answer.status_code not in _AGAIN:
+                    raise self.refusal(problem)
+                pause = _retry_after(answer.headers.get("Retry-After"), pause)
+            if attempt < self.tries:
+                self.pause(pause)
+        raise self.refusal(problem)
+
+    def refusal(self, problem: str) -> ModelUnavailable:
+        """Say what is wrong with the service, without its key."""
+        reason = f"{shown_url(self.url)} {problem}"
+        if self.key:
+            reason = reason.replace(self.key, "(key)")
+        return ModelUnavailable(reason, "check the endpoint's URL, model name and key")
+
+
+def shown_url(url: str) -> str:
+    """Leave out a password."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _json(content: bytes) -> Any:
+    try:
+        return json.loads(content)
+    except ValueError:
+        return None
+
+
+def _message(content: bytes) -> str:
+    """Find the sentence in an error's body."""
+    body = _json(content)
+    if isinstance(body, dict):
+        error = body.get("error", body.get("detail", body.get("message")))
+        body = error.get("message") if isinstance(error, dict) else error
+    text = body if isinstance(body, str) else content.decode("utf-8", "replace")
+    return " ".join(text.split())[:_SHOWN]
+
+
+def _retry_after(value: str | None, otherwise: float) -> float:
+    """Read seconds or a date, RFC 9110 section 10.2.3; bounded by the longest pause."""
+    if value is None:
+        return otherwise
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            until = parsedate_to_datetime(value)
+        except ValueError:
+            return otherwise
+        until = until if until.tzinfo else until.replace(tzinfo=UTC)
+        seconds = (until - datetime.now(UTC)).total_seconds()
+    return min(max(seconds, 0.0), _LONGEST_PAUSE) if seconds == seconds else otherwise

@@ -1,0 +1,520 @@
+"""What a session was about: its title and its summary, made of its own sentences and of facts.
+
+The built-in summarizer, without any model. The same turns make the same account, always.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import groupby, pairwise
+
+from minutebook.domain.accounts import MAX_TITLE, MAX_TITLE_WORDS, Account
+from minutebook.domain.evidence import (
+    Evidence,
+    category_of,
+    complexity_of,
+    evidence_of,
+    impact_of,
+    is_request,
+    productivity_of,
+    quality_of,
+    read_part,
+    without_politeness,
+)
+from minutebook.domain.records import Turn
+from minutebook.search.salience import by_words, distinct, word_rows
+from minutebook.search.sentences import sentences
+from minutebook.search.text import is_stop_term, terms
+
+MOST_TURNS = 400
+"""Turns whose sentences are looked at; of a longer session, as many spread evenly, and the last."""
+
+OF_A_PART = (8, 4)
+"""How many sentences of a prompt, thought or response are looked at: from its beginning and its end."""
+
+SHORTLIST = 48
+"""Sentences, the most salient by their words, among which the choice is made."""
+
+LEAST, MOST, TURNS_A_SENTENCE = 4, 10, 5
+"""Sentences of a summary: the least, the most, and how many turns call for one more."""
+
+OPENING = 200
+"""Characters that are shown of a session in which there is no sentence."""
+
+MOST_FILES, MOST_ERRORS = 8, 4
+"""Files and errors that a summary names."""
+
+
+class Part(StrEnum):
+    """Whose words they are."""
+
+    USER = "User"
+    THOUGHT = "Thought"
+    AGENT = "Agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """A sentence of a session: in which turn, whose, and how much its place and form speak for it."""
+
+    text: str
+    turn: int
+    part: Part
+    weight: float
+
+
+_OF_PART = {Part.USER: 1.0, Part.THOUGHT: 0.45, Part.AGENT: 1.0}
+_AT_AN_END, _OUTCOME, _TOLD, _ASKED, _EMPTY = 1.25, 1.25, 1.15, 0.6, 0.15
+_FOR_GOAL, _FOR_FIRST = 1.6, 1.6
+_TELLING_WORDS = 6
+
+_TELLS_OUTCOME = re.compile(
+    r"\b(?:added|fixed|implemented|created|wrote|updated|removed|renamed|moved|replaced|changed|decided|"
+    r"because|root cause|caused|turned out|found|measured|passes|pass|committed|released|instead of|so that)\b",
+    re.IGNORECASE,
+)
+_TELLS_FACT = re.compile(
+    r"\d|(?<=[a-z] )[A-Z]\w|\b(?:I|[Ww]e)(?:'m|'ve| was| went| am| have| had| \w+ed)\b|[\w-]+\.\w+\b"
+)
+_SAYS_NOTHING = re.compile(
+    r"^(?:sure|of course|certainly|great|good|perfect|thanks|thank you|hi|hello|hey|wow|yes|yeah|no problem|"
+    r"you're (?:right|welcome)|absolutely|got it|sounds good|let me know|i'll|i will|let me|let's|now i|i'd be happy|"
+    r"happy to|i hope|hope (?:this|that)|feel free|here(?:'s| is| are)|ok(?:ay)?|done|bye|congrats|ready when|"
+    r"take care|talk soon|that's (?:great|awesome|amazing)|i am going to|i'm going to|next,? i)\b",
+    re.IGNORECASE,
+)
+_VOCATIVES = re.compile(
+    r"\b(?:hey|hi|hello|thanks|thank you|wow|bye|congrats|yeah|yep|totally|agreed|aw|ok|okay),? ([A-Z][a-z]+)\b"
+    r"|, ([A-Z][a-z]+)[!?.](?=\s|$)",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
+_FILLERS = frozenset(
+    [
+        "really",
+        "great",
+        "glad",
+        "know",
+        "think",
+        "love",
+        "feel",
+        "feeling",
+        "thanks",
+        "thank",
+        "good",
+        "time",
+        "people",
+        "make",
+        "makes",
+        "making",
+        "lot",
+        "lots",
+        "like",
+        "get",
+        "got",
+        "getting",
+        "going",
+        "went",
+        "come",
+        "came",
+        "way",
+        "thing",
+        "things",
+        "something",
+        "anything",
+        "everything",
+        "someone",
+        "need",
+        "want",
+        "see",
+        "look",
+        "looks",
+        "looking",
+        "tell",
+        "said",
+        "say",
+        "says",
+        "talk",
+        "talking",
+        "sure",
+        "yeah",
+        "wow",
+        "hey",
+        "cool",
+        "awesome",
+        "amazing",
+        "nice",
+        "keep",
+        "let",
+        "much",
+        "many",
+        "always",
+        "never",
+        "ever",
+        "still",
+        "even",
+        "well",
+        "back",
+        "now",
+        "new",
+        "day",
+        "days",
+        "today",
+        "week",
+        "last",
+        "next",
+        "year",
+        "years",
+        "been",
+        "definitely",
+        "totally",
+        "pretty",
+        "maybe",
+        "take",
+        "taking",
+        "took",
+        "try",
+        "trying",
+        "give",
+        "gives",
+        "hope",
+        "happy",
+        "fun",
+        "wonderful",
+        "best",
+        "better",
+        "big",
+        "little",
+        "bit",
+        "kind",
+        "sounds",
+        "sound",
+        "yes",
+        "please",
+        "help",
+        "helped",
+        "helps",
+        "important",
+        "special",
+        "life",
+        "find",
+        "found",
+        "guess",
+        "guys",
+        "ones",
+        "one",
+        "two",
+        "also",
+        "started",
+        "start",
+        "excited",
+        "appreciate",
+        "photo",
+        "picture",
+        "check",
+        "share",
+        "sharing",
+        "super",
+        "couple",
+        "wait",
+        "mean",
+        "means",
+        "work",
+        "works",
+        "agree",
+        "through",
+        "around",
+        "lately",
+        "recently",
+        "soon",
+        "made",
+        "together",
+        "moments",
+        "stay",
+        "strong",
+        "inspiring",
+        "forward",
+        "beautiful",
+        "powerful",
+        "journey",
+        "experience",
+    ]
+)
+_BREAK = re.compile(
+    r"\s*(?:[,;:—–(]|\.\s|\s-\s)\s*|\s+(?:because|so that|which|since|whenever|but|and then|so)\s+"
+)
+_TRAILING = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "and",
+        "or",
+        "of",
+        "in",
+        "on",
+        "at",
+        "to",
+        "for",
+        "from",
+        "with",
+        "by",
+        "as",
+        "is",
+        "are",
+        "was",
+        "were",
+        "be",
+        "that",
+        "this",
+        "it",
+        "its",
+        "if",
+        "when",
+        "while",
+        "our",
+        "your",
+        "my",
+        "their",
+        "we",
+        "i",
+        "you",
+        "into",
+        "not",
+    ]
+)
+
+
+def account_of(read: Callable[[], Iterable[Turn]], count: int) -> Account:
+    """Tell what a session of `count` turns came to; `read` gives its turns in order, each time anew."""
+    evidence = evidence_of(read())
+    listed = shortlist(sayings(read(), count))
+    told = gist(listed, evidence) if listed or evidence.files or evidence.errors else ""
+    start = next(filter(None, map(_opening, read())), "") if not (told and listed) else ""
+    category, why = category_of(evidence)
+    quality, productivity = quality_of(evidence), productivity_of(evidence)
+    impact, complexity = impact_of(evidence), complexity_of(evidence)
+    return Account(
+        title=title(listed, evidence) or title_of(start) or "A session without words",
+        summary="\n".join(filter(None, (start, told))) or "Nothing was said.",
+        category=category,
+        quality=quality.value,
+        productivity=productivity.value,
+        impact=impact.value,
+        complexity=complexity.value,
+        technologies=evidence.technologies,
+        reasons={
+            "category": why,
+            "quality": quality.reason,
+            "productivity": productivity.reason,
+            "impact": impact.reason,
+            "complexity": complexity.reason,
+        },
+    )
+
+
+def sayings(turns: Iterable[Turn], count: int) -> list[Saying]:
+    """Give the sentences of a session of `count` turns that may go into its summary, in order."""
+    step = -(-count // MOST_TURNS) or 1
+    found: list[Saying] = []
+    for place, turn in enumerate(turns):
+        if place % step == 0 or place == count - 1:
+            found += _sayings_of(turn, place, is_end=place in (0, count - 1))
+    return found
+
+
+def shortlist(found: Sequence[Saying]) -> list[Saying]:
+    """Choose the sentences that a closer look is for: the most salient by words, in order."""
+    scores = by_words([each.text for each in found])
+    ranked = sorted(range(len(found)), key=lambda p: (-found[p].weight * (0.2 + scores[p]), p))
+    first: dict[str, int] = {}
+    for place in ranked:
+        first.setdefault(_plain(found[place].text), place)
+    return [found[place] for place in sorted(list(first.values())[:SHORTLIST])]
+
+
+def gist(listed: Sequence[Saying], evidence: Evidence) -> str:
+    """Tell a session by the most telling of the sentences, and by the files and errors in it.
+
+    What was asked and what came of it last are among them wherever there is such a sentence. Words
+    decide, not vectors: of LoCoMo's sessions they choose more of what is asked about later (52 %
+    of the sentences, 45 % with vectors as well; docs/decisions/0016).
+    """
+    chosen = _chosen(listed, evidence.turns)
+    lines = [
+        f"{part}: {' '.join(listed[place].text for place in places)}"
+        for (_, part), places in groupby(chosen, key=lambda p: (listed[p].turn, listed[p].part))
+    ]
+    if evidence.files:
+        lines.append(f"Files: {_listed(evidence.files, MOST_FILES)}.")
+    if evidence.errors:
+        told = [f"{e.told} ({'resolved' if e.resolved else 'open'})" for e in evidence.errors]
+        lines.append(f"Errors met: {_listed(told, MOST_ERRORS)}.")
+    return "\n".join(lines)
+
+
+def title(listed: Sequence[Saying], evidence: Evidence) -> str:
+    """Name a session in at most ten words: by what the user asked for, else by what it often speaks of.
+
+    Else by its most telling sentence; else by its files. Empty where it has none of these.
+    """
+    goal = _goal(listed, _salience(listed))
+    if goal is not None and evidence.requests:
+        return title_of(listed[goal].text)
+    topics = _topics(listed)
+    if len(topics) > 1:
+        return title_of(", ".join(topics))
+    if listed:
+        return title_of(listed[0 if goal is None else goal].text)
+    if evidence.files:
+        return title_of(f"Work on {' '.join(evidence.files[:3])}")
+    return ""
+
+
+def title_of(sentence: str) -> str:
+    """Make a title of a sentence: at most ten words, at most 100 characters, cut where it may be."""
+    text = without_politeness(sentence).strip(" .!?…:;,-*\"'。！？") or sentence.strip()
+    while len(text.split()) > MAX_TITLE_WORDS:
+        parts = [match.start() for match in _BREAK.finditer(text)]
+        fitting = [at for at in parts if 3 <= len(text[:at].split()) <= MAX_TITLE_WORDS]
+        if fitting:
+            text = text[: fitting[-1]]
+            break
+        words = text.split()[:MAX_TITLE_WORDS]
+        while len(words) > 3 and words[-1].lower().strip(",") in _TRAILING:
+            words.pop()
+        text = " ".join(words)
+    if len(text) > MAX_TITLE:
+        kept = text[: MAX_TITLE - 1]
+        text = f"{kept.rsplit(' ', 1)[0] if ' ' in kept[MAX_TITLE // 2 :] else kept}…"
+    text = " ".join(text.split()).rstrip(" ,;:.-(")
+    return text[:1].upper() + text[1:]
+
+
+def _sayings_of(turn: Turn, place: int, *, is_end: bool) -> Iterator[Saying]:
+    parts = ((Part.USER, turn.prompt), (Part.THOUGHT, turn.thought), (Part.AGENT, turn.response))
+    head, tail = OF_A_PART
+    for part, text in parts:
+        found = list(sentences(read_part(text)))
+        kept = found if len(found) <= head + tail else found[:head] + found[-tail:]
+        for sentence in kept:
+            yield Saying(
+                sentence, place, part, _weight(sentence, part) * (_AT_AN_END if is_end else 1)
+            )
+
+
+def _weight(sentence: str, part: Part) -> float:
+    weight = _OF_PART[part] * min(1.0, _telling(sentence) / _TELLING_WORDS)
+    if _SAYS_NOTHING.match(sentence):
+        weight *= _EMPTY
+    if sentence.endswith("?") and not is_request(sentence):
+        weight *= _ASKED
+    if _TELLS_FACT.search(sentence):
+        weight *= _TOLD
+    if part is not Part.USER and _TELLS_OUTCOME.search(sentence):
+        weight *= _OUTCOME
+    return weight
+
+
+def _telling(sentence: str) -> int:
+    """Count the words of a sentence that say what it is about."""
+    return sum(_tells(term) for term in terms(sentence))
+
+
+def _tells(term: str) -> bool:
+    return not (is_stop_term(term) or term in _FILLERS)
+
+
+def _chosen(listed: Sequence[Saying], turns: int) -> list[int]:
+    salience = _salience(listed)
+    ends = (_goal(listed, salience), _close(listed, salience))
+    given = [place for place in ends if place is not None]
+    count = min(MOST, LEAST + turns // TURNS_A_SENTENCE)
+    return distinct(word_rows([each.text for each in listed]), salience, given, count)
+
+
+def _salience(listed: Sequence[Saying]) -> list[float]:
+    """Score each sentence by its weight and by how near its words are to those of all."""
+    near = by_words([each.text for each in listed])
+    best = max(near, default=0.0) or 1.0
+    return [
+        each.weight * (0.5 + 0.5 * score / best) for each, score in zip(listed, near, strict=True)
+    ]
+
+
+def _goal(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:
+    """Find what the user wanted: a request that says of what, before others that of the first turn."""
+    asked = [place for place, each in enumerate(listed) if each.part is Part.USER]
+
+    def fitness(place: int) -> float:
+        said = listed[place]
+        asks = _FOR_GOAL if is_request(said.text) and _telling(said.text) > 2 else 1.0
+        return salience[place] * asks * (_FOR_FIRST if said.turn == 0 else 1.0)
+
+    return max(asked, key=fitness, default=None)
+
+
+def _close(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:
+    """Find what came of it: the most salient of what the agent says of it in the last turn."""
+    last = max((each.turn for each in listed), default=0)
+    told = [
+        place
+        for place, each in enumerate(listed)
+        if each.turn == last and each.part is Part.AGENT and _TELLS_OUTCOME.search(each.text)
+    ]
+    return max(told, key=lambda place: salience[place], default=None)
+
+
+def _topics(listed: Sequence[Saying]) -> list[str]:
+    """Give up to four words, or pairs of neighbours, that several turns speak of, the most first."""
+    turns: dict[str, set[int]] = defaultdict(set)
+    seen: Counter[str] = Counter()
+    called = {
+        (name or other).lower() for each in listed for name, other in _VOCATIVES.findall(each.text)
+    }
+    for each in listed:
+        words = [word for word in _WORD.findall(each.text) if len(word) > 2]
+        telling = [word if _is_telling(word, called) else "" for word in words]
+        pairs = [f"{one} {other}" for one, other in pairwise(telling) if one and other]
+        for phrase in (*filter(None, telling), *pairs):
+            turns[phrase.lower()].add(each.turn)
+            seen[phrase] += 1
+    often = [phrase for phrase, where in turns.items() if len(where) > 1]
+    often.sort(key=lambda phrase: (-len(turns[phrase]) * (2 if " " in phrase else 1), phrase))
+    chosen: list[str] = []
+    for phrase in often:
+        stems = set(terms(phrase))
+        if not any(stems & set(terms(other)) for other in chosen):
+            chosen.append(phrase)
+        if len(chosen) == 4:
+            break
+    return [
+        max((p for p in seen if p.lower() == phrase), key=lambda p: (seen[p], p))
+        for phrase in chosen
+    ]
+
+
+def _is_telling(word: str, called: set[str]) -> bool:
+    low = word.lower()
+    plain = low.removesuffix("'s")
+    return not (
+        plain in _FILLERS or plain in called or "'" in plain or any(map(is_stop_term, terms(plain)))
+    )
+
+
+def _opening(turn: Turn) -> str:
+    """Give the first words of a turn that has no sentence."""
+    text = next(filter(str.strip, (turn.prompt, turn.response, turn.thought)), "")
+    words = " ".join(text[: 2 * OPENING].replace("`", " ").split())
+    return words if len(words) <= OPENING else f"{words[: OPENING - 1]}…"
+
+
+def _plain(text: str) -> str:
+    return " ".join(terms(text)) or text
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,92 @@
+"""The operations of a contract over plain HTTP, and the OpenAPI document that describes them."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from typing import Any
+
+from mcp_types import INVALID_REQUEST
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from minutebook.app import App
+from minutebook.contracts import openapi
+from minutebook.contracts.answers import Answer, Failure, failed
+from minutebook.contracts.contract import Contract
+from minutebook.domain.policy import Caller
+from minutebook.server.http.body import BadBody, read_json
+from minutebook.server.http.door import Doorkeeper
+from minutebook.server.http.endpoint import Bounds
+from minutebook.server.http.pace import Full
+from minutebook.server.http.refusals import refusal
+from minutebook.server.message import BadMessage, decoded
+from minutebook.server.worker import Worker
+
+PLAIN = "journal"
+"""The contract whose operations answer over plain HTTP."""
+
+
+def plain_routes(
+    contract: Contract,
+    worker: Worker,
+    bounds: Bounds,
+    keeper: Doorkeeper,
+    door: Sequence[Middleware],
+) -> list[BaseRoute]:
+    """Give `/openapi.json`, which needs no token, and behind the door each operation."""
+    document = openapi.document(contract)
+
+    async def described(request: Request) -> Response:
+        return JSONResponse(document)
+
+    def answering(tool: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                arguments = await _arguments(request, bounds)
+                with bounds.queue.place():
+                    return await _answered(contract, tool, arguments, worker, keeper, request)
+            except BadBody as error:
+                closing = {"Connection": "close"}
+                return refusal(request, error.status, error.reason, headers=closing)
+            except BadMessage as error:
+                return refusal(request, 400, error.reason)
+            except Full as error:
+                return refusal(request, 429, str(error), headers={"Retry-After": "1"})
+            except ClientDisconnect:
+                return Response(status_code=400)
+
+        return answer
+
+    calls = [
+        Route(each.path, answering(each.tool.name), methods=[each.method], middleware=door)
+        for each in openapi.operations(contract)
+    ]
+    return [Route("/openapi.json", described), *calls]
+
+
+async def _arguments(request: Request, bounds: Bounds) -> Mapping[str, Any]:
+    """Read what an operation is given; nothing at all is no arguments."""
+    is_empty = request.headers.get("content-length", "0") == "0"
+    if is_empty and "transfer-encoding" not in request.headers:
+        return {}
+    told = decoded(await read_json(request, bounds.body, bounds.seconds))
+    if not isinstance(told, dict):
+        raise BadMessage(INVALID_REQUEST, "The body must be an object of arguments")
+    return told
+
+
+async def _answered(
+    contract: Contract,
+    tool: str,
+    arguments: Mapping[str, Any],
+    worker: Worker,
+    keeper: Doorkeeper,
+    request: Request,
+) -> Response:
+    def call(app: App, asking: Caller) -> Answer:
+        return contract.call(app, asking, tool, arguments)
+
+    caller = keeper.in_session(request.state.caller)
+    outcome = await worker.do(contract, tool, arguments, caller, call)
+    answer = failed(outcome) if isinstance(outcome, Failure) else outcome
+    return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))

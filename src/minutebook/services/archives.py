@@ -1,0 +1,150 @@
+"""Take records out into a file, and bring them in again."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from minutebook.domain import policy
+from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter, home_of, repository_of
+from minutebook.domain.lines import line_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, Record
+from minutebook.services.archive_file import Writer, reading
+from minutebook.services.archive_paths import ArchivePaths
+from minutebook.services.importing import Import, Imported, verified
+from minutebook.services.ledgers import Ledgers
+from minutebook.services.mentions import Mentions
+from minutebook.services.new_file import new_file
+from minutebook.services.reach import Clock, filters
+from minutebook.services.trail import Trail
+from minutebook.services.vectors import Embedded
+from minutebook.store.protocol import Snapshot, Store
+
+EXPORT, IMPORT = "export", "import"
+
+_HEARD_EVERY = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A file that was made, and how many records of which kinds it holds."""
+
+    path: Path
+    counts: Mapping[Kind, int]
+
+
+class Archives:
+    """Exports records as lines of JSON, and imports them all or none."""
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        embedded: Embedded,
+        mentions: Mentions,
+        ledgers: Ledgers,
+        paths: ArchivePaths,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._embedded = embedded
+        self._mentions = mentions
+        self._ledgers = ledgers
+        self._paths = paths
+        self._clock = clock
+
+    def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
+        """Write what the caller may see of some kinds to a new file below the allowed folders.
+
+        Without a path the file is named after the present instant. Raises Refused, InvalidInput for
+        a path, StoreError where the file cannot be written.
+        """
+        self._check_may_export(caller, kinds)
+        return self.export_to(caller, kinds, self._paths.new(path, self._clock()))
+
+    def export_to(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
+        """Do the same in any place; for a person at the command line."""
+        self._check_may_export(caller, kinds)
+        with self._store.snapshot() as moment:
+            parts = _parts(moment, caller, kinds)
+            counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
+            for kind, _, size in parts:
+                counts[kind] += size
+            with new_file(path) as file:
+                writer = Writer(file, self._clock(), counts)
+                for done, record in enumerate(_records(moment, parts)):
+                    if done % _HEARD_EVERY == 0:
+                        caller.listener(done / counts.total(), f"record {done:,}")
+                    writer.add(line_of(record))
+                digest = writer.seal()
+        with self._store.transaction():
+            for kind, where, size in parts:
+                if size:
+                    self._trail.note(caller, where.organization, EXPORT, kind, [digest])
+        return Exported(path, counts)
+
+    def import_(self, caller: Caller, path: str, mode: Mode) -> Imported:
+        """Bring in the turns and summaries of a file below the allowed folders, all or none.
+
+        Raises Refused, InvalidInput for a path, InvalidArchive with the line that does not hold.
+        """
+        return self.import_from(caller, self._paths.known(path), mode)
+
+    def import_from(self, caller: Caller, path: Path, mode: Mode) -> Imported:
+        """Do the same from any place; for a person at the command line, an admin's with all kinds.
+
+        A whole store's archive can be merged only. It leaves what is there as it is: memories with
+        their versions, projects with their files, an organization's trail.
+        """
+        kinds: Collection[Kind] = JOURNAL
+        with self._trail.guard(caller, home_of(caller), IMPORT, _subject(kinds), "archive"):
+            policy.check_may_import(caller, whole=False)
+            owner = Owner(home_of(caller), repository_of(caller), caller.user, caller.name)
+        with reading(path, owner) as reader:
+            checked = verified(caller, reader)
+            kinds = reader.counts
+            with self._trail.guard(caller, home_of(caller), IMPORT, _subject(kinds), reader.digest):
+                policy.check_may_import(caller, whole=_is_whole(kinds))
+                if _is_whole(kinds) and mode is Mode.REPLACE:
+                    raise InvalidInput("mode", "must be merge for an archive of a whole store")
+                work = Import(self._store, self._trail, self._mentions, self._ledgers, caller, mode)
+                with self._store.transaction():
+                    work.run(reader, checked)
+        self._embedded.want()
+        return work.told
+
+    def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
+        with self._trail.guard(caller, home_of(caller), EXPORT, _subject(kinds), "archive"):
+            policy.check_may_export(caller, whole=_is_whole(kinds))
+
+
+_Part = tuple[Kind, Filter, int]
+"""A kind, where its records are, and how many there are."""
+
+
+def _parts(moment: Snapshot, caller: Caller, kinds: Collection[Kind]) -> list[_Part]:
+    reach = [replace(where, with_deleted=True) for where in filters(moment, caller)]
+    return [
+        (kind, where, moment.count(kind, where))
+        for kind in KINDS
+        if kind in kinds
+        for where in reach
+    ]
+
+
+def _records(moment: Snapshot, parts: Sequence[_Part]) -> Iterator[Record]:
+    for kind, where, _ in parts:
+        yield from moment.each(kind, where)
+
+
+def _is_whole(kinds: Collection[Kind]) -> bool:
+    """Tell whether it is more than sessions."""
+    return not set(kinds) <= set(JOURNAL)
+
+
+def _subject(kinds: Collection[Kind]) -> Kind:
+    return min(kinds, default=Kind.TURN)

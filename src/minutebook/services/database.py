@@ -1,0 +1,148 @@
+"""Start, stop and examine the engine beneath the store, for several connections at once."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from minutebook.domain import policy
+from minutebook.domain.errors import StoreClosed, StoreError
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind
+from minutebook.services.reach import filters
+from minutebook.services.vectors import Embedded
+from minutebook.store.protocol import Store
+
+Counts = Mapping[Kind, int]
+"""How many records of each kind a caller may see."""
+
+COUNTED = (Kind.TURN, Kind.SUMMARY)
+
+
+class Engine(Store, Protocol):
+    """A store whose engine can be stopped and started; it comes started."""
+
+    @property
+    def pid(self) -> int | None:
+        """The process in which the engine runs, None while it is stopped."""
+
+    def open(self) -> None:
+        """Start it, unless it runs; StoreError."""
+
+
+class Pulse(StrEnum):
+    """How the database is."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the database is for one connection; `counts` is None where it could not be read.
+
+    `details` say what is not as it should be, and what to do. `uptime` is in seconds.
+    """
+
+    pulse: Pulse
+    pid: int | None
+    counts: Counts | None
+    details: tuple[str, ...]
+    uptime: float
+
+
+class Database:
+    """Keeps the engine running as long as one connection of this process wants it to.
+
+    A connection, known by its caller's session, wants it from its first call until it stops it or
+    leaves. One that has stopped it is told so, whatever the others do.
+    """
+
+    def __init__(self, engine: Engine, embedded: Embedded, woken: Callable[[], None]) -> None:
+        self._engine = engine
+        self._embedded = embedded
+        self._woken = woken
+        self._guard = threading.Lock()
+        self._wanting: set[str] = set()
+        self._stopped: set[str] = set()
+        self._opened = time.monotonic()
+
+    def enter(self, session: str) -> None:
+        """Note that a connection is there; one that is new wants the engine to run. StoreError."""
+        if session not in self._wanting and session not in self._stopped:
+            with self._guard:
+                self._want(session)
+
+    def leave(self, session: str) -> None:
+        """Forget a connection that has ended."""
+        with self._guard:
+            self._wanting.discard(session)
+            self._stopped.discard(session)
+
+    def start(self, caller: Caller) -> bool:
+        """Let the caller's connection have the engine again; tell whether it had not. StoreError."""
+        policy.check_may_operate(caller, "start the database")
+        with self._guard:
+            had_not = caller.session in self._stopped
+            self._want(caller.session)
+            self._stopped.discard(caller.session)
+            return had_not
+
+    def stop(self, caller: Caller) -> bool:
+        """Take the engine from the caller's connection; tell whether it had it.
+
+        It stops when no other connection wants it, after what is under way.
+        """
+        policy.check_may_operate(caller, "stop the database")
+        with self._guard:
+            had = caller.session not in self._stopped
+            self._stopped.add(caller.session)
+            self._wanting.discard(caller.session)
+            if not self._wanting:
+                self._engine.close()
+            return had
+
+    def check_open(self, caller: Caller) -> None:
+        """Refuse a connection that has stopped the engine; StoreClosed."""
+        if caller.session in self._stopped:
+            raise StoreClosed("the store was stopped")
+
+    def pid(self, caller: Caller) -> int | None:
+        """Give the process in which the engine runs for the caller's connection, or None."""
+        return None if caller.session in self._stopped else self._engine.pid
+
+    def health(self, caller: Caller) -> Health:
+        """Tell how the database is, by reading it; nothing is waited for."""
+        pid, uptime = self.pid(caller), round(time.monotonic() - self._opened, 3)
+        try:
+            self.check_open(caller)
+            reach = filters(self._engine, caller)
+            counts = {
+                kind: sum(self._engine.count(kind, where) for where in reach) for kind in COUNTED
+            }
+        except StoreClosed:
+            detail = "The database is stopped; start_database opens it again."
+            return Health(Pulse.UNHEALTHY, pid, None, (detail,), uptime)
+        except StoreError as error:
+            detail = f"The database cannot be read: {error.reason}."
+            return Health(Pulse.UNHEALTHY, pid, None, (detail,), uptime)
+        match self._embedded.state:
+            case "ready":
+                return Health(Pulse.HEALTHY, pid, counts, (), uptime)
+            case "loading":
+                detail = "The embedding model is loading; until then search goes by words alone."
+            case _:
+                detail = (
+                    "Search goes by words alone, without meaning: the embedding model cannot be "
+                    "used. `minutebook doctor` tells why."
+                )
+        return Health(Pulse.DEGRADED, pid, counts, (detail,), uptime)
+
+    def _want(self, session: str) -> None:
+        if self._engine.pid is None:
+            self._engine.open()
+            self._woken()
+        self._wanting.add(session)

@@ -1,0 +1,108 @@
+"""The OpenAPI document of the journal: valid, complete, and from the one promise."""
+
+import json
+
+import jsonschema
+import pytest
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from minutebook.contracts import openapi
+from minutebook.contracts.answers import Answer, failed
+from minutebook.domain.errors import Fault, InvalidInput, NotFound, StoreClosed, StoreError
+from minutebook.domain.records import Role
+from tests.contracts.journaled import CONTRACT
+from tests.contracts.requirements import requirement
+from tests.contracts.wrong import valid
+from tests.terminal import Run
+from tests.world import World
+
+DOCUMENT = openapi.document(CONTRACT)
+TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
+
+
+@requirement("journal/openapi/usable", "journal/openapi/complete")
+def test_the_document_is_valid_openapi() -> None:
+    assert DOCUMENT["openapi"] == "3.1.0"
+    OpenAPIV31SpecValidator(DOCUMENT).validate()
+
+
+@requirement("journal/openapi/generated", "journal/published/openapi-source")
+def test_each_tool_is_one_operation_with_its_own_schemas() -> None:
+    told = {
+        each["operationId"]: (path, method, each)
+        for path, methods in DOCUMENT["paths"].items()
+        for method, each in methods.items()
+    }
+    assert list(told) == list(TOOLS)
+    for name, (path, method, operation) in told.items():
+        assert path == f"/{name}"
+        assert method == ("get" if name == "healthcheck" else "post")
+        answer = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        assert answer == TOOLS[name]["outputSchema"]
+        assert operation["summary"] == TOOLS[name]["title"]
+        assert operation["description"] == TOOLS[name]["description"]
+        assert ("requestBody" in operation) is (method == "post")
+        if method == "post":
+            body = operation["requestBody"]
+            schema = body["content"]["application/json"]["schema"]
+            assert list(schema["properties"]) == list(TOOLS[name]["inputSchema"]["properties"])
+            assert body["required"] is bool(schema.get("required"))
+
+
+@pytest.mark.parametrize("name", [each for each in TOOLS if each != "healthcheck"])
+def test_a_body_that_is_valid_for_the_tool_is_valid_for_the_operation(name: str) -> None:
+    body = DOCUMENT["paths"][f"/{name}"]["post"]["requestBody"]["content"]["application/json"]
+    jsonschema.validate(valid("journal", name), body["schema"])
+    required = TOOLS[name]["inputSchema"].get("required", [])
+    nothing = {key: None for key in TOOLS[name]["inputSchema"]["properties"] if key not in required}
+    jsonschema.validate({**valid("journal", name), **nothing}, body["schema"])
+    for key in required:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate({**valid("journal", name), key: None}, body["schema"])
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InvalidInput("limit", "must be at least 1"), 400),
+        (NotFound("session", "s"), 404),
+        (StoreClosed("closed"), 503),
+        (StoreError("the disk is full"), 503),
+        (Fault("add_memory", "r1"), 500),
+    ],
+)
+def test_an_error_has_the_status_that_the_contract_gives_it(error: Exception, status: int) -> None:
+    answer = failed(CONTRACT.word(error, {}))  # type: ignore[arg-type]
+    assert openapi.status_of(CONTRACT, answer) == status
+    assert str(status) in DOCUMENT["paths"]["/add_memory"]["post"]["responses"]
+    body = openapi.body_of(answer)
+    jsonschema.validate(body, DOCUMENT["components"]["schemas"]["Error"])
+    assert body is not None
+    assert body["message"] == answer.text
+
+
+def test_an_answer_has_the_status_200_and_its_object_as_body() -> None:
+    answer = Answer('{"a": 1}', {"a": 1})
+    assert openapi.status_of(CONTRACT, answer) == 200
+    assert openapi.body_of(answer) == {"a": 1}
+
+
+def test_an_operations_tool_is_what_the_contract_calls(world: World) -> None:
+    asking = world.by(session="session_1", role=Role.VIEWER).caller
+    for operation in openapi.operations(CONTRACT):
+        name = operation.tool.name
+        answer = CONTRACT.call(world.app, asking, name, valid("journal", name))
+        status = openapi.status_of(CONTRACT, answer)
+        responses = DOCUMENT["paths"][operation.path][operation.method.lower()]["responses"]
+        assert str(status) in responses
+
+
+def test_the_command_prints_the_document(run: Run) -> None:
+    printed = run("export-schema", "journal", "--openapi")
+    assert printed.exit_code == 0
+    assert json.loads(printed.stdout) == DOCUMENT
+    assert json.loads(run("export-schema", "journal").stdout) == CONTRACT.schema()
+
+
+def test_the_server_of_the_document_is_where_it_is_served() -> None:
+    assert openapi.document(CONTRACT, "/journal")["servers"] == [{"url": "/journal"}]

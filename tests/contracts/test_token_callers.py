@@ -1,0 +1,229 @@
+"""What those may do who came with a token: arguments narrow what it grants, and never widen it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minutebook.domain.errors import Forbidden
+from minutebook.domain.grants import Grant
+from minutebook.domain.ids import uuid_named
+from minutebook.domain.policy import ANYBODY, Caller
+from minutebook.domain.records import Kind, Memory, Role
+from tests.contracts import governed, ledgered
+from tests.contracts.cataloged import facts_of
+from tests.contracts.requirements import requirement
+from tests.world import Opener, World, everything
+
+OWNER = Caller(name="root", role=Role.HUMAN, writes_system=True)
+GRANT = Grant(
+    name="ci", role=Role.AGENT, organization="acme", repositories=("api", "web"), user="ana"
+)
+RULE = {"organization": "acme", "memory_type": "business_rule", "current_content": "No tea"}
+
+
+def bearer(world: World, **changes: Any) -> World:
+    """The world as it is met by who shows a token."""
+    issued = world.app.tokens.create(OWNER, replace(GRANT, **changes))
+    return replace(world, caller=world.app.tokens.caller_of(issued.secret))
+
+
+def outside(world: World) -> list[str]:
+    """Memories that no bearer of the grant may see: of others in each of the three ways; their ids."""
+    return [
+        world.by(organization="zoo").remember("Tea of another organization"),
+        world.by(organization="acme", repositories=frozenset({"app"})).remember("Tea of the app"),
+        world.by(organization="acme", user="bob").remember("Tea of Bob", user_id="bob"),
+    ]
+
+
+def governing(world: World, **changes: Any) -> governed.Client:
+    """A client of the governance contract whose context fits the grant, but for the changes."""
+    fitting = {
+        "agent": "ci",
+        "organization": str(uuid_named("acme")),
+        "repository": str(uuid_named("api")),
+    }
+    return governed.Client(world, **(fitting | changes))
+
+
+def test_knowledge_shows_and_changes_nothing_beyond_the_token(world: World) -> None:
+    others, kept_before = outside(world), world.kept()
+    ci = bearer(world, repositories=("api",))
+    own = ci.remember("Tea of the api")
+    kept = world.memory(own, "acme")
+    assert (kept.organization, kept.repository, kept.author) == ("acme", "api", "ci")
+    for tool in ("search", "search_text", "recall"):
+        assert ci.ids(tool, query="tea") == [own]
+    assert ci.ids("list_memories") == ci.ids("get_valid") == [own]
+    for id in others:
+        assert "not found" in ci.refused("get_memory", id=id).lower()
+        for tool, more in (
+            ("update_memory", {"content": "mine"}),
+            ("delete_memory", {}),
+            ("invalidate", {}),
+        ):
+            ci.contract.call(ci.app, ci.caller, tool, {"id": id, **more})
+    assert kept_before.items() <= world.kept().items()
+
+
+def test_knowledge_keeps_a_token_to_its_user(world: World) -> None:
+    ci = bearer(world, repositories=("api",))
+    assert world.memory(ci.remember("Tea", user_id="ana"), "acme").user == "ana"
+    held = "held to the user 'ana'"
+    assert held in ci.refused("store_memory", content="Tea", user_id="bob")
+    assert held in ci.refused("create_entity", name="Bob", user_id="bob")
+
+
+def test_a_token_of_several_repositories_writes_into_one_that_is_named(world: World) -> None:
+    several = bearer(world)
+    assert "several repositories" in several.refused("store_memory", content="Tea")
+    said = {"organization": "acme", "memory_type": "fact", "current_content": "Tea"}
+    facts = facts_of(several)
+    facts.call("memory-write", repository="web", scope_type="repository", **said)
+    (written,) = world.app.store.find(Kind.MEMORY, everything("acme"))
+    assert isinstance(written, Memory)
+    assert written.repository == "web"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"organization": "zoo"},
+        {"repository": "app", "scope_type": "repository"},
+        {"user": "bob", "scope_type": "user"},
+        {"scope_type": "system"},
+    ],
+)
+def test_catalog_takes_no_scope_beyond_the_token(world: World, said: dict[str, str]) -> None:
+    facts = facts_of(bearer(world, repositories=("api",)))
+    plain = {
+        "organization": "acme",
+        "scope_type": "organization",
+        "memory_type": "fact",
+        "current_content": "Tea",
+    }
+    facts.refused("memory-write", **(plain | said))
+    facts.refused("memory-batch-write", items=[plain, plain | said])
+    assert world.kept() == {}
+
+
+def test_catalog_finds_nothing_beyond_the_token_whatever_is_named(world: World) -> None:
+    outside(world)
+    facts = facts_of(bearer(world))
+    for filters in ({}, {"organization": "zoo"}, {"repository": "app"}):
+        assert facts.told("memory-search", filters=filters) == []
+        assert facts.told("memory-search", query="tea", filters=filters) == []
+
+
+def test_an_agent_with_a_token_writes_no_rules_and_sets_no_lock_by_any_contract(
+    world: World,
+) -> None:
+    open_before = facts_of(world.by(organization="acme"))
+    open_before.call("memory-write", scope_type="organization", **RULE)
+    ci = bearer(world, repositories=("api",))
+    facts_of(ci).refused("memory-write", scope_type="organization", **RULE)
+    ci.refused("store_memory", content="No tea", memory_type="business_rule")
+    id = ci.remember("Tea")
+    facts_of(ci).refused("memory-update", id=world.memory(id, "acme").uuid, status="locked")
+    assert world.memory(id, "acme").locked_by is None
+
+
+@requirement("governance/scope/validated", "governance/scope/agent_id")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"agent": "root"},
+        {"agent": ANYBODY},
+        {"organization": str(uuid_named("zoo"))},
+        {"repository": str(uuid_named("app"))},
+    ],
+)
+@pytest.mark.parametrize("role", [Role.AGENT, Role.ADMIN])
+def test_governance_refuses_a_context_that_contradicts_the_token(
+    world: World, changes: dict[str, str], role: Role
+) -> None:
+    ci = bearer(world, role=role)
+    assert governing(ci).write("Tea")
+    refused = governing(ci, **changes).refused("memory-write", content="Tea", type="fact")
+    assert refused["code"] == "SCOPE_VIOLATION"
+    entry = world.trail("acme")[-1]
+    assert (entry.actor, entry.token, entry.outcome) == ("ci", ci.caller.token, "ScopeViolation")
+
+
+@requirement("governance/scope/role")
+def test_governance_takes_the_role_from_the_token_and_never_from_the_context(world: World) -> None:
+    client = governing(bearer(world))
+    id = client.write("Tea")
+    assert client.refused("memory.lock", memory_id=id)["code"] == "WRITE_NOT_ALLOWED"
+    rule = client.refused("memory-write", content="No tea", type="business_rule")
+    assert rule["code"] == "WRITE_NOT_ALLOWED"
+    steward = governing(bearer(world, role=Role.MANAGER))
+    assert steward.call("memory.lock", memory_id=id)["status"] == "locked"
+
+
+def test_governance_shows_nothing_of_another_repository(world: World) -> None:
+    web = governing(bearer(world), repository=str(uuid_named("web")))
+    id = web.write("Tea of the web")
+    api = governing(bearer(world, repositories=("api",)))
+    assert api.found("tea") == []
+    assert api.refused("memory.read", memory_id=id)["code"] == "MEMORY_NOT_FOUND"
+
+
+def test_the_ledger_keeps_a_token_to_its_organization_and_role(world: World) -> None:
+    zoo = ledgered.Client(world.by(organization="zoo", name="ana"))
+    secret = zoo.record("store")
+    ci = ledgered.Client(bearer(world, repositories=None, user=None))
+    own = ci.record("store", title="Use files")
+    assert [r["id"] for r in ci.call("search_decisions", query="use")["results"]] == [own]
+    ci.refused("supersede_decision", **superseding("store", secret))
+    viewer = ledgered.Client(bearer(world, repositories=None, user=None, role=Role.VIEWER))
+    viewer.refused("record_decision", title="T", target="wire", rationale=ledgered.WHY)
+    viewer.refused("supersede_decision", **superseding("store", own))
+    proposal = ci.call("propose_decision", title="T", target="wire", rationale=ledgered.WHY)
+    assert ci.refused("accept_proposal", proposal_id=proposal["proposal_id"])[0] == 403
+
+
+def superseding(target: str, old: str) -> dict[str, Any]:
+    return {
+        "title": "Mine",
+        "target": target,
+        "rationale": ledgered.WHY,
+        "old_decision_ids": [old],
+    }
+
+
+def test_a_journal_keeps_a_token_to_its_scopes(world: World) -> None:
+    sessions, search = world.app.sessions, world.app.journal_search
+    scopes = (
+        {"organization": "zoo"},
+        {"organization": "acme", "repositories": frozenset({"app"})},
+        {"organization": "acme", "user": "bob"},
+    )
+    for scope in scopes:
+        sessions.add(world.by(**scope).caller, "s", "Tea?", "", "Tea.")
+    ci = bearer(world, repositories=("api",)).caller
+    own = sessions.add(ci, "s", "Tea?", "", "Tea.")
+    assert (own.organization, own.repository, own.user) == ("acme", "api", "ana")
+    assert sessions.page(ci, "s", 10, 0).turns == [own]
+    assert [found.record for found in search.turns(ci, "tea", 10)] == [own]
+    assert [each.turn_count for each in sessions.all(ci)] == [1]
+    world.app.summaries.summarize(ci, "s")
+    assert {s.repository for s in world.app.summaries.page(ci, 10, 0).summaries} == {"api"}
+    viewer = bearer(world, role=Role.VIEWER, repositories=("api",)).caller
+    with pytest.raises(Forbidden):
+        sessions.add(viewer, "s", "Tea?", "", "Tea.")
+
+
+def test_a_bearer_has_only_folders_indexed_that_the_owner_named(
+    world: World, opener: Opener, tmp_path: Path
+) -> None:
+    code = tmp_path / "code"
+    code.mkdir()
+    (code / "a.py").write_text("def brew(): ...\n")
+    everyone = {"repositories": None, "user": None}
+    assert "index_roots" in bearer(world, **everyone).refused("index_project", path=str(code))
+    fenced = opener(name="two", index_roots=(code,))
+    assert bearer(fenced, **everyone).call("index_project", path=str(code))
+    assert bearer(fenced, **everyone).refused("index_project", path=str(tmp_path))

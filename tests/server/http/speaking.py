@@ -1,0 +1,148 @@
+"""A real server on a port of this machine, and clients that speak to it."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx2
+from mcp.client import Client
+from mcp.client.streamable_http import streamable_http_client
+
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.grants import Grant
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Role
+from minutebook.services.tokens import Issued, Tokens
+
+OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}
+SINGLE = {"Content-Type": "application/json", "Accept": "application/json"}
+BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+OWNER = Caller(name="root", role=Role.HUMAN, writes_system=True)
+LEGACY = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]
+
+
+def request(method: str, id: int = 1, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+
+
+def call(tool: str, **arguments: Any) -> dict[str, Any]:
+    return request("tools/call", name=tool, arguments=arguments)
+
+
+def initialize(version: str = "2025-06-18") -> dict[str, Any]:
+    return request(
+        "initialize",
+        protocolVersion=version,
+        capabilities={},
+        clientInfo={"name": "test", "version": "1"},
+    )
+
+
+@dataclass
+class Server:
+    """A server process, where it listens, and what it said."""
+
+    home: Path
+    process: subprocess.Popen[str]
+    port: int
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def post(self, path: str, message: Any, **headers: str) -> httpx2.Response:
+        """Post one message, as a client that knows no sessions."""
+        given = SINGLE | {name.replace("_", "-"): told for name, told in headers.items()}
+        body = message if isinstance(message, bytes) else None
+        json = None if isinstance(message, bytes) else message
+        return httpx2.post(self.url + path, content=body, json=json, headers=given, timeout=20)
+
+    def get(self, path: str, **headers: str) -> httpx2.Response:
+        given = {name.replace("_", "-"): told for name, told in headers.items()}
+        return httpx2.get(self.url + path, headers=given, timeout=20)
+
+    def raw(self, data: bytes, patience: float = 10.0) -> bytes:
+        """Send bytes over a connection; all that comes back until the server closes it."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=patience) as one:
+            one.sendall(data)
+            heard = b""
+            while part := one.recv(65536):
+                heard += part
+        return heard
+
+    def end(self, ending: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(ending)
+        return self.process.wait(timeout=10)
+
+    def client(self, path: str = "/mcp", token: str | None = None, **options: Any) -> Client:
+        """The official client; `mode` says in which revision it speaks."""
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        http = httpx2.AsyncClient(headers=headers, timeout=20)
+        return Client(streamable_http_client(self.url + path, http_client=http), **options)
+
+
+@contextmanager
+def served(
+    home: Path, *options: str, address: str = "127.0.0.1:0", **environment: str
+) -> Iterator[Server]:
+    """Serve until the block ends."""
+    command = [sys.executable, "-m", "minutebook", "serve", "--http", address]
+    process = subprocess.Popen(
+        [*command, "--home", str(home), *options],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **OFFLINE, **environment},
+    )
+    assert process.stderr is not None
+    said: list[str] = []
+    try:
+        for line in process.stderr:
+            said.append(line)
+            if found := re.search(r"serves at http://.*:(\d+)/mcp", line):
+                break
+        else:
+            raise AssertionError(f"the server did not start: {said}")
+        threading.Thread(target=said.extend, args=[process.stderr], daemon=True).start()
+        server = Server(home, process, int(found[1]), said)
+        while not answers(server):
+            time.sleep(0.02)
+        yield server
+    finally:
+        process.kill()
+        process.wait()
+
+
+def answers(server: Server) -> bool:
+    """Whether it serves by now: it listens before it does."""
+    return server.get("/healthz").status_code == 200
+
+
+@contextmanager
+def tokens_of(home: Path) -> Iterator[Tokens]:
+    """The tokens of a data directory, as its owner keeps them beside the server."""
+    app = open_app(Settings(home=home, embedder="none"))
+    try:
+        yield app.tokens
+    finally:
+        app.close()
+
+
+def token(home: Path, name: str = "ci", role: Role = Role.AGENT, **grant: Any) -> Issued:
+    """Make a token where the data directory is."""
+    told: dict[str, Any] = {"organization": "acme", "repositories": None} | grant
+    with tokens_of(home) as tokens:
+        return tokens.create(OWNER, Grant(name=name, role=role, **told))

@@ -1,0 +1,219 @@
+"""What is no request is refused by what is wrong with it; the server serves on."""
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.server.http.speaking import BOTH, SINGLE, Server, call, initialize, request, served
+
+SECRET_WORDS = "the vault opens at nine"
+
+MALFORMED = {
+    "no JSON": (b"this is no JSON", -32700),
+    "nothing": (b"", -32700),
+    "half": (b'{"jsonrpc": "2.0", "id": 1', -32700),
+    "deep": (b"[" * 100_000, -32700),
+    "deep object": (b'{"a":' * 20_000 + b"1" + b"}" * 20_000, -32700),
+    "no UTF-8": (b'{"jsonrpc": "2.0", "id": 1, "method": "\xff\xfe"}', -32700),
+    "lone surrogate": (rb'{"jsonrpc": "2.0", "id": 1, "method": "\ud800"}', -32700),
+    "null bytes": (b"\x00" * 64, -32700),
+    "not a number": (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', -32700),
+    "batch": (json.dumps([request("ping"), request("ping", 2)]).encode(), -32600),
+    "empty batch": (b"[]", -32600),
+    "number": (b"7", -32600),
+    "no version": (b'{"id": 1, "method": "ping"}', -32600),
+    "no method": (b'{"jsonrpc": "2.0", "id": 1}', -32600),
+    "odd id": (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": 5}', -32600),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("served")
+    with served(
+        home,
+        MINUTEBOOK_HTTP_TIMEOUT="1",
+        MINUTEBOOK_HTTP_BODY="200000",
+        MINUTEBOOK_LOG_LEVEL="info",
+    ) as one:
+        yield one
+        assert server_is_well(one)
+        assert not any("Traceback" in line for line in one.said), one.said
+
+
+def server_is_well(server: Server) -> bool:
+    answer = server.post("/mcp", call("get_status"))
+    return answer.status_code == 200 and not answer.json()["result"]["isError"]
+
+
+@pytest.mark.parametrize("accept", [SINGLE["Accept"], BOTH["Accept"]])
+@pytest.mark.parametrize("case", MALFORMED)
+def test_what_is_no_message_is_refused_with_its_code(
+    server: Server, case: str, accept: str
+) -> None:
+    body, code = MALFORMED[case]
+    answer = server.post("/mcp", body, Accept=accept)
+    assert answer.status_code == 400
+    told = answer.json()
+    assert told["jsonrpc"] == "2.0"
+    assert told["id"] is None
+    assert told["error"]["code"] == code
+
+
+@pytest.mark.parametrize("version", ["2026-07-28", "2031-01-01", "\xff", "a" * 1000])
+def test_a_revision_of_the_header_that_is_odd_is_refused_not_fallen_over(
+    server: Server, version: str
+) -> None:
+    for body in (b"no JSON", json.dumps(request("ping")).encode()):
+        raw = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        raw += b"Content-Type: application/json\r\nAccept: application/json\r\n"
+        raw += b"MCP-Protocol-Version: " + version.encode("latin-1")
+        raw += b"\r\nContent-Length: %d\r\n\r\n" % len(body) + body
+        assert server.raw(raw).startswith(b"HTTP/1.1 400")
+
+
+@pytest.mark.parametrize(
+    "params", [None, [], "text", {"name": 5}, {"arguments": {}}, {"name": "get_status", "x": 1}]
+)
+def test_parameters_of_the_wrong_form_are_answered_in_the_protocol(
+    server: Server, params: Any
+) -> None:
+    answer = server.post("/mcp", {**request("tools/call"), "params": params})
+    assert answer.status_code in (200, 400)
+    assert answer.json().get("error", {"code": 0})["code"] in (0, -32602, -32600)
+
+
+def test_null_bytes_in_a_text_are_the_contracts_to_judge(server: Server) -> None:
+    answer = server.post("/mcp", call("store_memory", content="a\x00b"))
+    assert answer.status_code == 200
+    assert "result" in answer.json()
+
+
+@pytest.mark.parametrize("kind", ["", "text/plain", "application/x-www-form-urlencoded"])
+def test_another_content_type_is_refused(server: Server, kind: str) -> None:
+    answer = server.post("/mcp", json.dumps(call("get_status")).encode(), Content_Type=kind)
+    assert answer.status_code == 415
+    assert "application/json" in answer.json()["error"]["message"]
+
+
+def test_who_takes_neither_json_nor_streams_is_refused(server: Server) -> None:
+    assert server.post("/mcp", call("get_status"), Accept="text/html").status_code == 406
+
+
+def test_other_methods_are_refused(server: Server) -> None:
+    raw = server.raw(b"PUT /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+    assert raw.startswith((b"HTTP/1.1 405", b"HTTP/1.1 400"))
+    assert server.get("/mcp", Accept="text/event-stream").status_code in (400, 405)
+
+
+@pytest.mark.parametrize("framing", ["length", "chunks"])
+def test_a_body_beyond_the_limit_is_refused_unread(server: Server, framing: str) -> None:
+    head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    if framing == "length":
+        raw = head + b"Content-Length: 200001\r\n\r\n"
+    else:
+        raw = head + b"Transfer-Encoding: chunked\r\n\r\n30D41\r\n" + b" " * 200_001 + b"\r\n"
+    assert server.raw(raw).startswith(b"HTTP/1.1 413")
+
+
+def test_a_body_of_the_limit_is_taken(server: Server) -> None:
+    message = json.dumps(call("get_status")).encode()
+    assert server.post("/mcp", message.ljust(200_000)).status_code == 200
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(server: Server) -> None:
+    head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    assert server.raw(head + b'Content-Length: 100\r\n\r\n{"json').startswith(b"HTTP/1.1 408")
+
+
+@pytest.mark.parametrize("said", [b"", b"POST /mcp HT", b"GET /healthz HTTP/1.1\r\nHost: local"])
+def test_a_request_that_does_not_come_is_not_waited_for(server: Server, said: bytes) -> None:
+    assert server.raw(said) == b""
+
+
+def test_a_request_that_trickles_in_is_not_waited_for(server: Server) -> None:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+        one.sendall(b"GET /healthz HTTP/1.1\r\n")
+        with pytest.raises(ConnectionError):
+            ask_on(one, b"X-More: 1\r\n")
+
+
+def test_who_does_not_read_the_answers_is_let_go(server: Server) -> None:
+    ask = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        with pytest.raises(ConnectionError):
+            ask_on(one, ask)
+
+
+def ask_on(one: socket.socket, ask: bytes) -> None:
+    """Ask for far more than the system keeps for who does not read."""
+    for _ in range(20_000):
+        one.sendall(ask)
+        time.sleep(0.005)
+
+
+@pytest.mark.parametrize("raw", [b"\x00\x01\x02\r\n\r\n", b"GET\r\n\r\n", b"\x16\x03\x01" * 30])
+def test_what_is_no_http_is_refused(server: Server, raw: bytes) -> None:
+    assert server.raw(raw)[:12] in (b"HTTP/1.1 400", b"")
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.nip.io"])
+def test_a_name_that_is_not_the_servers_is_refused(server: Server, host: str) -> None:
+    raw = f"GET /healthz HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"
+    assert server.raw(raw.encode()).startswith(b"HTTP/1.1 421")
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/healthz", "/metrics"])
+def test_a_page_of_another_origin_is_refused(server: Server, path: str) -> None:
+    for origin in ("https://evil.example", "null", "http://localhost.evil.example"):
+        assert server.get(path, Origin=origin).status_code == 403
+
+
+def test_a_page_of_this_machine_is_let_in_and_told_so(server: Server) -> None:
+    origin = "http://localhost:6274"
+    answer = server.post("/mcp", initialize(), Origin=origin)
+    assert answer.status_code == 200
+    assert answer.headers["access-control-allow-origin"] == origin
+    assert "Mcp-Session-Id" in answer.headers["access-control-expose-headers"]
+
+
+def test_calls_beyond_what_is_taken_on_are_told_to_come_again(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    for number in range(400):
+        (folder / f"part_{number}.py").write_text("def part():\n    return 1\n" * 40)
+    with served(tmp_path / "home", MINUTEBOOK_HTTP_CALLS="1") as server:
+        body = json.dumps(call("index_project", path=str(folder))).encode()
+        head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
+        for name, told in SINGLE.items():
+            head += f"{name}: {told}\r\n".encode()
+        with socket.create_connection(("127.0.0.1", server.port), timeout=60) as busy:
+            busy.sendall(head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            answer = server.post("/mcp", call("get_status"))
+            while answer.status_code == 200:
+                answer = server.post("/mcp", call("get_status"))
+            assert answer.status_code == 429
+            assert int(answer.headers["retry-after"]) >= 1
+            assert server.get("/healthz").status_code == 200
+            while busy.recv(65536):
+                pass
+        assert server_is_well(server)
+
+
+def test_no_line_of_the_log_holds_what_was_sent(server: Server) -> None:
+    server.post("/mcp", call("store_memory", content=SECRET_WORDS))
+    server.post("/mcp", {**call("store_memory", content=SECRET_WORDS), "id": {SECRET_WORDS: 1}})
+    server.post("/mcp", f'{{"jsonrpc": "2.0", "{SECRET_WORDS}"'.encode())
+    server.post("/mcp", call("store_memory", **{SECRET_WORDS: 1}))
+    server.post("/mcp", {**request("tools/call"), "params": SECRET_WORDS})
+    answer = server.post("/mcp", call("get_status"), X_Request_Id="last-one")
+    assert answer.headers["x-request-id"] == "last-one"
+    while not any("last-one" in line for line in server.said):
+        time.sleep(0.01)
+    assert not any(SECRET_WORDS in line for line in server.said)

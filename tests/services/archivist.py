@@ -1,0 +1,52 @@
+"""A process that exports or imports: `python -m tests.services.archivist ACT HOME FILE [BYTES]`.
+
+It says `half` when it is halfway, and waits there to be told to go on. BYTES bounds what any of its
+files may grow to, from then on.
+"""
+
+import resource
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.archive import JOURNAL, Mode
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Role
+
+
+def main(act: str, home: str, file: str, limit: str = "") -> None:
+    """Do it, and say what came of it."""
+    app = open_app(Settings(home=Path(home), embedder="none", durability="normal"))
+    is_halfway = False
+
+    def listener(part: float, what: str) -> None:
+        nonlocal is_halfway
+        if not is_halfway and part > (0.4 if act == "export" else 0.7):
+            is_halfway = True
+            _say("half")
+            sys.stdin.readline()
+
+    caller = replace(Caller(name="ana", role=Role.AGENT), listener=listener)
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
+    try:
+        if act == "export":
+            app.archives.export(caller, JOURNAL, file)
+        else:
+            app.archives.import_(caller, file, Mode(act))
+    except MinutebookError as error:
+        _say(str(error))
+    else:
+        _say("done")
+    app.close()
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,24 @@
+"""A process that summarises every session of a store, and says so after each."""
+
+import sys
+from pathlib import Path
+
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Role
+
+
+def main(home: str) -> None:
+    app = open_app(Settings(home=Path(home), embedder="none"))
+
+    def listener(part: float, what: str) -> None:
+        if part > 0:
+            sys.stdout.write(f"{what}\n")
+            sys.stdout.flush()
+
+    app.summaries.summarize_all(Caller(name="robot", role=Role.AGENT, listener=listener))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,131 @@
+"""Archives when a process is killed halfway, a disk is full, or others write meanwhile."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minutebook.domain.archive import JOURNAL, Mode
+from minutebook.domain.errors import StoreError
+from minutebook.domain.lines import line_of
+from minutebook.domain.records import Kind
+from tests.services.test_archives import AGENT, headed, journal, put, sealed, turn
+from tests.world import Opener, World, everything
+
+TURNS = 4000
+
+
+@pytest.fixture
+def kept(opener: Opener) -> World:
+    """A world with a session of many turns."""
+    world = opener(name="home")
+    put(world, *(turn(n) for n in range(TURNS)))
+    return world
+
+
+def given(world: World, start: int = 0, **fields: Any) -> Path:
+    """A file to import, where the world allows it."""
+    path = world.app.archives.export(AGENT, []).path.with_name("given.jsonl")
+    path.write_bytes(
+        sealed(headed(TURNS), *(line_of(turn(start + n, **fields)) for n in range(TURNS)))
+    )
+    return path
+
+
+def begun(act: str, home: Path, file: str, limit: str = "") -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", "tests.services.archivist", act, str(home), file, limit],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def halfway(worker: "subprocess.Popen[str]") -> None:
+    assert worker.stdout is not None
+    assert worker.stdout.readline() == "half\n"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A disk of two megabytes."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", folder], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no small disk can be mounted here")
+    yield folder
+    subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def test_an_export_that_is_killed_leaves_no_file_of_its_name(kept: World, tmp_path: Path) -> None:
+    worker = begun("export", tmp_path / "home", "a.jsonl")
+    halfway(worker)
+    worker.kill()
+    worker.communicate()
+    folder = tmp_path / "home" / "backups"
+    assert [each.name for each in folder.iterdir() if each.suffix != ".part"] == []
+    assert kept.app.archives.export(AGENT, JOURNAL, "a.jsonl").counts[Kind.TURN] == TURNS
+
+
+@pytest.mark.parametrize("mode", Mode)
+def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, mode: Mode) -> None:
+    path = given(kept, start=2 * TURNS)
+    before = kept.contents()
+    worker = begun(mode, tmp_path / "home", path.name)
+    halfway(worker)
+    worker.kill()
+    worker.communicate()
+    assert kept.contents() == before
+    assert kept.app.store.check() == []
+    told = kept.app.archives.import_(AGENT, path.name, mode)
+    assert told.imported == {Kind.TURN: TURNS}
+
+
+def test_an_export_for_which_there_is_no_room_leaves_nothing(opener: Opener, small: Path) -> None:
+    world = opener(archive_roots=(small,))
+    put(world, *(turn(n, prompt="long " * 1000) for n in range(1000)))
+    with pytest.raises(StoreError, match="No space left on device; nothing was kept of it"):
+        world.app.archives.export(AGENT, JOURNAL)
+    assert list(small.iterdir()) == []
+
+
+def test_an_export_that_may_not_grow_leaves_nothing(kept: World, tmp_path: Path) -> None:
+    worker = begun("export", tmp_path / "home", "a.jsonl", "200000")
+    out, err = worker.communicate("go on\n", timeout=60)
+    assert worker.returncode == 0, err
+    assert "File too large; nothing was kept of it" in out
+    assert list((tmp_path / "home" / "backups").iterdir()) == []
+
+
+def test_an_import_for_which_there_is_no_room_changes_nothing(
+    opener: Opener, small: Path, tmp_path: Path
+) -> None:
+    roomy = given(opener(name="roomy"), prompt="long " * 500)
+    world = opener(name="small/home", archive_roots=(roomy.parent,))
+    put(world, turn(9 * TURNS))
+    before = journal(world)
+    with pytest.raises(StoreError, match="disk is full"):
+        world.app.archives.import_(AGENT, roomy.name, Mode.REPLACE)
+    assert journal(world) == before
+    assert world.app.store.check() == []
+    world.app.close()
+
+
+def test_an_export_is_of_one_moment_while_others_write(kept: World, tmp_path: Path) -> None:
+    worker = begun("export", tmp_path / "home", "a.jsonl")
+    halfway(worker)
+    put(kept, *(turn(n, response="changed") for n in range(TURNS)))
+    kept.app.store.delete(Kind.TURN, "default", turn(TURNS - 1).id)
+    out, err = worker.communicate("go on\n", timeout=60)
+    assert out == "done\n", err
+    told = kept.app.archives.import_(AGENT, "a.jsonl", Mode.REPLACE)
+    assert told.imported == {Kind.TURN: TURNS}
+    assert journal(kept) == [turn(n) for n in range(TURNS)]
+    assert kept.app.store.count(Kind.TURN, everything("default")) == TURNS

@@ -1,0 +1,140 @@
+"""A whole store, taken out and brought in elsewhere, or where it came from."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from minutebook.domain.archive import KINDS, LEFT_OUT, Mode
+from minutebook.domain.records import Decision, Edge, Entry, Kind, Memory, Record
+from tests.services.decided import draft, git, ledger_of
+from tests.services.test_archives import ADMIN, put, summary, turn
+from tests.store.samples import chunk, file, project
+from tests.world import Opener, World, everything
+
+
+def test_every_kind_is_archived_or_left_out_for_a_reason() -> None:
+    assert sorted((*KINDS, *LEFT_OUT)) == sorted(Kind)
+
+
+def filled(world: World) -> World:
+    """Fill a world with every kind: changed, soft-deleted, locked, linked, decided and indexed."""
+    app, asks = world.app, replace(ADMIN, organization="default")
+    ana = world.entity("Ana")
+    world.relate(ana, world.entity("Bo"))
+    first, second = world.remember("Ana bakes bread"), world.remember("Bo eats it")
+    world.call("update_memory", id=first, content="Ana bakes rye bread")
+    app.links.link(asks, first, second, "because")
+    app.memories.remove(asks, world.remember("forgotten"))
+    app.standing.lock(asks, second)
+    world.by(organization="zoo").remember("tapir")
+    made = app.decisions.record(asks, draft())
+    app.decisions.supersede(asks, [made.id], draft(title="Use two files"))
+    app.proposals.propose(asks, draft("wire"))
+    for record in (
+        project(organization="default", path=str(Path("/nowhere/a"))),
+        file(organization="default", project="a"),
+        chunk(organization="default", project="a"),
+    ):
+        app.store.put(record)
+    put(world, *(turn(n) for n in range(9)), summary(), turn(5, organization="zoo", user="bo"))
+    return world
+
+
+def whole(world: World, *without: Kind) -> dict[Any, Record]:
+    """Every archived record, by what names it; decisions without the commit that wrote them."""
+    store = world.app.store
+    return {
+        (name, kind, each.id): replace(each, commit_id="") if isinstance(each, Decision) else each
+        for name in store.organizations()
+        for kind in KINDS
+        if kind not in without
+        for each in store.find(kind, everything(name))
+    }
+
+
+def mentions(world: World) -> set[tuple[str, str, str]]:
+    store = world.app.store
+    return {
+        (name, each.source, each.target)
+        for name in store.organizations()
+        for each in store.find(Kind.MENTION, everything(name))
+        if isinstance(each, Edge)
+    }
+
+
+def test_a_whole_store_comes_back_equal_with_versions_and_trail(
+    opener: Opener, tmp_path: Path
+) -> None:
+    one, two = filled(opener()), opener(name="two")
+    path = tmp_path / "whole.jsonl"
+    before = whole(one)
+    assert {kind for _, kind, _ in before} == set(KINDS)
+    told = one.app.archives.export_to(ADMIN, KINDS, path)
+    assert sum(told.counts.values()) == len(before)
+    two.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    after = whole(two)
+    heads = {key for key in before if key[1] is Kind.HEAD}
+    for key in before.keys() - heads:
+        assert after.pop(key) == before[key]
+    added = [each for each in after.values() if isinstance(each, Entry)]
+    assert {each.act for each in added} == {"import", "rebuild"}
+    assert len(after) == len(added) + len(heads)
+    assert mentions(two) == mentions(one) != set()
+    for name in two.app.store.organizations():
+        assert two.app.trail.verify(name) is None
+    assert two.app.store.check() == []
+
+
+def test_imported_decisions_are_in_git_and_can_be_gone_on_with(
+    opener: Opener, tmp_path: Path
+) -> None:
+    one, two = filled(opener()), opener(name="two")
+    path = tmp_path / "whole.jsonl"
+    one.app.archives.export_to(ADMIN, KINDS, path)
+    two.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    assert git(ledger_of(two.app).path, "rev-list", "--count", "main") == "1"
+    two.app.decisions.record(replace(ADMIN, organization="default"), draft("wire"))
+    (state, *_) = two.app.ledgers.states()
+    assert state.reason is None
+    assert two.app.ledgers.check() == []
+
+
+def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world, path = filled(opener()), tmp_path / "whole.jsonl"
+    world.app.archives.export_to(ADMIN, KINDS, path)
+    gone = next(
+        each.id
+        for each in world.app.store.find(Kind.MEMORY, everything("default"))
+        if isinstance(each, Memory) and each.content.startswith("Ana")
+    )
+    world.app.memories.delete(replace(ADMIN, organization="default"), gone)
+    world.call("update_memory", id=world.remember("later"), content="later still")
+    before = whole(world, Kind.ENTRY, Kind.HEAD)
+    world.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    after = whole(world, Kind.ENTRY, Kind.HEAD)
+    assert {key: after[key] for key in before} == before
+    # The link is to a memory that is locked, which no import changes.
+    back = {(kind, id) for _, kind, id in after.keys() - before.keys()}
+    assert back == {
+        (Kind.MEMORY, gone),
+        (Kind.VERSION, f"{gone}.1"),
+        (Kind.VERSION, f"{gone}.2"),
+    }
+    assert world.app.trail.verify("default") is None
+
+
+def test_a_memory_that_is_there_takes_no_versions_from_an_archive(
+    opener: Opener, tmp_path: Path
+) -> None:
+    one, two, path = opener(), opener(name="two"), tmp_path / "whole.jsonl"
+    id = one.remember("tea at four")
+    early = tmp_path / "early.jsonl"
+    one.app.archives.export_to(ADMIN, KINDS, early)
+    one.call("update_memory", id=id, content="tea at five")
+    one.app.archives.export_to(ADMIN, KINDS, path)
+    two.app.archives.import_from(ADMIN, early, Mode.MERGE)
+    two.app.archives.import_from(ADMIN, path, Mode.MERGE)
+    assert two.memory(id).content == "tea at four"
+    assert two.app.store.count(Kind.VERSION, everything("default")) == 1
