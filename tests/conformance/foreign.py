@@ -43,8 +43,8 @@ def _sealing(name: str) -> ServerMiddleware[Any]:
     boundary = RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=name)
 
     async def seal(ctx: Context, call_next: CallNext) -> HandlerResult:
-        is_inline = (ctx.params or {}).get("name") in INLINE
-        return await (boundary(ctx, call_next) if is_inline else call_next(ctx))
+        is_of_here = (ctx.params or {}).get("name") in ANSWERS
+        return await (boundary(ctx, call_next) if is_of_here else call_next(ctx))
 
     return seal
 
@@ -113,9 +113,9 @@ async def _log(context: Context, params: types.CallToolRequestParams) -> Called:
     return _said("Told the log three times.")
 
 
-def _asking(schema: Schema, message: str = "Please fill this in") -> Answering:
+def _asking(schema: Schema) -> Answering:
     async def ask(context: Context, params: types.CallToolRequestParams) -> Called:
-        asked = str((params.arguments or {}).get("message", message))
+        asked = str((params.arguments or {}).get("message", "Please fill this in"))
         told = await context.session.elicit_form(asked, dict(schema), context.request_id)
         content = json.dumps(told.content)
         return _said(f"Elicitation completed: action={told.action}, content={content}")
@@ -223,7 +223,7 @@ async def _need_sampling(context: Context, params: types.CallToolRequestParams) 
     return _said("The client can sample.")
 
 
-INLINE: Mapping[str, Answering] = {
+ANSWERS: Mapping[str, Answering] = {
     "test_image_content": _always(PICTURE),
     "test_audio_content": _always(SOUND),
     "test_embedded_resource": _always(
@@ -246,12 +246,7 @@ INLINE: Mapping[str, Answering] = {
     "test_input_required_result_list_roots": _rounds({"client_roots": ROOTS}),
     "test_input_required_result_request_state": _rounds({"confirm": CONFIRM}, state=True),
     "test_input_required_result_multiple_inputs": _rounds(
-        {
-            "user_name": NAME,
-            "greeting": GREETING,
-            "client_roots": ROOTS,
-        },
-        state=True,
+        {"user_name": NAME, "greeting": GREETING, "client_roots": ROOTS}, state=True
     ),
     "test_input_required_result_multi_round": _rounds(
         {"step1": _question("Step 1: What is your name?", "name")},
@@ -261,9 +256,8 @@ INLINE: Mapping[str, Answering] = {
     "test_input_required_result_capabilities": _ask_what_can_be_asked,
 }
 
-TAKES = {
-    "test_elicitation": _form(("message",), message=STRING),
-}
+TAKES = {"test_elicitation": _form(("message",), message=STRING)}
+"""The arguments of those that take any."""
 
 
 def _extend_tools(server: Server[Any]) -> None:
@@ -274,7 +268,7 @@ def _extend_tools(server: Server[Any]) -> None:
             description=name.replace("_", " "),
             input_schema=dict(TAKES.get(name, _form())),
         )
-        for name in INLINE
+        for name in ANSWERS
     ]
 
     async def list_all(context: Context, params: types.PaginatedRequestParams) -> Any:
@@ -282,7 +276,7 @@ def _extend_tools(server: Server[Any]) -> None:
         return types.ListToolsResult(tools=[*listed.tools, *added])
 
     async def call(context: Context, params: types.CallToolRequestParams) -> Any:
-        answer = INLINE.get(params.name, call_ours)
+        answer = ANSWERS.get(params.name, call_ours)
         return await answer(context, params)
 
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_all)
