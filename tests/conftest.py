@@ -24,6 +24,8 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("MINUTEBOOK_")]:
         if name not in KEPT:
             del os.environ[name]
+    # Servers of tests keep to themselves, but for those of tests/server/test_daemon.py.
+    os.environ["MINUTEBOOK_DAEMON"] = "off"
 
 
 @pytest.fixture

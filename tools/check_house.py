@@ -21,7 +21,8 @@ BROAD_EXCEPTS = {
     "server/worker.py": "the dispatch loop: a fault of ours must not end the connection",
     "embedding/service.py": "the background worker: its error is kept and shown as a state",
 }
-ENVIRONMENT_READS = {"config.py"}
+# The entry hands the environment on unread: importing settings would slow the thin proxy.
+ENVIRONMENT_READS = {"config.py", "__main__.py"}
 # ONNX Runtime looks at its variables when it is imported, so they are set right before.
 ENVIRONMENT_WRITES = {"embedding/runtime.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}

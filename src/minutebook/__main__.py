@@ -1,5 +1,22 @@
-"""Run `python -m minutebook`."""
+"""Run `minutebook`, or `python -m minutebook`."""
 
-from minutebook.cli import main
+import os
+import sys
 
-main()
+from minutebook import invocation
+
+
+def main() -> None:
+    """Serve through the daemon what can be; the command line does everything else."""
+    asked = invocation.read(sys.argv[1:], os.environ)
+    if asked is not None and asked.wants_daemon:
+        from minutebook.server import attach
+
+        attach.serve(asked)
+    from minutebook.cli import main as command_line
+
+    command_line()
+
+
+if __name__ == "__main__":
+    main()

@@ -17,12 +17,7 @@ import platformdirs
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import ANYBODY, Caller, Policy
 from minutebook.domain.records import Role
-
-PREFIX = "MINUTEBOOK_"
-FILE = "config.toml"
-
-SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
-"""The variable that clients of the ledger contract know for the secret."""
+from minutebook.invocation import FILE, PREFIX, SECRET
 
 
 def _setting(default: Any, help: str) -> Any:
@@ -134,6 +129,14 @@ class Settings:
     jwt_keys: str | None = _setting(
         None, "The issuer's public keys (JWKS): an https URL, or a file, which is read again."
     )
+    daemon: Literal["on", "off"] = _setting(
+        "on",
+        "`on`: stdio clients share a process in the background, which is started when the first "
+        "comes; `off`: each is served by a process of its own.",
+    )
+    daemon_idle: float = _setting(
+        600.0, "Seconds without any client after which that process ends."
+    )
     log_level: str = _setting("warning", "Least level of log lines on stderr.")
     log_format: Literal["text", "json"] = _setting(
         "text", "`text`, or `json`: one object a line, for machines."
@@ -156,7 +159,7 @@ class Settings:
     )
     traces_url: str | None = _setting(
         None,
-        "Where OpenTelemetry traces go, such as http://localhost:4318/v1/traces; needs "
+        "Where the HTTP server sends OpenTelemetry traces: http://localhost:4318/v1/traces; needs "
         "`minutebook[traces]`.",
     )
 
@@ -247,6 +250,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "policy": tuple(Policy),
     "durability": ("full", "normal"),
     "tool_names": ("contract", "safe"),
+    "daemon": ("on", "off"),
     "log_level": ("debug", "info", "warning", "error"),
     "log_format": ("text", "json"),
 }
@@ -283,7 +287,7 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
                 return _listed(value)
             case "http_timeout":
                 return _at_least(0.1, float(value))
-            case "writer_wait" | "rate_limit" | "embedding_wait" | "review_window":
+            case "writer_wait" | "rate_limit" | "embedding_wait" | "review_window" | "daemon_idle":
                 return _at_least(0.0, float(value))
             case "include_decisions":
                 return _truth(value)

@@ -29,7 +29,7 @@ LINES = [
 @requirement("common/published-verbatim", "common/results/no-null-cursor", "knowledge/tools/listed")
 def test_the_tools_are_on_the_wire_as_they_were_promised(tmp_path: Path) -> None:
     process = subprocess.run(
-        [sys.executable, "-m", "minutebook", "serve", "--home", str(tmp_path)],
+        [sys.executable, "-m", "minutebook", "serve", "--no-daemon", "--home", str(tmp_path)],
         input="".join(json.dumps(line) + "\n" for line in LINES),
         env={**os.environ, "MINUTEBOOK_EMBEDDER": "none"},
         capture_output=True,

@@ -120,7 +120,15 @@ class House:
         """Start a server for a contract, with a start-up identity, and connect to it."""
         server = StdioServerParameters(
             command=sys.executable,
-            args=["-m", "minutebook", "serve", contract, "--home", str(self.home), *options],
+            args=[
+                "-m",
+                "minutebook",
+                "serve",
+                "--no-daemon",
+                contract,
+                *("--home", str(self.home)),
+                *options,
+            ],
             env={"MINUTEBOOK_EMBEDDER": "none"},
         )
         async with Client(server) as client:

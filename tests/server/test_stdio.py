@@ -32,7 +32,16 @@ INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 
 
 def command(home: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "minutebook", "serve", "--home", str(home), *options]
+    return [
+        sys.executable,
+        "-m",
+        "minutebook",
+        "serve",
+        "--no-daemon",
+        "--home",
+        str(home),
+        *options,
+    ]
 
 
 class Pipe:

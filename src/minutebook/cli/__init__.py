@@ -6,6 +6,7 @@ from minutebook import __version__
 from minutebook.cli import (
     archives,
     code,
+    daemon,
     decisions,
     governance,
     journal,
@@ -37,6 +38,7 @@ def main() -> None:
 
 for _subject in (
     serving,
+    daemon,
     memories,
     code,
     decisions,

@@ -9,19 +9,25 @@ from pathlib import Path
 import click
 
 from minutebook.cli.terminal import (
-    SERVING,
     as_json,
     identity,
     option_of,
     say,
     serving,
 )
-from minutebook.config import PREFIX, Settings, environment, load
+from minutebook.config import Settings, environment, load
+from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SERVING
 from minutebook.server.logs import log_to_stderr
 
 
 @click.command()
 @click.argument("contracts", nargs=-1, metavar="[CONTRACT]...")
+@click.option(
+    "--no-daemon",
+    is_flag=True,
+    expose_value=False,
+    help="Serve in this process, whatever `daemon` says.",
+)
 @click.option(
     "--http",
     metavar="HOST:PORT",
@@ -31,7 +37,10 @@ from minutebook.server.logs import log_to_stderr
 @serving
 @click.pass_obj
 def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
-    """Serve contracts to MCP clients: over stdio (default: knowledge), or over HTTP."""
+    """Serve contracts to MCP clients: over stdio (default: knowledge), or over HTTP.
+
+    Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
+    """
     from minutebook.contracts.registry import CONTRACTS, opened
 
     settings = load(given)
@@ -39,7 +48,7 @@ def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -
     if http is None:
         from minutebook.server import stdio
 
-        stdio.serve(settings, opened(contracts or ("knowledge",)))
+        stdio.serve(settings, opened(contracts or (DEFAULT_CONTRACT,)))
         return
     from minutebook.server.http.addresses import address_given
     from minutebook.server.http.serving import serve as serve_http

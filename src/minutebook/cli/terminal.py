@@ -36,6 +36,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.ids import id_of
 from minutebook.domain.policy import ANYBODY, Caller, Listener
 from minutebook.domain.records import Role
+from minutebook.invocation import IDENTITY, SERVING
 from minutebook.server.logs import log_to_stderr
 
 _SPAN = re.compile(r"(\d{1,5})([mhd])")
@@ -44,14 +45,7 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
 
-IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy", "ledger")
-"""The settings that every command takes as options; the others come from file or environment."""
-
-
 _STEPS = 1000
-
-SERVING = (*IDENTITY, "tool_names")
-"""Those that the commands take which serve, or have a client serve."""
 
 
 def identity(command: F) -> F:

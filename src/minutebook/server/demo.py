@@ -68,7 +68,16 @@ def run(*, keep: bool) -> int:
 async def _play(home: Path) -> int:
     server = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "minutebook", "serve", "knowledge", "ledger", "--home", str(home)],
+        args=[
+            "-m",
+            "minutebook",
+            "serve",
+            "--no-daemon",
+            "knowledge",
+            "ledger",
+            "--home",
+            str(home),
+        ],
     )
     click.secho("Minutebook, over stdio, as an agent sees it\n", bold=True)
     async with Client(server) as client:

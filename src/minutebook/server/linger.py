@@ -13,11 +13,10 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
 
+from minutebook.server.proxy import ENDLESS
+
 LINGER = 10.0
 """Seconds that calls under way may still take."""
-
-ENDLESS = "subscriptions/listen"
-"""The request that is answered when the client has had enough."""
 
 Incoming = SessionMessage | Exception
 

@@ -2,52 +2,111 @@
 
 import os
 import signal
+import socket
 import sys
+import threading
 from collections.abc import Sequence
 from dataclasses import replace
-from types import FrameType
+from typing import Any, NoReturn
 
-import anyio
-from mcp.server.stdio import stdio_server
+from mcp.server.lowlevel import Server
 
-from minutebook.config import Settings
+from minutebook.app import App
+from minutebook.config import Settings, load
 from minutebook.contracts.contract import Contract, safe
-from minutebook.server.linger import lingering
+from minutebook.contracts.registry import opened
+from minutebook.domain.policy import Caller
+from minutebook.invocation import Invocation
+from minutebook.server.lines import serve_on
 from minutebook.server.opening import Opening
-from minutebook.server.protocol import as_promised, build_server, options
+from minutebook.server.protocol import as_promised, build_server
+from minutebook.server.proxy import Link, Proxy
 from minutebook.server.worker import Worker, new_session
 
 
+class InProcess:
+    """Serves contracts in threads of this process.
+
+    Settings that do not fit together: InvalidInput.
+    """
+
+    def __init__(self, settings: Settings, contracts: Sequence[Contract]) -> None:
+        self._settings = settings
+        self._contracts = contracts
+        self._opening = Opening(settings)
+
+    def link(self, session: str = "") -> Link:
+        """Start a server and give the link to it; `session` names one that is gone on with."""
+        near, far = socket.socketpair()
+        caller = replace(self._settings.caller(), session=session or new_session())
+        server = connection_server(self._settings, self._contracts, self._opening, caller)
+        work = (far, server, self._opening.start)
+        threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
+        return Link(near, reading_tools(self._contracts), caller.session)
+
+    def lost(self) -> NoReturn:
+        """End the process, whose server has ended although its client has not."""
+        sys.stderr.write("minutebook: the server ended unexpectedly; see above\n")
+        self.end(1)
+
+    def end(self, status: int = 0) -> NoReturn:
+        """End the process at once: a transaction under way is finished or undone by its own rules.
+
+        Threads that load a model or wait on stdin would hold up an ordinary exit.
+        """
+        self._opening.close()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def in_process(asked: Invocation) -> InProcess:
+    """Serve here what was asked for; InvalidInput."""
+    return InProcess(load(asked.given, asked.variables), opened(asked.contracts))
+
+
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
-    """Serve contracts until stdin closes or a signal comes, then end the process.
+    """Serve contracts in this process until stdin closes or a signal comes, then end it.
 
     Settings that do not fit together: InvalidInput, before anything is served.
     """
-    opening = Opening(settings)
-
-    def leave(signum: int, frame: FrameType | None) -> None:
-        _end(opening)
-
+    here = InProcess(settings, contracts)
     for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, leave)
+        signal.signal(signum, lambda signum, frame: here.end())
+    stdin, stdout = _own_pipes()
+    Proxy(here.link(), here.lost, stdin, stdout).run()
+    here.end()
+
+
+def connection_server(
+    settings: Settings, contracts: Sequence[Contract], opening: Opening, caller: Caller
+) -> Server[Any]:
+    """Build the server of a connection, all of whose requests are one caller's."""
+
+    def open_app() -> App:
+        app = opening()
+        # An admin's start pins the first secret; the daemon's own start is no admin's.
+        app.secret.pin(caller)
+        return app
+
     spelling = safe if settings.tool_names == "safe" else as_promised
-    caller = replace(settings.caller(), session=new_session())
-    server = build_server(contracts, Worker(opening, lambda context: caller), spelling)
-    opening.start()
-
-    async def run() -> None:
-        async with stdio_server() as pipes, lingering(*pipes) as (incoming, outgoing):
-            await server.run(incoming, outgoing, options(server))
-
-    anyio.run(run)
-    _end(opening)
+    return build_server(contracts, Worker(open_app, lambda context: caller), spelling)
 
 
-def _end(opening: Opening) -> None:
-    """End at once: a transaction under way is finished or undone by its own rules.
+def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:
+    """Name the tools that only read, in both spellings."""
+    names = {
+        tool.name
+        for contract in contracts
+        for tool in contract.tools.values()
+        if tool.is_listed and tool.promise["annotations"]["readOnlyHint"]
+    }
+    return frozenset(names | {safe(name) for name in names})
 
-    Threads that load a model or wait on stdin would hold up an ordinary exit.
-    """
-    opening.close()
-    sys.stderr.flush()
-    os._exit(0)
+
+def _own_pipes() -> tuple[int, int]:
+    """Take stdin and stdout away from whatever else would read or print here."""
+    stdin, stdout = os.dup(0), os.dup(1)
+    with open(os.devnull, "rb") as nothing:  # noqa: PTH123
+        os.dup2(nothing.fileno(), 0)
+    os.dup2(2, 1)
+    return stdin, stdout

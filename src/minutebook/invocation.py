@@ -1,0 +1,165 @@
+"""What a server was asked for when it was started, read with next to nothing imported.
+
+The thin proxy runs on this alone: argv and environment are passed on to the daemon as they are, and
+`config.py` settles there what they say. Only what tells one daemon from another is looked at here.
+"""
+
+import json
+import os
+import sys
+import zlib
+from collections.abc import Mapping, Sequence
+
+from minutebook import __version__
+
+PREFIX = "MINUTEBOOK_"
+SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
+"""The variable that clients of the ledger contract know for the secret."""
+
+FILE = "config.toml"
+
+DEFAULT_CONTRACT = "knowledge"
+"""What is served to those who name none."""
+
+IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy", "ledger")
+"""The settings that every command takes as options; the others come from file or environment."""
+
+SERVING = (*IDENTITY, "tool_names")
+"""Those that the commands take which serve, or have a client serve."""
+
+OWN = frozenset({"role", "agent", "organization", "repository", "user", "tool_names"})
+"""The settings that are a connection's own; the others are the same for all of one daemon."""
+
+_FOLDERS = frozenset({"home", "models", "ledger", "index_roots", "embedder"})
+_EMBEDDERS = frozenset({"built-in", "endpoint", "none"})
+_SECRETS = frozenset({"agent_memory_secret", "endpoint_key"})
+_PLACES = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
+
+
+class Invocation:
+    """Contracts to serve, the options that were given, and the variables that name settings."""
+
+    def __init__(
+        self, given: Mapping[str, str], contracts: Sequence[str], environment: Mapping[str, str]
+    ) -> None:
+        self.given = {name: _absolute(name, value) for name, value in given.items()}
+        self.contracts = list(contracts) or [DEFAULT_CONTRACT]
+        self.variables = {
+            name: _absolute(name.removeprefix(PREFIX).lower(), value)
+            for name, value in environment.items()
+            if name.startswith(PREFIX) or name == SECRET
+        }
+        self.environment = environment
+        self._places = [environment.get(name, "") for name in _PLACES]
+
+    @property
+    def home(self) -> str:
+        """The data directory, as far as argv and environment tell."""
+        named = self.given.get("home") or self.variables.get(PREFIX + "HOME")
+        return os.path.realpath(named or default_home(self._places[1]))
+
+    @property
+    def wants_daemon(self) -> bool:
+        """Whether variables and file leave the daemon on; a value that is none is for `load`."""
+        if chosen := self.variables.get(PREFIX + "DAEMON"):
+            return chosen == "on"
+        try:
+            with open(os.path.join(self.home, FILE), "rb") as file:
+                text = file.read()
+        except OSError:
+            return True
+        if b"daemon" not in text:
+            return True
+        import tomllib
+
+        try:
+            return bool(tomllib.loads(text.decode()).get("daemon", "on") == "on")
+        except ValueError:
+            return False
+
+    @property
+    def address(self) -> str:
+        """Name the daemon that could serve this: one for each release, installation and setting.
+
+        A checksum will do, and secrets are left out of it, for the daemon compares all settings.
+        """
+        shared = {
+            name: value
+            for name, value in [
+                *((n.removeprefix(PREFIX).lower(), v) for n, v in self.variables.items()),
+                *self.given.items(),
+            ]
+            if name not in OWN | _SECRETS and name != SECRET.lower() and name != "daemon"
+        }
+        told: list[object] = [
+            __version__,
+            sys.executable,
+            _stamp(__file__),
+            self.home,
+            _stamp(os.path.join(self.home, FILE)),
+            self._places,
+            sorted((shared | {"home": self.home}).items()),
+        ]
+        # A ledger of one's own is that of one organization.
+        if "ledger" in shared:
+            told.append(self._stated("organization"))
+        return f"{zlib.crc32(json.dumps(told).encode()):08x}"
+
+    def _stated(self, name: str) -> str | None:
+        return self.given.get(name) or self.variables.get(PREFIX + name.upper())
+
+
+def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation | None:
+    """Read `serve` as it is typed; None for whatever else the command line has to see to."""
+    given: dict[str, str] = {}
+    contracts: list[str] = []
+    serving = False
+    left = iter(arguments)
+    for word in left:
+        if word.startswith("-"):
+            name, equals, value = word.removeprefix("--").partition("=")
+            name = name.replace("-", "_")
+            if word[:2] != "--" or name not in (SERVING if serving else IDENTITY):
+                return None
+            told = value if equals else next(left, None)
+            if told is None:
+                return None
+            given[name] = told
+        elif serving:
+            contracts.append(word)
+        elif word == "serve":
+            serving = True
+        else:
+            return None
+    return Invocation(given, contracts, environment) if serving else None
+
+
+def default_home(data_home: str = "") -> str:
+    """Give the data directory of those who name none, as platformdirs finds it."""
+    system = str(sys.platform)
+    if system == "darwin":
+        return os.path.expanduser("~/Library/Application Support/minutebook")
+    if system == "linux":
+        folder = data_home.strip() or os.path.expanduser("~/.local/share")
+        return os.path.join(folder, "minutebook")
+    import platformdirs
+
+    return platformdirs.user_data_dir("minutebook", appauthor=False)
+
+
+def _absolute(name: str, value: str) -> str:
+    """Make a folder's path mean the same to a daemon that was started elsewhere."""
+    if name not in _FOLDERS or value in _EMBEDDERS or not value:
+        return value
+    parts = value.split(os.pathsep) if name == "index_roots" else [value]
+    return os.pathsep.join(
+        os.path.abspath(os.path.expanduser(part)) if part else part for part in parts
+    )
+
+
+def _stamp(path: str) -> list[int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return []
+    return [found.st_mtime_ns, found.st_size]

@@ -1,0 +1,254 @@
+"""The daemon: one process that serves all stdio clients whose settings are the same.
+
+It has one store, one model and one watcher for them. `attach.py` starts it.
+"""
+
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from minutebook import __version__
+from minutebook.config import Settings, environment, load
+from minutebook.contracts.contract import Contract
+from minutebook.contracts.registry import opened
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.policy import ANYBODY
+from minutebook.domain.records import Role
+from minutebook.server.lines import serve_on
+from minutebook.server.linger import LINGER
+from minutebook.server.logs import log_to_stderr
+from minutebook.server.meeting import Meeting, read_line
+from minutebook.server.opening import Opening
+from minutebook.server.stdio import connection_server, reading_tools
+from minutebook.server.worker import new_session
+
+log = logging.getLogger(__name__)
+
+LOG = "daemon.log"
+
+LOG_SIZE = 1 << 20
+"""Bytes after which the log is put aside; what was put aside before is lost."""
+
+HELLO_WAIT = 10.0
+"""Seconds in which a guest has to say what it wants."""
+
+TICK = 1.0
+"""Seconds between two looks at whether the daemon is still wanted."""
+
+
+class Daemon:
+    """Serves whoever comes to a place, until nobody has for a while or its home is gone."""
+
+    def __init__(self, settings: Settings, place: Meeting) -> None:
+        self._settings = settings
+        self._place = place
+        self._home = _mark(settings.home)
+        self._database: tuple[int, int] | None = None
+        self._mark: tuple[int, int] | None = None
+        self._opening = Opening(settings)
+        self._lock = threading.Lock()
+        self._contracts: dict[tuple[str, ...], list[Contract]] = {}
+        self._guests: dict[threading.Thread, socket.socket] = {}
+        self._since = self._left = time.monotonic()
+        self._stopping = threading.Event()
+
+    def run(self) -> NoReturn:
+        """Serve, then end the process."""
+        with self._place.door.open() as listener:
+            self._mark = _mark(self._door)
+            for signum in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(signum, lambda signum, frame: self._end())
+            while not self._stopping.is_set() and self._is_wanted():
+                ready, _, _ = select.select([listener], [], [], TICK)
+                if ready:
+                    self._let_in(listener)
+                _bound_log(self._settings.home)
+            self._shut_door()
+        self._finish()
+        self._end()
+
+    @property
+    def _door(self) -> Path:
+        return Path(self._place.door.path)
+
+    def _is_wanted(self) -> bool:
+        """Tell whether clients are here or may still come, and the data are those that it has open."""
+        database = _mark(self._settings.database)
+        if self._database is None:
+            self._database = database
+        if _mark(self._settings.home) != self._home or database != self._database:
+            log.warning("the data directory was removed or replaced; the daemon ends")
+            return False
+        with self._lock:
+            is_idle = not self._guests
+        if not is_idle:
+            return True
+        return (
+            _mark(self._door) == self._mark
+            and time.monotonic() - self._left < self._settings.daemon_idle
+        )
+
+    def _let_in(self, listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+        except OSError as error:
+            log.warning("a client could not be let in: %s", error)
+            return
+        guest = threading.Thread(target=self._attend, args=(connection,), name="guest", daemon=True)
+        with self._lock:
+            self._guests[guest] = connection
+        guest.start()
+
+    def _attend(self, connection: socket.socket) -> None:
+        try:
+            self._place.door.check(connection)
+            connection.settimeout(HELLO_WAIT)
+            hello = json.loads(read_line(connection))
+            if "ask" in hello:
+                _say(connection, self._told(str(hello["ask"])))
+            else:
+                self._serve(connection, hello)
+        except (OSError, EOFError, ValueError) as error:
+            log.info("a client left before it was served: %s", error)
+        finally:
+            connection.close()
+            with self._lock:
+                del self._guests[threading.current_thread()]
+                self._left = time.monotonic()
+
+    def _told(self, ask: str) -> Mapping[str, Any]:
+        """Answer a question about the daemon, which may be to stop."""
+        if ask == "stop":
+            self._stopping.set()
+        with self._lock:
+            clients = len(self._guests) - 1
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "home": os.path.realpath(self._settings.home),
+            "clients": clients,
+            "seconds": round(time.monotonic() - self._since),
+            "model": self._opening().embedding.state if self._opening.is_open else "loading",
+        }
+
+    def _serve(self, connection: socket.socket, hello: Mapping[str, Any]) -> None:
+        if hello["version"] != __version__:
+            _say(connection, {"refused": f"it is of version {__version__}"})
+            return
+        try:
+            settings = load(hello["given"], hello["variables"])
+            contracts = self._opened(hello["contracts"])
+        except MinutebookError as error:
+            _say(connection, {"refused": str(error)})
+            return
+        if differing := _differing(settings, self._settings):
+            reason = f"it was started with another {', '.join(differing)}"
+            _say(connection, {"refused": reason})
+            return
+        session = hello["session"] or new_session()
+        caller = replace(settings.caller(), session=session)
+        server = connection_server(settings, contracts, self._opening, caller)
+        _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
+        connection.settimeout(None)
+        try:
+            # Its own end is closed by whoever serves on it.
+            serve_on(connection.dup(), server, self._opening.start)
+        finally:
+            if self._opening.is_open:
+                self._opening().database.leave(session)
+
+    def _opened(self, names: list[str]) -> list[Contract]:
+        with self._lock:
+            key = tuple(names)
+            if key not in self._contracts:
+                self._contracts[key] = opened(names)
+            return self._contracts[key]
+
+    def _shut_door(self) -> None:
+        """Let nobody in any more; another daemon's door stays."""
+        if _mark(self._door) == self._mark:
+            self._place.take_away()
+
+    def _finish(self) -> None:
+        """Answer what is under way, and let the clients go."""
+        with self._lock:
+            guests = list(self._guests.items())
+        for _, connection in guests:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)
+        until = time.monotonic() + LINGER
+        for guest, _ in guests:
+            guest.join(max(0.0, until - time.monotonic()))
+
+    def _end(self) -> NoReturn:
+        """End at once: a transaction under way is finished or undone by its own rules."""
+        self._shut_door()
+        self._opening.close()
+        os._exit(0)
+
+
+def main(given: str, place: Meeting) -> NoReturn:
+    """Be the daemon of a place that nobody else has; `given` is the options as JSON."""
+    settings = shared(load(json.loads(given), environment()))
+    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # All that is said, by whatever part of the process, goes to the log in the data directory.
+    _open_log(settings.home)
+    log_to_stderr(settings)
+    Daemon(settings, place).run()
+
+
+def shared(settings: Settings) -> Settings:
+    """Give what all connections of one daemon have in common; the rest as if nobody had set it."""
+    return replace(
+        settings,
+        role=Role.AGENT,
+        agent=ANYBODY,
+        # A ledger of one's own is that of one organization.
+        organization=None if settings.ledger is None else settings.organization,
+        repository=None,
+        user=None,
+        tool_names="contract",
+    )
+
+
+def _differing(one: Settings, other: Settings) -> list[str]:
+    one = shared(one)
+    names = (each.name for each in fields(Settings))
+    return [name for name in names if getattr(one, name) != getattr(other, name)]
+
+
+def _say(connection: socket.socket, told: Mapping[str, Any]) -> None:
+    connection.sendall(json.dumps(told).encode() + b"\n")
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """Tell a file or folder from one that takes its name."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _open_log(home: Path) -> None:
+    file = os.open(home / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.close(file)
+
+
+def _bound_log(home: Path) -> None:
+    if os.fstat(2).st_size > LOG_SIZE:
+        with suppress(OSError):
+            (home / LOG).replace(home / f"{LOG}.1")
+            _open_log(home)

@@ -1,0 +1,170 @@
+"""Which daemon serves whom: settled from argv and environment alone."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+import pytest
+
+from minutebook import invocation
+from minutebook.config import Settings, load
+from minutebook.domain.records import Role
+from minutebook.invocation import OWN, SERVING
+from minutebook.server.daemon import shared
+
+HOME = {"HOME": "/home/ada"}
+
+
+def asked(*words: str, **variables: str) -> invocation.Invocation:
+    found = invocation.read(["serve", *words], HOME | variables)
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "given", "contracts"),
+    [
+        (["serve"], {}, ["knowledge"]),
+        (["serve", "catalog"], {}, ["catalog"]),
+        (["serve", "--role", "human", "ledger"], {"role": "human"}, ["ledger"]),
+        (["--role=human", "serve", "ledger"], {"role": "human"}, ["ledger"]),
+        (["serve", "--tool-names", "safe"], {"tool_names": "safe"}, ["knowledge"]),
+        (["serve", "--home", "/a b"], {"home": "/a b"}, ["knowledge"]),
+        (["serve", "--agent", "--role"], {"agent": "--role"}, ["knowledge"]),
+    ],
+)
+def test_serve_is_read_as_the_command_line_reads_it(
+    words: list[str], given: dict[str, str], contracts: list[str]
+) -> None:
+    found = invocation.read(words, HOME)
+    assert found is not None
+    assert found.given == given
+    assert found.contracts == contracts
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["status"],
+        ["serve", "--help"],
+        ["serve", "-h"],
+        ["serve", "--no-daemon"],
+        ["serve", "--http", "127.0.0.1:0"],
+        ["serve", "--home"],
+        ["--tool-names", "safe", "serve"],
+        ["serve", "--", "catalog"],
+    ],
+)
+def test_whatever_else_is_left_to_the_command_line(words: list[str]) -> None:
+    assert invocation.read(words, HOME) is None
+
+
+ALIKE: list[tuple[list[str], dict[str, str]]] = [
+    (["catalog"], {}),
+    (["--role", "admin", "--organization", "acme"], {}),
+    ([], {"MINUTEBOOK_AGENT": "ada"}),
+    ([], {"AGENT_MEMORY_SECRET": "a secret"}),
+    ([], {"MINUTEBOOK_ENDPOINT_KEY": "a key"}),
+    ([], {"MINUTEBOOK_DAEMON": "on"}),
+    ([], {"PATH": "/elsewhere"}),
+    (["--home", invocation.default_home("/data")], {}),
+]
+
+
+@pytest.mark.parametrize(("words", "variables"), ALIKE)
+def test_what_is_a_connections_own_does_not_change_the_address(
+    words: list[str], variables: dict[str, str]
+) -> None:
+    data = {"XDG_DATA_HOME": "/data"}
+    assert asked(*words, **variables, **data).address == asked(**data).address
+
+
+OTHER: list[tuple[list[str], dict[str, str]]] = [
+    (["--home", "/elsewhere"], {}),
+    (["--policy", "governed"], {}),
+    (["--ledger", "/a/ledger"], {}),
+    ([], {"MINUTEBOOK_HOME": "/elsewhere"}),
+    ([], {"MINUTEBOOK_DURABILITY": "normal"}),
+    ([], {"XDG_CACHE_HOME": "/cache"}),
+    ([], {"HOME": "/home/bob"}),
+]
+
+
+@pytest.mark.parametrize(("words", "variables"), OTHER)
+def test_whatever_all_connections_share_does(words: list[str], variables: dict[str, str]) -> None:
+    assert asked(*words, **variables).address != asked().address
+
+
+def test_a_ledger_of_ones_own_is_that_of_one_organization() -> None:
+    words = ["--ledger", "/a/ledger", "--organization"]
+    assert asked(*words, "acme").address != asked(*words, "other").address
+
+
+def test_a_changed_file_of_settings_leads_to_another_daemon(tmp_path: Path) -> None:
+    words = ["--home", str(tmp_path)]
+    before = asked(*words).address
+    (tmp_path / "config.toml").write_text('durability = "normal"\n')
+    assert asked(*words).address != before
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", True),
+        ('daemon = "on"', True),
+        ('daemon = "off"', False),
+        ("# no daemon here", True),
+        ('daemon = "perhaps"', False),
+        ("daemon is no TOML", False),
+    ],
+)
+def test_the_file_of_settings_may_turn_the_daemon_off(
+    tmp_path: Path, text: str, wanted: bool
+) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    assert asked("--home", str(tmp_path)).wants_daemon is wanted
+    assert asked("--home", str(tmp_path), MINUTEBOOK_DAEMON="on").wants_daemon
+
+
+def test_paths_mean_the_same_wherever_a_daemon_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    roots = os.pathsep.join(["one", "/two"])
+    found = asked("--home", "here", "--ledger", "~/there", MINUTEBOOK_INDEX_ROOTS=roots)
+    monkeypatch.chdir("/")
+    settings = load(found.given, found.variables)
+    assert settings.home == tmp_path / "here"
+    assert settings.ledger == Path("~/there").expanduser()
+    assert settings.index_roots == (tmp_path / "one", Path("/two"))
+    assert asked(MINUTEBOOK_EMBEDDER="built-in").variables["MINUTEBOOK_EMBEDDER"] == "built-in"
+
+
+def test_the_data_directory_is_found_as_settings_find_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in (None, "/data"):
+        if folder is not None:
+            monkeypatch.setenv("XDG_DATA_HOME", folder)
+        else:
+            monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+        found = invocation.default_home(os.environ.get("XDG_DATA_HOME", ""))
+        assert found == platformdirs.user_data_dir("minutebook", appauthor=False)
+
+
+def test_what_connections_share_is_all_but_their_own() -> None:
+    everything: dict[str, Any] = {
+        "role": Role.ADMIN,
+        "agent": "ada",
+        "organization": "acme",
+        "repository": "r",
+        "user": "u",
+        "tool_names": "safe",
+    }
+    assert set(everything) == OWN
+    assert set(SERVING) >= OWN
+    home = Path(sys.prefix)
+    assert shared(Settings(home=home, **everything)) == Settings(home=home)
+    with_ledger = Settings(home=home, ledger=home, **everything)
+    assert shared(with_ledger) == Settings(home=home, ledger=home, organization="acme")
