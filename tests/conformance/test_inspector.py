@@ -14,10 +14,15 @@ from tests.conformance.npm import needs_npm, ran
 
 pytestmark = needs_npm
 
-KNOWLEDGE_ONLY = [
-    pytest.param(name, marks=[] if name == "knowledge" else [pytest.mark.slow])
+ERAS = ("legacy", "modern")
+VISITS = [
+    pytest.param(
+        name, era, marks=[] if (name, era) == ("knowledge", "legacy") else [pytest.mark.slow]
+    )
     for name in CONTRACTS
+    for era in ERAS
 ]
+"""Every contract in both ages of the protocol, all but one of them slow."""
 
 
 def inspected(scratch: Path, target: tuple[str, ...], *options: str) -> Mapping[str, Any]:
@@ -51,8 +56,7 @@ def test_the_inspector_lists_and_calls_over_stdio(contract: str, tmp_path: Path)
     check(tmp_path, contract, command, "legacy")
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-@pytest.mark.parametrize("contract", KNOWLEDGE_ONLY)
+@pytest.mark.parametrize(("contract", "era"), VISITS)
 def test_the_inspector_lists_and_calls_over_http(
     minutebook: str, contract: str, era: str, tmp_path: Path
 ) -> None:
