@@ -21,6 +21,7 @@ NAMES = (
         "quality",
         "code",
         "start",
+        "serving",
         "tool",
     ),
 )
