@@ -108,17 +108,21 @@ def test_an_answer_that_is_no_text_is_none(sessions: World, mode: Any) -> None:
     assert "built-in" in summaries(sessions)["s1"].made_by
 
 
-def test_a_client_is_asked_no_more_often_than_it_goes_along_with(world: World) -> None:
+def test_a_client_is_asked_ten_times_a_call_and_for_the_rest_in_the_next(world: World) -> None:
     asked: Asked = []
     write(world, 12)
 
     async def steps(client: Client) -> None:
-        assert (await summarize(client))["processed"] == 12
+        first = await summarize(client)
+        assert first["processed"] == len(asked) == sampling.MOST_ROUNDS == 10
+        assert len(first["failed"]) == 2
+        assert all("call again" in each["reason"] for each in first["failed"])
+        second = await summarize(client)
+        assert (second["processed"], second["failed"]) == (2, [])
 
     talk(world, steps, "2026-07-28", sampling_callback=model(asked))
-    by_model = [each for each in summaries(world).values() if each.title == "Mend the boiler"]
-    assert len(by_model) == len(asked) == sampling.MOST_ROUNDS == 10
-    assert sum("built-in" in each.made_by for each in summaries(world).values()) == 2
+    assert {each.title for each in summaries(world).values()} == {"Mend the boiler"}
+    assert len(asked) == 12
 
 
 @pytest.mark.parametrize("mode", REVISIONS)
@@ -190,3 +194,21 @@ def test_a_state_that_nobody_waits_for_is_refused(sessions: World) -> None:
             await client.call_tool("summarize_sessions", {}, request_state="made up")
 
     talk(sessions, steps, "2026-07-28", sampling_callback=model([]))
+
+
+def test_a_call_that_is_cancelled_while_it_asks_ends_and_keeps_nothing(sessions: World) -> None:
+    async def steps(client: Client) -> None:
+        with anyio.move_on_after(0.5) as waited:
+            await summarize(client, sessionId="s1")
+        assert waited.cancelled_caught
+        assert not (await client.call_tool("healthcheck", {})).is_error
+        assert not (await client.call_tool("get_all_summaries", {})).is_error
+
+    async def never(context: Any, params: Any) -> types.ErrorData:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    talk(sessions, steps, "legacy", sampling_callback=never)
+    assert summaries(sessions) == {}
+    sessions.app.summaries.summarize(sessions.caller, "s1")
+    assert list(summaries(sessions)) == ["s1"]

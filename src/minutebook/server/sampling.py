@@ -21,7 +21,7 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from minutebook.domain.errors import Unanswered
+from minutebook.domain.errors import AskedEnough, Unanswered
 from minutebook.domain.policy import Ask
 
 ASK_WITHIN = 300.0
@@ -129,7 +129,10 @@ class _Talk(Generic[T]):
 
     async def _ask(self, system: str, prompt: str, max_tokens: int) -> str:
         if self._rounds == MOST_ROUNDS:
-            raise Unanswered(f"a client is not asked more than {MOST_ROUNDS} times in one call")
+            # Not Unanswered: the model is there, and a lesser one would have the last word.
+            raise AskedEnough(
+                f"a client's model is asked {MOST_ROUNDS} times in a call; call again for the rest"
+            )
         self._rounds += 1
         token = secrets.token_urlsafe(16)
         self._asked = types.InputRequiredResult(
