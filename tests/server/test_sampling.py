@@ -1,6 +1,7 @@
 """The client's own model, asked by summarize_sessions in each revision: what it may do, and not."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -161,6 +162,35 @@ def test_what_was_asked_is_answered_once(sessions: World) -> None:
             await again()
 
     talk(sessions, steps, "2026-07-28", sampling_callback=model([]))
+
+
+def test_only_who_was_asked_goes_on_and_by_the_same_call(sessions: World) -> None:
+    callers = [sessions.caller]
+    shared = build_server([journal()], Worker(lambda: sessions.app, lambda context: callers[-1]))
+
+    async def run() -> None:
+        mode: Any = "2026-07-28"
+        async with Client(shared, mode=mode, sampling_callback=model([])) as client:
+            first = await _asked(client)
+            assert first.input_requests is not None
+            answers = dict.fromkeys(first.input_requests, await model([])(None, None))
+            go_on = partial(
+                client.session.call_tool,
+                "summarize_sessions",
+                input_responses=answers,
+                request_state=first.request_state,
+                allow_input_required=True,
+            )
+            with pytest.raises(MCPError, match="requestState"):
+                await go_on({"sessionId": "s1"})
+            callers.append(replace(sessions.caller, name="mallory"))
+            with pytest.raises(MCPError, match="requestState"):
+                await go_on({})
+            callers.append(sessions.caller)
+            assert isinstance(await go_on({}), types.InputRequiredResult)
+
+    anyio.run(run)
+    assert list(summaries(sessions)) == ["s0"]
 
 
 def test_a_client_that_answers_too_late_is_not_waited_for(
