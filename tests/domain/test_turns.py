@@ -17,7 +17,8 @@ from minutebook.domain.turns import (
 )
 from tests.store.samples import START, turn
 
-instants = st.datetimes(datetime(2000, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+instants = st.integers(0, 4 * 10**15).map(lambda n: EPOCH + timedelta(microseconds=n))
 names = st.text(
     st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=LONGEST_SESSION
 )

@@ -239,6 +239,7 @@ _FILLERS = frozenset(
         "powerful",
         "journey",
         "experience",
+        "since",
     ]
 )
 _BREAK = re.compile(
