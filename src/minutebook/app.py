@@ -153,6 +153,14 @@ class App:
             return
 
 
+def open_store(settings: Settings) -> SqliteStore:
+    """Open the store in the data directory of these settings, both made if need be; StoreError."""
+    make_home(settings.home)
+    return SqliteStore(
+        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
+    )
+
+
 def open_app(
     settings: Settings,
     *,
@@ -161,10 +169,7 @@ def open_app(
     randbits: RandomBits = secrets.randbits,
 ) -> App:
     """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    make_home(settings.home)
-    store = SqliteStore(
-        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
-    )
+    store = open_store(settings)
     embedding = embedding or open_embedding(settings)
     claims, stop = Claims(settings.claims), threading.Event()
     embedded = Embedded(store, embedding, settings.embedding_wait, claims)

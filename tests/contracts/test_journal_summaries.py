@@ -1,12 +1,14 @@
 """Summaries through the journal: made, listed, searched, made again, deleted."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minutebook.domain.errors import Unanswered
 from minutebook.domain.records import Role
+from minutebook.services.claims import Claims
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement
 from tests.world import World
@@ -203,24 +205,16 @@ def test_an_agent_deletes_its_own_summaries_and_says_what_stays(client: Client) 
 
 @requirement("journal/summarizing/failing")
 def test_one_failing_session_is_told_and_does_not_stop_the_rest(
-    client: Client, monkeypatch: pytest.MonkeyPatch
+    client: Client, tmp_path: Path
 ) -> None:
-    from minutebook.domain.errors import StoreBusy
-
     for session in ("s1", "s2", "s3"):
         write(client, session, "one")
-    store, put = client.world.app.store, client.world.app.store.put
-
-    def failing(record: Any) -> None:
-        if getattr(record, "session", "") == "s2":
-            raise StoreBusy("another process is writing for over 30 s")
-        put(record)
-
-    monkeypatch.setattr(store, "put", failing)
-    done = client.call("summarize_sessions")
-    assert {each["sessionId"] for each in done["sessions"]} == {"s1", "s3"}
-    (failed,) = done["failed"]
-    assert failed["sessionId"] == "s2"
-    assert "another process" in failed["reason"]
-    monkeypatch.undo()
+    # As another process has it that is at that session just now.
+    with Claims(tmp_path / "one" / "claims").taken("summary\0default\0summary_s2"):
+        done = client.call("summarize_sessions")
+        assert {each["sessionId"] for each in done["sessions"]} == {"s1", "s3"}
+        (failed,) = done["failed"]
+        assert failed["sessionId"] == "s2"
+        assert failed["reason"].endswith(".")
+        assert client.refused("summarize_sessions", sessionId="s2")[0] == "Conflict"
     assert client.call("summarize_sessions")["processed"] == 1

@@ -333,6 +333,7 @@ def test_what_a_request_names_narrows_its_caller_or_is_refused(
         ("delete another's, open", "n n y y y y", delete(OPEN, memory(author="other"))),
         ("delete another's, governed", "n n y y y y", delete(GOVERNED, memory(author="other"))),
         ("reset", "n y y y y y", policy.check_may_reset),
+        ("stop", "n y y y y y", lambda caller: policy.check_may_operate(caller, "stop")),
     ),
 )
 def test_an_agent_deletes_only_its_own(role: Role, may: bool, attempt: Attempt) -> None:

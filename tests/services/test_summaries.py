@@ -25,6 +25,7 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Role, Summary
 from minutebook.services.claims import Claims
 from minutebook.services.summaries import SUMMARIZE
+from tests.contracts.requirements import requirement
 from tests.world import Opener, World, failed, worlds
 
 AGENT = Caller(name="robot", role=Role.AGENT, session="own")
@@ -445,6 +446,7 @@ def served(opener: Opener, service: Service, key: str | None = None) -> World:
     return opener(caller=AGENT, summary_url=service.url, summary_model="small", summary_key=key)
 
 
+@requirement("journal/summarizing/endpoint")
 def test_a_service_that_is_configured_is_asked_where_the_client_has_no_model(
     opener: Opener,
 ) -> None:

@@ -21,7 +21,7 @@ def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: 
     """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON."""
     from minutebook.domain.archive import JOURNAL, KINDS
 
-    with opened(given) as (app, caller), bar("Exporting") as listener:
+    with opened(given) as (app, caller), bar("Exporting", hidden=False) as listener:
         told = replace_in(caller, listener=listener)
         done = app.archives.export_to(told, JOURNAL if sessions else KINDS, path.absolute())
     click.echo(f"Exported {_counted(done.counts)} to {done.path}.")
@@ -42,7 +42,7 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
     from minutebook.domain.archive import Mode
 
     mode = Mode.REPLACE if replace else Mode.MERGE
-    with opened(given) as (app, caller), bar("Importing") as listener:
+    with opened(given) as (app, caller), bar("Importing", hidden=False) as listener:
         asks = replace_in(caller, listener=listener)
         told = app.archives.import_from(asks, path.resolve(), mode)
     click.echo(f"Imported {_counted(told.imported)}.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, say, short
+from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, say, sentence, short
 from minutebook.domain.errors import NotFound
 
 _INDENT = "    "
@@ -75,15 +75,13 @@ def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  
                 done, failed = batch.done, batch.failed
             else:
                 done, failed = app.summaries.summarize(asks, name), []
-        shape = {
-            "done": [fields_of(each) for each in done],
-            "failed": [{"session": each.session.name, "reason": each.reason} for each in failed],
-        }
+        left = {each.session.name: sentence(each.error) for each in failed}
+        shape = {"done": [fields_of(each) for each in done], "failed": left}
         lines = [f"{click.style(each.session, dim=True)}  {each.title}" for each in done]
         say(shape, "\n".join(lines) or "Every session has a summary of what it is now.", as_json)
-        for each in failed:
-            click.secho(f"{each.session.name}: {each.reason}", err=True, fg="red")
-    if failed:
+        for session, reason in left.items():
+            click.secho(f"{session}: {reason}", err=True, fg="red")
+    if left:
         sys.exit(1)
 
 

@@ -96,11 +96,12 @@ class Group(click.Group):
         try:
             return super().invoke(context)
         except MinutebookError as error:
-            click.secho(f"minutebook: {_sentence(error)}", err=True, fg="red")
+            click.secho(f"minutebook: {sentence(error)}", err=True, fg="red")
             context.exit(1)
 
 
-def _sentence(error: MinutebookError) -> str:
+def sentence(error: MinutebookError) -> str:
+    """Say to a person what stood in the way."""
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return f"{argument} {remedy}"

@@ -6,6 +6,7 @@ from typing import Any
 from minutebook import __version__
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
+from minutebook.contracts.journal.wording import named
 from minutebook.domain.archive import Mode
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
@@ -168,7 +169,9 @@ def summarize_sessions(
             }
             for each in done
         ],
-        "failed": [{"sessionId": each.session.name, "reason": each.reason} for each in failed],
+        "failed": [
+            {"sessionId": each.session.name, "reason": named(each.error)[1]} for each in failed
+        ],
     }
 
 

@@ -23,11 +23,12 @@ UNREADABLE = "Database connection failed"
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
     """Say what happened, to what, and what to do, as a result that the model reads."""
-    name, message = _named(error)
+    name, message = named(error)
     return Failure(f"Tool Error: {name}. Message: {message}", name=name)
 
 
-def _named(error: MinutebookError) -> tuple[str, str]:
+def named(error: MinutebookError) -> tuple[str, str]:
+    """Give an error's name among the contract's, and its message."""
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return "Invalid arguments", f"Argument `{argument}` {remedy}."
