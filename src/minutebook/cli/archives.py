@@ -1,7 +1,7 @@
 """Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import replace as replace_in
 from pathlib import Path
 
 import click
@@ -22,7 +22,7 @@ def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: 
     from minutebook.domain.archive import JOURNAL, KINDS
 
     with opened(given) as (app, caller), bar("Exporting", hidden=False) as listener:
-        told = replace_in(caller, listener=listener)
+        told = dataclasses.replace(caller, listener=listener)
         done = app.archives.export_to(told, JOURNAL if sessions else KINDS, path.absolute())
     click.echo(f"Exported {_counted(done.counts)} to {done.path}.")
 
@@ -43,7 +43,7 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
 
     mode = Mode.REPLACE if replace else Mode.MERGE
     with opened(given) as (app, caller), bar("Importing", hidden=False) as listener:
-        asks = replace_in(caller, listener=listener)
+        asks = dataclasses.replace(caller, listener=listener)
         told = app.archives.import_from(asks, path.resolve(), mode)
     click.echo(f"Imported {_counted(told.imported)}.")
     for counts, what in (
@@ -101,9 +101,10 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
         restore_memory(given, what, number)
     except NotFound as error:
         if error.id == what:
-            raise InvalidInput(
-                "WHAT", "must be a backup, or a memory's id: it is neither"
-            ) from error
+            remedy = (
+                f"must be a backup or a memory's id: no such file, and there is no memory {what}"
+            )
+            raise InvalidInput("WHAT", remedy) from error
         raise
 
 
