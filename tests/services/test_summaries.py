@@ -23,8 +23,8 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Role, Summary
 from minutebook.services.claims import Claims
 from minutebook.services.summaries import SUMMARIZE
-from tests.contracts.requirements import requirement
 from tests.chat_service import ChatService, completed
+from tests.contracts.requirements import requirement
 from tests.world import Opener, World, failed, worlds
 
 AGENT = Caller(name="robot", role=Role.AGENT, session="own")
