@@ -118,6 +118,7 @@ def check(role: Role, may: bool, attempt: Attempt) -> None:
         ("change a fact, governed", "n y y y y y", change(GOVERNED, memory())),
         ("change another's fact", "n y y y y y", change(GOVERNED, memory(author="other"))),
         ("change the graph", "n y y y y y", policy.check_may_relate),
+        ("keep a turn, summarise a session", "n y y y y y", policy.check_may_journal),
     ),
 )
 def test_everyone_but_a_viewer_writes(role: Role, may: bool, attempt: Attempt) -> None:
@@ -190,6 +191,11 @@ def test_a_governed_store_keeps_rules_from_agents(role: Role, may: bool, attempt
             "relate the system's entities",
             "n n n n n n",
             lambda who: policy.check_may_relate(who, SYSTEM_ORGANIZATION),
+        ),
+        (
+            "keep the system's turns",
+            "n n n n n n",
+            lambda who: policy.check_may_journal(who, SYSTEM_ORGANIZATION),
         ),
     ),
 )
