@@ -29,6 +29,7 @@ from minutebook.services.archives import Archives
 from minutebook.services.browsing import Browsing
 from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
+from minutebook.services.data_directory import DataDirectory
 from minutebook.services.database import Database
 from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
@@ -45,6 +46,7 @@ from minutebook.services.overview import Overview
 from minutebook.services.projects import Projects, stopping
 from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
+from minutebook.services.restoring import Restoring
 from minutebook.services.retrieval import Retrieval
 from minutebook.services.secret import Secret
 from minutebook.services.sessions import Sessions
@@ -56,6 +58,7 @@ from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
 from minutebook.services.watching import Watching
 from minutebook.store.sqlite import SqliteStore
+from minutebook.store.sqlite.alone import alone_with
 
 log = logging.getLogger(__name__)
 
@@ -217,6 +220,20 @@ def open_app(
         clock=clock,
         stopping=stop,
     )
+
+
+def data_directory(settings: Settings) -> DataDirectory:
+    """Tell what of the data directory can be made again."""
+    return DataDirectory(settings.database, (settings.claims, settings.models, *settings.archives))
+
+
+def restoring(settings: Settings) -> Restoring:
+    """Give what brings back a data directory that is not open."""
+
+    def examine(database: Path) -> None:
+        SqliteStore(database).close()
+
+    return Restoring(data_directory(settings), alone_with, examine)
 
 
 def make_home(home: Path) -> None:

@@ -3,7 +3,16 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import code, decisions, governance, journal, memories, serving, upkeep
+from minutebook.cli import (
+    archives,
+    code,
+    decisions,
+    governance,
+    journal,
+    memories,
+    serving,
+    upkeep,
+)
 from minutebook.cli.terminal import Group, identity
 
 
@@ -25,6 +34,6 @@ def main() -> None:
     """
 
 
-for _subject in (serving, memories, code, decisions, journal, governance, upkeep):
+for _subject in (serving, memories, code, decisions, journal, governance, archives, upkeep):
     for _command in _subject.COMMANDS:
         main.add_command(_command)

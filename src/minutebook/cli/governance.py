@@ -74,13 +74,8 @@ def deprecate(given: dict[str, str], id: str, reason: str) -> None:
     )
 
 
-@click.command()
-@click.argument("id")
-@click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
-@identity
-@click.pass_obj
-def restore(given: dict[str, str], id: str, number: int | None) -> None:
-    """Bring back the soft-deleted memory ID or, as a new version, the text of an earlier one."""
+def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
+    """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
     with opened(given) as (app, caller):
         memory = app.memories.restore(caller, id_given(id), number)
     click.echo(f"Restored {memory.id}; it is at version {memory.version}.")
@@ -248,4 +243,4 @@ def _instant(text: str, now: datetime) -> datetime:
         raise InvalidInput("--since", "must be like 2026-01-31T12:00, or 30m, 12h, 7d") from error
 
 
-COMMANDS = (lock, unlock, verify, deprecate, restore, link, system, audit)
+COMMANDS = (lock, unlock, verify, deprecate, link, system, audit)

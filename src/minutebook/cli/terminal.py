@@ -20,6 +20,7 @@ from minutebook.domain.errors import (
     Decided,
     EmbeddingNotReady,
     GuessedTooOften,
+    InvalidArchive,
     InvalidInput,
     InvalidRoot,
     LedgerError,
@@ -127,6 +128,9 @@ def sentence(error: MinutebookError) -> str:
             return f"the embedding model is not ready ({state}): {reason}"
         case StoreError(reason=reason):
             return reason
+        case InvalidArchive(path=path, reason=reason, line=line):
+            where = "" if line is None else f", line {line}"
+            return f"{path}{where}: {reason}. Nothing was changed"
         case InvalidRoot(path=path, reason=reason):
             return f"{path} {reason}"
         case Conflict(id=id, reason=reason):

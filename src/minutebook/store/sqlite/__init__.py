@@ -10,7 +10,7 @@ from typing import Literal
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate, Change, Group, Snapshot, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
 from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.housekeeping import Housekeeper
@@ -68,7 +68,7 @@ class SqliteStore:
             yield
 
     @contextmanager
-    def snapshot(self) -> Iterator[Snapshot]:
+    def snapshot(self) -> Iterator[Moment]:
         """Give what reads the present moment, however long."""
         with self._connections.lent_snapshot() as connection:
             yield Moment(connection)

@@ -178,7 +178,6 @@ class Connections:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.pragma("synchronous", self._synchronous)
         connection.pragma("cache_size", -_CACHE_KIB)
-        connection.pragma("mmap_size", _MAPPED_BYTES)
         connection.pragma("temp_store", "memory")
         connection.pragma("journal_size_limit", _LOG_LIMIT_BYTES)
         # Whoever commits must not pay for a checkpoint: `Housekeeper` makes them.
@@ -227,7 +226,10 @@ class Connections:
             with self._guard, translated(self._path):
                 if self._closed:
                     raise StoreClosed(f"{self._path}: the store was closed")
-                reader = self._local.reader = _Reader(self.open())
+                connection = self.open()
+                # Only here: what reads or writes everything would fill memory with mapped pages.
+                connection.pragma("mmap_size", _MAPPED_BYTES)
+                reader = self._local.reader = _Reader(connection)
                 self._readers.add(reader)
         return reader
 

@@ -1,0 +1,132 @@
+"""Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from minutebook.cli.governance import restore_memory
+from minutebook.cli.terminal import bar, identity, log_to_stderr, opened
+from minutebook.config import load
+from minutebook.domain.errors import InvalidInput, NotFound
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option("--sessions", is_flag=True, help="Only turns and summaries.")
+@identity
+@click.pass_obj
+def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: FBT001
+    """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON."""
+    from minutebook.domain.archive import JOURNAL, KINDS
+
+    with opened(given) as (app, caller), bar("Exporting", hidden=False) as listener:
+        told = dataclasses.replace(caller, listener=listener)
+        done = app.archives.export_to(told, JOURNAL if sessions else KINDS, path.absolute())
+    click.echo(f"Exported {_counted(done.counts)} to {done.path}.")
+
+
+@click.command("import")
+@click.argument("path", type=click.Path(path_type=Path))
+@click.option(
+    "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
+)
+@identity
+@click.pass_obj
+def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: FBT001
+    """Bring in what `export` wrote to PATH, all or nothing; what is here already stays as it is.
+
+    More than turns and summaries needs --role admin.
+    """
+    from minutebook.domain.archive import Mode
+
+    mode = Mode.REPLACE if replace else Mode.MERGE
+    with opened(given) as (app, caller), bar("Importing", hidden=False) as listener:
+        asks = dataclasses.replace(caller, listener=listener)
+        told = app.archives.import_from(asks, path.resolve(), mode)
+    click.echo(f"Imported {_counted(told.imported)}.")
+    for counts, what in (
+        (told.skipped, "here already"),
+        (told.removed, "removed, as the file does not hold it"),
+        (told.kept, "kept, as it is not yours to replace"),
+    ):
+        if any(counts.values()):
+            click.echo(f"{_counted(counts)}: {what}.")
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path))
+@identity
+@click.pass_obj
+def backup(given: dict[str, str], path: Path) -> None:
+    """Write all of the data directory that is not derived to the new file PATH, while others write.
+
+    The file holds settings and secrets too; only you may read it.
+    """
+    from minutebook.app import data_directory
+    from minutebook.services.backups import SUFFIX, Backups
+
+    settings = load(given)
+    path = path.absolute()
+    path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
+    with opened(given) as (app, caller):
+        made = Backups(data_directory(settings), app.store, app.trail, app.clock).make(caller, path)
+    click.echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}.")
+    if settings.ledger is not None:
+        click.echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
+
+
+@click.command()
+@click.argument("what")
+@click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
+@click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")
+@identity
+@click.pass_obj
+def restore(given: dict[str, str], what: str, number: int | None, replace: bool) -> None:  # noqa: FBT001
+    """Bring back WHAT: the data directory from a backup (NAME.tar), or a memory by its id.
+
+    Of a memory that is not deleted, --version brings back an earlier text.
+    """
+    from minutebook.app import restoring
+    from minutebook.services.backups import SUFFIX
+
+    path = Path(what)
+    if path.suffix == SUFFIX or path.is_file():
+        if not replace:
+            restoring(load(given)).check_empty()
+        _restore_backup(given, path.absolute())
+        return
+    try:
+        restore_memory(given, what, number)
+    except NotFound as error:
+        if error.id == what:
+            remedy = (
+                f"must be a backup or a memory's id: no such file, and there is no memory {what}"
+            )
+            raise InvalidInput("WHAT", remedy) from error
+        raise
+
+
+def _restore_backup(given: dict[str, str], path: Path) -> None:
+    from minutebook.app import now, restoring
+    from minutebook.domain.filters import home_of
+    from minutebook.domain.records import Kind
+
+    settings = load(given)
+    log_to_stderr(settings)
+    done = restoring(settings).run(path, now())
+    with opened(given) as (app, caller):
+        app.trail.note(caller, home_of(caller), "restore", Kind.HEAD, [done.digest])
+    click.echo(f"Restored {settings.home} from {path}.")
+    if done.aside is not None:
+        click.echo(f"What was there before is in {done.aside}.")
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    total = sum(counts.values())
+    parts = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()) if count)
+    return f"{total:,} records ({parts})" if parts else "nothing"
+
+
+COMMANDS = (export, import_, backup, restore)

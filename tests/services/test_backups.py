@@ -1,0 +1,134 @@
+"""Backups made while others write, without room, and restores that are killed."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from minutebook.app import data_directory, restoring
+from minutebook.config import Settings
+from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.services.backups import BackedUp, Backups
+from minutebook.services.health import examine
+from minutebook.services.restoring import Restoring
+from minutebook.store.sqlite.alone import alone_with
+from tests.services.decided import PERSON, decisions_in, draft
+from tests.services.test_archives_processes import small
+from tests.services.test_decisions_together import check_agreed, decider, start
+from tests.world import NOON, Opener, World, failed
+
+__all__ = ["small"]
+
+
+def backed_up(world: World, home: Path, path: Path) -> BackedUp:
+    place = data_directory(Settings(home=home))
+    return Backups(place, world.app.store, world.app.trail, world.clock).make(PERSON, path)
+
+
+def restored(home: Path, path: Path) -> None:
+    restoring(Settings(home=home)).run(path, NOON)
+
+
+def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    world = opener(name="home")
+    sizes: list[int] = []
+    with decider(home, "bo", 40, "wire") as process:
+        start(process)
+        while process.poll() is None:
+            path = tmp_path / f"{len(sizes)}.tar"
+            world.remember(f"note {len(sizes)}")
+            backed_up(world, home, path)
+            restored(tmp_path / f"home{len(sizes)}", path)
+            other = opener(name=f"home{len(sizes)}")
+            # Both are of one moment: neither the tables nor Git are ahead.
+            assert [each.reason for each in other.app.ledgers.states()] in ([], [None])
+            if decisions_in(other.app):
+                assert not [each for each in other.trail() if each.act == "take_in"]
+                sizes.append(len(check_agreed(other)))
+            else:
+                sizes.append(0)
+            findings = examine(
+                other.app.store, other.app.trail, other.app.embedding, other.app.ledgers
+            )
+            assert findings == []
+            assert len(other.ids("list_memories")) == len(sizes)
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 1
+
+
+def test_a_backup_for_which_there_is_no_room_leaves_nothing(
+    opener: Opener, small: Path, tmp_path: Path
+) -> None:
+    world = opener(failed(), name="home")
+    for number in range(20):
+        world.remember(f"{number} " + "long " * 10_000)
+    with pytest.raises(StoreError, match=r"full|No space"):
+        backed_up(world, tmp_path / "home", small / "all.tar")
+    assert list(small.iterdir()) == []
+
+
+def test_a_restore_for_which_there_is_no_room_changes_nothing(
+    opener: Opener, small: Path, tmp_path: Path
+) -> None:
+    world = opener(failed(), name="home")
+    for number in range(20):
+        world.remember(f"{number} " + "long " * 10_000)
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+    (small / "home").mkdir()
+    (small / "home" / "config.toml").write_text("")
+    with pytest.raises(StoreError, match="No space"):
+        restored(small / "home", tmp_path / "all.tar")
+    assert [each.name for each in (small / "home").iterdir()] == ["config.toml"]
+
+
+def test_a_store_that_a_later_version_wrote_is_not_restored(opener: Opener, tmp_path: Path) -> None:
+    world = opener(name="home")
+    world.remember("tea")
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+
+    def later(database: Path) -> None:
+        raise StoreTooNew(f"{database}: the store has format 99")
+
+    work = Restoring(data_directory(Settings(home=tmp_path / "other")), alone_with, later)
+    with pytest.raises(StoreTooNew):
+        work.run(tmp_path / "all.tar", NOON)
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))]
+)
+def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
+    opener: Opener, tmp_path: Path, seed: int
+) -> None:
+    chance = Random(seed)
+    source = opener(name="source")
+    source.remember("tea at five")
+    source.app.decisions.record(PERSON, draft())
+    path = tmp_path / "all.tar"
+    backed_up(source, tmp_path / "source", path)
+    old = opener(name="home")
+    old.remember("coffee at six")
+    old.app.decisions.record(PERSON, draft("wire"))
+    old.app.close()
+    home = tmp_path / "home"
+    for _ in range(4):
+        process = begun(home, path)
+        time.sleep(chance.uniform(0.2, 0.9))
+        process.kill()
+        process.wait()
+        assert (home / "minutebook.db").is_file()
+    assert begun(home, path).wait(60) == 0
+    world = opener(name="home")
+    assert len(check_agreed(world)) == 1
+    assert [each["content"] for each in world.call("list_memories")["memories"]] == ["tea at five"]
+    assert any(each.name.startswith("replaced-") for each in home.iterdir())
+
+
+def begun(home: Path, path: Path) -> "subprocess.Popen[bytes]":
+    command = ["restore", str(path), "--replace", "--home", str(home)]
+    return subprocess.Popen([sys.executable, "-m", "minutebook", *command])
