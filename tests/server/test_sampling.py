@@ -1,6 +1,7 @@
 """The client's own model, asked by summarize_sessions in each revision: what it may do, and not."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -108,17 +109,21 @@ def test_an_answer_that_is_no_text_is_none(sessions: World, mode: Any) -> None:
     assert "built-in" in summaries(sessions)["s1"].made_by
 
 
-def test_a_client_is_asked_no_more_often_than_it_goes_along_with(world: World) -> None:
+def test_a_client_is_asked_ten_times_a_call_and_for_the_rest_in_the_next(world: World) -> None:
     asked: Asked = []
     write(world, 12)
 
     async def steps(client: Client) -> None:
-        assert (await summarize(client))["processed"] == 12
+        first = await summarize(client)
+        assert first["processed"] == len(asked) == sampling.MOST_ROUNDS == 10
+        assert len(first["failed"]) == 2
+        assert all("call again" in each["reason"] for each in first["failed"])
+        second = await summarize(client)
+        assert (second["processed"], second["failed"]) == (2, [])
 
     talk(world, steps, "2026-07-28", sampling_callback=model(asked))
-    by_model = [each for each in summaries(world).values() if each.title == "Mend the boiler"]
-    assert len(by_model) == len(asked) == sampling.MOST_ROUNDS == 10
-    assert sum("built-in" in each.made_by for each in summaries(world).values()) == 2
+    assert {each.title for each in summaries(world).values()} == {"Mend the boiler"}
+    assert len(asked) == 12
 
 
 @pytest.mark.parametrize("mode", REVISIONS)
@@ -159,6 +164,35 @@ def test_what_was_asked_is_answered_once(sessions: World) -> None:
     talk(sessions, steps, "2026-07-28", sampling_callback=model([]))
 
 
+def test_only_who_was_asked_goes_on_and_by_the_same_call(sessions: World) -> None:
+    callers = [sessions.caller]
+    shared = build_server([journal()], Worker(lambda: sessions.app, lambda context: callers[-1]))
+
+    async def run() -> None:
+        mode: Any = "2026-07-28"
+        async with Client(shared, mode=mode, sampling_callback=model([])) as client:
+            first = await _asked(client)
+            assert first.input_requests is not None
+            answers = dict.fromkeys(first.input_requests, await model([])(None, None))
+            go_on = partial(
+                client.session.call_tool,
+                "summarize_sessions",
+                input_responses=answers,
+                request_state=first.request_state,
+                allow_input_required=True,
+            )
+            with pytest.raises(MCPError, match="requestState"):
+                await go_on({"sessionId": "s1"})
+            callers.append(replace(sessions.caller, name="mallory"))
+            with pytest.raises(MCPError, match="requestState"):
+                await go_on({})
+            callers.append(sessions.caller)
+            assert isinstance(await go_on({}), types.InputRequiredResult)
+
+    anyio.run(run)
+    assert list(summaries(sessions)) == ["s0"]
+
+
 def test_a_client_that_answers_too_late_is_not_waited_for(
     sessions: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,3 +224,21 @@ def test_a_state_that_nobody_waits_for_is_refused(sessions: World) -> None:
             await client.call_tool("summarize_sessions", {}, request_state="made up")
 
     talk(sessions, steps, "2026-07-28", sampling_callback=model([]))
+
+
+def test_a_call_that_is_cancelled_while_it_asks_ends_and_keeps_nothing(sessions: World) -> None:
+    async def steps(client: Client) -> None:
+        with anyio.move_on_after(0.5) as waited:
+            await summarize(client, sessionId="s1")
+        assert waited.cancelled_caught
+        assert not (await client.call_tool("healthcheck", {})).is_error
+        assert not (await client.call_tool("get_all_summaries", {})).is_error
+
+    async def never(context: Any, params: Any) -> types.ErrorData:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    talk(sessions, steps, "legacy", sampling_callback=never)
+    assert summaries(sessions) == {}
+    sessions.app.summaries.summarize(sessions.caller, "s1")
+    assert list(summaries(sessions)) == ["s1"]
