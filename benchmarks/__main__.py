@@ -22,6 +22,7 @@ NAMES = (
         "quality",
         "code",
         "start",
+        "serving",
         "tool",
     ),
 )

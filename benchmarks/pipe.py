@@ -47,6 +47,11 @@ class Pipe:
         self._process.communicate(timeout=30)
         self._log.close()
 
+    @property
+    def pid(self) -> int:
+        """The server's process."""
+        return self._process.pid
+
     def cpu(self) -> float:
         """Give the CPU seconds that the server has used."""
         return cpu_seconds(self._process.pid)

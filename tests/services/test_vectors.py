@@ -121,6 +121,22 @@ def test_a_model_that_loads_in_time_is_waited_for(opener: Opener) -> None:
     assert space_of(world, world.remember("a")) == "words"
 
 
+def test_who_waits_for_the_model_is_told_so(opener: Opener) -> None:
+    release = threading.Event()
+    world = opener(loading(release), wait=30)
+    world.app.embedding.start()
+    heard: list[tuple[float, str]] = []
+
+    def listener(part: float, what: str) -> None:
+        heard.append((part, what))
+        release.set()
+
+    world.by(listener=listener).remember("a")
+    ((part, what),) = heard
+    assert 0 < part < 1
+    assert what == "the embedding model is loading"
+
+
 def test_a_question_without_a_model_says_why(opener: Opener) -> None:
     world = opener(failed("no such file"), wait=10)
     assert world.app.embedded.passage("a") is None

@@ -54,7 +54,7 @@ class CodeSearch:
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
         words say stands in for what its meaning would.
         """
-        vector, parsed = self._embedded.question(query), parse_query(query)
+        vector, parsed = self._embedded.question(query, caller.listener), parse_query(query)
         near: Scores = {}
         lexical: Scores = {}
         where_of: dict[str, Filter] = {}

@@ -98,7 +98,7 @@ class DecisionSearch:
         What is not active keeps a tenth of its score. Without a model words alone decide.
         """
         kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
-        found = self._candidates(caller, self._vector(query), parse_query(query), kinds)
+        found = self._candidates(caller, self._vector(caller, query), parse_query(query), kinds)
         signals = {Signal.VECTOR: found.near, Signal.LEXICAL: found.said}
         hits = fuse(signals, WEIGHTS, len(found.records))
         ranked = []
@@ -210,9 +210,9 @@ class DecisionSearch:
                     waiting.append((following, (*path, decision.id)))
         return ends
 
-    def _vector(self, query: str) -> Vectors | None:
+    def _vector(self, caller: Caller, query: str) -> Vectors | None:
         try:
-            return self._embedded.question(query)
+            return self._embedded.question(query, caller.listener)
         except EmbeddingNotReady:
             # Still loading: what holds is not kept back for that, and words find it too.
             return None

@@ -74,7 +74,7 @@ class JournalSearch:
     def _search(
         self, kind: Kind, caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[Turn]] | list[Found[Summary]]:
-        vector = self._vector(query)
+        vector = self._vector(caller, query)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         signals = _Signals({}, {})
         for where in reach:
@@ -103,9 +103,9 @@ class JournalSearch:
         signals.said.update({(where.organization, id): score for id, score in said.items()})
         signals.near.update({(where.organization, id): score for id, score in near.items()})
 
-    def _vector(self, query: str) -> Vectors | None:
+    def _vector(self, caller: Caller, query: str) -> Vectors | None:
         try:
-            return self._embedded.question(query)
+            return self._embedded.question(query, caller.listener)
         except EmbeddingNotReady:
             # Still loading: words find it too.
             return None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, Version
@@ -26,9 +27,9 @@ class Keeping:
         self._trail = trail
         self._mentions = mentions
 
-    def embed(self, text: str) -> Vectors | None:
-        """Embed a text to keep; EmbeddingNotReady while the model loads."""
-        return self._embedded.passage(text)
+    def embed(self, caller: Caller) -> Embed:
+        """Give what embeds a text that a caller keeps; EmbeddingNotReady while the model loads."""
+        return partial(self._embedded.passage, listener=caller.listener)
 
     def keep(self, caller: Caller, memory: Memory, vectors: Vectors | None) -> None:
         """Put a memory whose text is new; call inside the transaction of the act."""
@@ -66,7 +67,7 @@ class Keeping:
         said = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
         with self._trail.guard(*said):
             text = rule(earlier).text
-        vectors = None if text == earlier.text else (embed or self.embed)(text)
+        vectors = None if text == earlier.text else (embed or self.embed(caller))(text)
         with self._trail.act(*said) as deed:
             current = find()
             changed = rule(current)

@@ -75,7 +75,9 @@ class Matching:
         if query is None:
             found = self._listed(wheres)
         else:
-            scores = self._relevance(wheres, self._embedded.question(query), parse_query(query))
+            scores = self._relevance(
+                wheres, self._embedded.question(query, caller.listener), parse_query(query)
+            )
             found = self._ranked(wheres, scores)
         return self._held_first(wheres, narrowing, found)
 
@@ -92,7 +94,7 @@ class Matching:
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
-            vector = self._embedded.query(question)
+            vector = self._embedded.query(question, caller.listener)
         else:
             vector = self._unit(question)
         wheres, now = self._narrowed(caller, narrowing), self._clock()
@@ -126,7 +128,7 @@ class Matching:
             for each in _divided(replace(where, valid_at=self._clock()), caller, types)
         ]
         scores = self._relevance(
-            wheres, self._embedded.question(query), parse_query(query), CANDIDATES
+            wheres, self._embedded.question(query, caller.listener), parse_query(query), CANDIDATES
         )
         sought = set(terms(query))
         found = [

@@ -76,7 +76,7 @@ class Memories:
 
         Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
         """
-        return self._create(caller, draft, self._keeping.embed)
+        return self._create(caller, draft, self._keeping.embed(caller))
 
     def write(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a memory, or bring the one with the draft's id to what the draft says.
@@ -84,7 +84,7 @@ class Memories:
         One that was soft-deleted returns. Raises Refused, InvalidInput, EmbeddingNotReady, Conflict
         for an id that is taken where the caller may not see.
         """
-        return self._write(caller, draft, self._keeping.embed)
+        return self._write(caller, draft, self._keeping.embed(caller))
 
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none; InBatch says which one stood in the way, and why."""
@@ -94,7 +94,7 @@ class Memories:
             with _in_batch(place):
                 text = self._planned(caller, draft)
                 if text not in vectors:
-                    vectors[text] = self._keeping.embed(text)
+                    vectors[text] = self._keeping.embed(caller)(text)
         written = []
         with self._trail.together():
             for place, (caller, draft) in enumerate(items):

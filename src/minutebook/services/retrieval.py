@@ -98,7 +98,7 @@ class Retrieval:
 
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by cosine similarity to the query, in [−1, 1]; EmbeddingNotReady."""
-        vector, space = self._embedded.query(query), self._embedded.space
+        vector, space = self._embedded.query(query, caller.listener), self._embedded.space
         return self._found(
             [
                 (where, self._store.nearest(Kind.MEMORY, where, space, vector, limit))
@@ -145,7 +145,7 @@ class Retrieval:
         weights: Mapping[Signal, float],
         decided: DecisionSearch | None,
     ) -> Recollection:
-        vector = self._embedded.question(query)
+        vector = self._embedded.question(query, caller.listener)
         parsed = parse_query(query)
         where_of: dict[str, Filter] = {}
         total = _Signals(None if vector is None else {}, {}, None)

@@ -9,6 +9,7 @@ from typing import cast
 
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
+from minutebook.domain.policy import Listener, unheard
 from minutebook.domain.records import Kind, TextRecord
 from minutebook.embedding.protocol import Rows
 from minutebook.embedding.service import Embedding, State
@@ -39,6 +40,12 @@ PRIORITY = 10
 Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisions/0015).
 """
 
+TELL_EVERY = 0.5
+"""Seconds between two words to a listener that the model is still loading."""
+
+MOST_TOLD = 0.1
+"""The part of an act that waiting for the model may seem to be, so that the rest has room."""
+
 _CLAIM = "vectors"
 
 
@@ -65,15 +72,15 @@ class Embedded:
 
     def check_known(self) -> None:
         """Wait until it is known what the model's vectors are like; EmbeddingNotReady without one."""
-        if self.space.dimensions == 0 and self._is_out_of_order():
+        if self.space.dimensions == 0 and self._is_out_of_order(unheard):
             raise EmbeddingNotReady("error", self._embedding.reason)
 
-    def passage(self, text: str) -> Vectors | None:
+    def passage(self, text: str, listener: Listener = unheard) -> Vectors | None:
         """Embed a text to keep, its parts as rows; None where the model cannot be had at all.
 
-        While the model loads this waits, then raises EmbeddingNotReady.
+        While the model loads this waits, and tells the listener so, then raises EmbeddingNotReady.
         """
-        if self._is_out_of_order():
+        if self._is_out_of_order(listener):
             return None
         return self._embedding.embed_passages([text])[0]
 
@@ -87,16 +94,16 @@ class Embedded:
             log.warning("a text is kept without its meaning for now: %s", error)
             return None
 
-    def query(self, text: str) -> Vectors:
+    def query(self, text: str, listener: Listener = unheard) -> Vectors:
         """Embed a question, shape (dimensions,); EmbeddingNotReady without a model."""
-        if self._is_out_of_order():
+        if self._is_out_of_order(listener):
             raise EmbeddingNotReady("error", self._embedding.reason)
         return self._embedding.embed_query(text)
 
-    def question(self, text: str) -> Vectors | None:
+    def question(self, text: str, listener: Listener = unheard) -> Vectors | None:
         """Embed a question, or None where the model cannot be had; EmbeddingNotReady while it loads."""
         try:
-            return self.query(text)
+            return self.query(text, listener)
         except EmbeddingNotReady as error:
             if error.state == "loading":
                 raise
@@ -163,17 +170,25 @@ class Embedded:
                     )
         return len(records)
 
-    def _is_out_of_order(self) -> bool:
+    def _is_out_of_order(self, listener: Listener) -> bool:
         """Tell whether the model failed to load; wait first if it is still loading."""
-        try:
-            self._embedding.wait(self._wait)
-        except EmbeddingNotReady as error:
-            if error.state == "loading":
-                raise
-            return True
-        except ModelUnavailable:
-            return True
-        return False
+        waited = 0.0
+        while True:
+            step = min(TELL_EVERY, self._wait - waited)
+            try:
+                self._embedding.wait(step)
+            except EmbeddingNotReady as error:
+                if error.state != "loading":
+                    return True
+                waited += step
+                if waited >= self._wait:
+                    raise
+                # How much of the load is done is not known: what is told is how much of the wait.
+                listener(waited / self._wait * MOST_TOLD, "the embedding model is loading")
+            except ModelUnavailable:
+                return True
+            else:
+                return False
 
 
 class _StandingBack(threading.Thread):
