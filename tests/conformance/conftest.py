@@ -32,6 +32,16 @@ def minutebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
+@pytest.fixture(scope="module")
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A data directory whose clients over stdio share a daemon, as they do unless told otherwise."""
+    home = str(without_model(tmp_path_factory.mktemp("shared") / "home"))
+    yield home
+    command = [sys.executable, "-m", "minutebook", "daemon", "stop", "--home", home]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("Stopped"), f"they shared none: {done.stdout}"
+
+
 @contextmanager
 def serving(*arguments: str, seconds: float = 60) -> Iterator[str]:
     """Run a server as long as it is needed, from when it says where it serves."""

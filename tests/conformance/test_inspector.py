@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from minutebook.contracts.registry import CONTRACTS
-from tests.conformance.first_calls import FIRST_CALLS, without_model
+from tests.conformance.first_calls import FIRST_CALLS
 from tests.conformance.npm import needs_npm, ran
 
 pytestmark = needs_npm
@@ -50,9 +50,10 @@ def check(scratch: Path, contract: str, target: tuple[str, ...], era: str) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_the_inspector_lists_and_calls_over_stdio(contract: str, tmp_path: Path) -> None:
-    home = without_model(tmp_path / "home")
-    command = (sys.executable, "-m", "minutebook", "serve", contract, "--home", str(home))
+def test_the_inspector_lists_and_calls_over_stdio(
+    shared_home: str, contract: str, tmp_path: Path
+) -> None:
+    command = (sys.executable, "-m", "minutebook", "serve", contract, "--home", shared_home)
     check(tmp_path, contract, command, "legacy")
 
 
