@@ -68,6 +68,7 @@ class Saying:
 _OF_PART = {Part.USER: 1.0, Part.THOUGHT: 0.45, Part.AGENT: 1.0}
 _AT_AN_END, _OUTCOME, _TOLD, _ASKED, _EMPTY = 1.25, 1.25, 1.15, 0.6, 0.15
 _FOR_GOAL, _FOR_FIRST = 1.6, 2.0
+_FURTHER = 0.7
 _TELLING_WORDS = 6
 
 _TELLS_OUTCOME = re.compile(
@@ -339,8 +340,7 @@ def gist(listed: Sequence[Saying], evidence: Evidence) -> str:
     """Tell a session by the most telling of the sentences, and by the files and errors in it.
 
     What was asked and what came of it last are among them wherever there is such a sentence. Words
-    decide, not vectors: of LoCoMo's sessions they choose more of what is asked about later (52 %
-    of the sentences, 45 % with vectors as well; docs/decisions/0016).
+    decide, not vectors, which choose worse (docs/decisions/0016-sessions-and-summaries.md).
     """
     chosen = _chosen(listed, evidence.turns)
     lines = [
@@ -437,12 +437,21 @@ def _chosen(listed: Sequence[Saying], turns: int) -> list[int]:
 
 
 def _salience(listed: Sequence[Saying]) -> list[float]:
-    """Score each sentence by its weight and by how near its words are to those of all."""
+    """Score each sentence by its weight and by how near its words are to those of all.
+
+    Each further one of a turn counts for less, so that one long answer does not fill the summary.
+    """
     near = by_words([each.text for each in listed])
     best = max(near, default=0.0) or 1.0
-    return [
-        each.weight * (0.5 + 0.5 * score / best) for each, score in zip(listed, near, strict=True)
+    salience = [
+        s.weight * (0.5 + 0.5 * score / best) for s, score in zip(listed, near, strict=True)
     ]
+    taken: Counter[int] = Counter()
+    for place in sorted(range(len(listed)), key=lambda place: (-salience[place], place)):
+        turn = listed[place].turn
+        salience[place] *= _FURTHER ** taken[turn]
+        taken[turn] += 1
+    return salience
 
 
 def _goal(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:
