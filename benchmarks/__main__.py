@@ -17,6 +17,7 @@ NAMES = (
         "governance",
         "ledger",
         "decisions",
+        "journal",
         "embedding",
         "quality",
         "code",

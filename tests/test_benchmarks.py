@@ -372,6 +372,26 @@ def test_the_short_form_of_governing_runs_and_its_figures_make_sense(tmp_path: P
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_the_short_form_of_a_journal_runs_and_its_figures_make_sense(tmp_path: Path) -> None:
+    told = run("--quick", "journal", TMPDIR=str(tmp_path))
+    assert told.returncode == 0, told.stderr
+    kept, found, moved, summarised = results("journal")
+    assert kept[0]["CPU"] < kept[1]["CPU"]
+    for row in (*kept, *found):
+        assert 0 < row["p50"] <= row["p99"]
+    assert [row["act"] for row in moved] == [
+        "export",
+        "import into an empty store",
+        "replacing the same",
+    ]
+    for row in moved:
+        assert row["turns/s"] > 0
+        assert 20 < row["MB at the peak"] < 200
+    assert [row["sessions"] for row in summarised] == [5, 5]
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 def test_the_short_form_of_all_runs_and_its_figures_make_sense(tmp_path: Path) -> None:
     told = run("--quick", "quality", "code", "start", "tool", TMPDIR=str(tmp_path))

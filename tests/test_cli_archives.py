@@ -150,7 +150,7 @@ def test_what_is_in_use_is_not_replaced(run: Run, tmp_path: Path) -> None:
 
 def test_restore_says_that_it_is_neither_backup_nor_memory(run: Run) -> None:
     said = refused(run, "restore", "0" * 20)
-    assert "must be a backup, or a memory's id" in said
+    assert "must be a backup or a memory's id" in said
     assert "there is no" in refused(run, "restore", "nothing.tar", "--replace")
 
 
@@ -218,7 +218,7 @@ def test_a_backup_that_was_changed_is_refused_and_nothing_is_restored(
     assert list((tmp_path / "other").iterdir()) == []
 
 
-@pytest.mark.parametrize("part", [0.0, 0.3, 0.99])
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.9])
 def test_a_backup_that_was_cut_is_refused(run: Run, tmp_path: Path, part: float) -> None:
     remembered(run, "tea at five")
     done(run, "backup", "all.tar")

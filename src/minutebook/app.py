@@ -155,6 +155,14 @@ class App:
             return
 
 
+def open_store(settings: Settings) -> SqliteStore:
+    """Open the store in the data directory of these settings, both made if need be; StoreError."""
+    make_home(settings.home)
+    return SqliteStore(
+        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
+    )
+
+
 def open_app(
     settings: Settings,
     *,
@@ -231,17 +239,14 @@ def restoring(settings: Settings) -> Restoring:
     return Restoring(data_directory(settings), alone_with, examine)
 
 
-def open_store(settings: Settings) -> SqliteStore:
-    """Open the engine in the data directory, made its owner's alone if there is none; StoreError."""
+def make_home(home: Path) -> None:
+    """Make the data directory, its owner's alone, unless it is there; StoreError."""
     try:
-        settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise StoreError(
-            f"{settings.home}: {error.strerror}; choose another data directory with --home"
+            f"{home}: {error.strerror}; choose another data directory with --home"
         ) from error
-    return SqliteStore(
-        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
-    )
 
 
 def rules_for(settings: Settings, tokens: Tokens) -> Rules:

@@ -159,7 +159,7 @@ class Settings:
     )
     traces_url: str | None = _setting(
         None,
-        "Where OpenTelemetry traces go, such as http://localhost:4318/v1/traces; needs "
+        "Where the HTTP server sends OpenTelemetry traces: http://localhost:4318/v1/traces; needs "
         "`minutebook[traces]`.",
     )
 

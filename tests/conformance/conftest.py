@@ -1,6 +1,6 @@
-"""What the conformance tests share: the hidden contract, served by a process of its own."""
+"""What the conformance tests share: servers, each a process of its own on a port of its own."""
 
-import socket
+import re
 import subprocess
 import sys
 import tempfile
@@ -13,55 +13,53 @@ import pytest
 
 from tests.conformance.first_calls import without_model
 
+ANYWHERE = "127.0.0.1:0"
+
 
 @pytest.fixture(scope="module")
 def conforming(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where the hidden contract is served, with what no contract gives beside it."""
-    home, port = tmp_path_factory.mktemp("conforming"), free_port()
-    command = [sys.executable, "-m", "tests.conformance.serve", str(home), str(port)]
-    with process(command, port):
-        yield f"http://127.0.0.1:{port}/mcp"
+    home = without_model(tmp_path_factory.mktemp("conforming") / "home")
+    with serving("-m", "tests.conformance.serve", str(home), ANYWHERE) as url:
+        yield f"{url}/mcp"
 
 
 @pytest.fixture(scope="module")
 def minutebook(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a real server serves every contract."""
-    home, port = without_model(tmp_path_factory.mktemp("served") / "home"), free_port()
-    address = f"127.0.0.1:{port}"
-    command = [sys.executable, "-m", "minutebook", "serve", "--home", str(home), "--http", address]
-    with process(command, port):
-        yield f"http://{address}"
+    home = without_model(tmp_path_factory.mktemp("served") / "home")
+    with serving("-m", "minutebook", "serve", "--home", str(home), "--http", ANYWHERE) as url:
+        yield url
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
+@pytest.fixture(scope="module")
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A data directory whose clients over stdio share a daemon, as they do unless told otherwise."""
+    home = str(without_model(tmp_path_factory.mktemp("shared") / "home"))
+    yield home
+    command = [sys.executable, "-m", "minutebook", "daemon", "stop", "--home", home]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("Stopped"), f"they shared none: {done.stdout}"
 
 
 @contextmanager
-def process(command: list[str], port: int, seconds: float = 60) -> Iterator[None]:
-    """Run a server as long as it is needed, from the moment that it listens."""
+def serving(*arguments: str, seconds: float = 60) -> Iterator[str]:
+    """Run a server as long as it is needed, from when it says where it serves."""
     root = Path(__file__).parents[2]
     with (
         tempfile.TemporaryFile("w+") as log,
-        subprocess.Popen(command, cwd=root, stdin=subprocess.DEVNULL, stderr=log) as server,
+        subprocess.Popen(
+            [sys.executable, *arguments], cwd=root, stdin=subprocess.DEVNULL, stderr=log
+        ) as server,
     ):
         try:
-            if not _listens(server, port, time.monotonic() + seconds):
+            deadline, told = time.monotonic() + seconds, ""
+            while (found := re.search(r"http://127\.0\.0\.1:\d+(?=\D)", told)) is None:
+                if server.poll() is not None or time.monotonic() > deadline:
+                    pytest.fail(f"the server does not serve: {told[-2000:]}")
+                time.sleep(0.05)
                 log.seek(0)
-                pytest.fail(f"the server does not listen: {log.read()[-2000:]}")
-            yield
+                told = log.read()
+            yield found[0]
         finally:
             server.kill()
-
-
-def _listens(server: subprocess.Popen[bytes], port: int, deadline: float) -> bool:
-    while server.poll() is None and time.monotonic() < deadline:
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-        except OSError:
-            time.sleep(0.05)
-        else:
-            return True
-    return False

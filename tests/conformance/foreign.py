@@ -13,7 +13,12 @@ from typing import Any
 
 import anyio
 import mcp_types as types
-from mcp.server.context import ServerRequestContext
+from mcp.server.context import (
+    CallNext,
+    HandlerResult,
+    ServerMiddleware,
+    ServerRequestContext,
+)
 from mcp.server.lowlevel import Server
 from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 from mcp.shared.exceptions import MCPError
@@ -30,9 +35,18 @@ def extend(server: Server[Any]) -> None:
     _extend_resources(server)
     _extend_prompts(server)
     server.add_request_handler("logging/setLevel", types.SetLevelRequestParams, _set_level)
-    server.middleware.append(
-        RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=server.name)
-    )
+    server.middleware.append(_sealing(server.name))
+
+
+def _sealing(name: str) -> ServerMiddleware[Any]:
+    """Give what seals the state of the answers here; the server seals that of its own."""
+    boundary = RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=name)
+
+    async def seal(ctx: Context, call_next: CallNext) -> HandlerResult:
+        is_of_here = (ctx.params or {}).get("name") in ANSWERS
+        return await (boundary(ctx, call_next) if is_of_here else call_next(ctx))
+
+    return seal
 
 
 # Contents that are no text
@@ -99,17 +113,9 @@ async def _log(context: Context, params: types.CallToolRequestParams) -> Called:
     return _said("Told the log three times.")
 
 
-async def _sample(context: Context, params: types.CallToolRequestParams) -> Called:
-    asked = _sampling(str((params.arguments or {})["prompt"]), 100)
-    told = await context.session.create_message(
-        asked.messages, max_tokens=asked.max_tokens, related_request_id=context.request_id
-    )
-    return _said(f"LLM response: {told.content}")
-
-
-def _asking(schema: Schema, message: str = "Please fill this in") -> Answering:
+def _asking(schema: Schema) -> Answering:
     async def ask(context: Context, params: types.CallToolRequestParams) -> Called:
-        asked = str((params.arguments or {}).get("message", message))
+        asked = str((params.arguments or {}).get("message", "Please fill this in"))
         told = await context.session.elicit_form(asked, dict(schema), context.request_id)
         content = json.dumps(told.content)
         return _said(f"Elicitation completed: action={told.action}, content={content}")
@@ -148,11 +154,6 @@ CHOICES = _form(
 # Questions as a result, which the client answers by calling again: 2026-07-28
 
 
-def _sampling(text: str, most: int) -> types.CreateMessageRequestParams:
-    message = types.SamplingMessage(role="user", content=_text(text))
-    return types.CreateMessageRequestParams(messages=[message], max_tokens=most)
-
-
 def _question(message: str, name: str, type: str = "string") -> types.ElicitRequest:
     form = dict(_form((name,), **{name: {"type": type}}))
     return types.ElicitRequest(
@@ -165,10 +166,12 @@ COLOR = _question("Step 2: What is your favorite color?", "color")
 CONTEXT = _question("What context should the prompt use?", "context")
 CONFIRM = _question("Please confirm", "ok", "boolean")
 ROOTS = types.ListRootsRequest()
-
-
-def _sampled(text: str, most: int) -> types.CreateMessageRequest:
-    return types.CreateMessageRequest(params=_sampling(text, most))
+GREETING = types.CreateMessageRequest(
+    params=types.CreateMessageRequestParams(
+        messages=[types.SamplingMessage(role="user", content=_text("Generate a greeting"))],
+        max_tokens=50,
+    )
+)
 
 
 def _answers(
@@ -203,7 +206,7 @@ async def _ask_what_can_be_asked(context: Context, params: types.CallToolRequest
     able = context.session.client_capabilities or types.ClientCapabilities()
     asked: dict[str, types.InputRequest] = {}
     if able.sampling is not None:
-        asked["greeting"] = _sampled("Generate a greeting", 50)
+        asked["greeting"] = GREETING
     if able.elicitation is not None:
         asked["user_name"] = NAME
     return types.InputRequiredResult(input_requests=asked, request_state="asked")
@@ -220,7 +223,7 @@ async def _need_sampling(context: Context, params: types.CallToolRequestParams) 
     return _said("The client can sample.")
 
 
-INLINE: Mapping[str, Answering] = {
+ANSWERS: Mapping[str, Answering] = {
     "test_image_content": _always(PICTURE),
     "test_audio_content": _always(SOUND),
     "test_embedded_resource": _always(
@@ -234,26 +237,16 @@ INLINE: Mapping[str, Answering] = {
         ),
     ),
     "test_tool_with_logging": _log,
-    "test_sampling": _sample,
     "test_elicitation": _asking(ADDRESS),
     "test_elicitation_sep1034_defaults": _asking(DEFAULTS),
     "test_elicitation_sep1330_enums": _asking(CHOICES),
     "test_missing_capability": _need_sampling,
     "test_streaming_elicitation": _rounds({"user_name": NAME}),
     "test_input_required_result_elicitation": _rounds({"user_name": NAME}),
-    "test_input_required_result_sampling": _rounds(
-        {"capital_question": _sampled("What is the capital of France?", 100)}
-    ),
     "test_input_required_result_list_roots": _rounds({"client_roots": ROOTS}),
     "test_input_required_result_request_state": _rounds({"confirm": CONFIRM}, state=True),
-    "test_input_required_result_tampered_state": _rounds({"confirm": CONFIRM}, state=True),
     "test_input_required_result_multiple_inputs": _rounds(
-        {
-            "user_name": NAME,
-            "greeting": _sampled("Generate a greeting", 50),
-            "client_roots": ROOTS,
-        },
-        state=True,
+        {"user_name": NAME, "greeting": GREETING, "client_roots": ROOTS}, state=True
     ),
     "test_input_required_result_multi_round": _rounds(
         {"step1": _question("Step 1: What is your name?", "name")},
@@ -263,10 +256,8 @@ INLINE: Mapping[str, Answering] = {
     "test_input_required_result_capabilities": _ask_what_can_be_asked,
 }
 
-TAKES = {
-    "test_sampling": _form(("prompt",), prompt=STRING),
-    "test_elicitation": _form(("message",), message=STRING),
-}
+TAKES = {"test_elicitation": _form(("message",), message=STRING)}
+"""The arguments of those that take any."""
 
 
 def _extend_tools(server: Server[Any]) -> None:
@@ -277,7 +268,7 @@ def _extend_tools(server: Server[Any]) -> None:
             description=name.replace("_", " "),
             input_schema=dict(TAKES.get(name, _form())),
         )
-        for name in INLINE
+        for name in ANSWERS
     ]
 
     async def list_all(context: Context, params: types.PaginatedRequestParams) -> Any:
@@ -285,7 +276,7 @@ def _extend_tools(server: Server[Any]) -> None:
         return types.ListToolsResult(tools=[*listed.tools, *added])
 
     async def call(context: Context, params: types.CallToolRequestParams) -> Any:
-        answer = INLINE.get(params.name, call_ours)
+        answer = ANSWERS.get(params.name, call_ours)
         return await answer(context, params)
 
     server.add_request_handler("tools/list", types.PaginatedRequestParams, list_all)

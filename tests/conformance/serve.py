@@ -1,7 +1,6 @@
-"""Serve the hidden contract over HTTP: `python -m tests.conformance.serve HOME PORT`."""
+"""Serve the hidden contract over HTTP: `python -m tests.conformance.serve HOME HOST:PORT`."""
 
 import sys
-from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -9,7 +8,7 @@ from mcp.server.lowlevel import Server
 
 import minutebook.server.http.application as mounting
 from minutebook.config import load
-from minutebook.server.http.addresses import Address
+from minutebook.server.http.addresses import address_given
 from minutebook.server.http.serving import serve
 from minutebook.server.protocol import build_server
 from tests.conformance.foreign import extend
@@ -23,13 +22,12 @@ def extended(*given: Any) -> Server[Any]:
     return server
 
 
+def announce(url: str) -> None:
+    sys.stderr.write(f"conformance is served at {url}/mcp\n")
+
+
 if __name__ == "__main__":
-    home, port = Path(sys.argv[1]), int(sys.argv[2])
+    home, address = sys.argv[1:]
     # All is as `minutebook serve --http` has it, but for what the suite wants beside a contract.
     with patch.object(mounting, "build_server", extended):
-        serve(
-            load({"home": str(home), "embedder": "none"}),
-            {"conformance": hidden()},
-            Address("127.0.0.1", port),
-            print,
-        )
+        serve(load({"home": home}), {"conformance": hidden()}, address_given(address), announce)

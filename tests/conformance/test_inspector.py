@@ -9,15 +9,20 @@ from typing import Any
 import pytest
 
 from minutebook.contracts.registry import CONTRACTS
-from tests.conformance.first_calls import FIRST_CALLS, without_model
+from tests.conformance.first_calls import FIRST_CALLS
 from tests.conformance.npm import needs_npm, ran
 
 pytestmark = needs_npm
 
-KNOWLEDGE_ONLY = [
-    pytest.param(name, marks=[] if name == "knowledge" else [pytest.mark.slow])
+ERAS = ("legacy", "modern")
+VISITS = [
+    pytest.param(
+        name, era, marks=[] if (name, era) == ("knowledge", "legacy") else [pytest.mark.slow]
+    )
     for name in CONTRACTS
+    for era in ERAS
 ]
+"""Every contract in both ages of the protocol, all but one of them slow."""
 
 
 def inspected(scratch: Path, target: tuple[str, ...], *options: str) -> Mapping[str, Any]:
@@ -45,14 +50,14 @@ def check(scratch: Path, contract: str, target: tuple[str, ...], era: str) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("contract", CONTRACTS)
-def test_the_inspector_lists_and_calls_over_stdio(contract: str, tmp_path: Path) -> None:
-    home = without_model(tmp_path / "home")
-    command = (sys.executable, "-m", "minutebook", "serve", contract, "--home", str(home))
+def test_the_inspector_lists_and_calls_over_stdio(
+    shared_home: str, contract: str, tmp_path: Path
+) -> None:
+    command = (sys.executable, "-m", "minutebook", "serve", contract, "--home", shared_home)
     check(tmp_path, contract, command, "legacy")
 
 
-@pytest.mark.parametrize("era", ["legacy", "modern"])
-@pytest.mark.parametrize("contract", KNOWLEDGE_ONLY)
+@pytest.mark.parametrize(("contract", "era"), VISITS)
 def test_the_inspector_lists_and_calls_over_http(
     minutebook: str, contract: str, era: str, tmp_path: Path
 ) -> None:

@@ -1,7 +1,6 @@
 """The official Python client, at both ages of the protocol, at each contract, over both transports."""
 
 import sys
-from pathlib import Path
 from typing import Literal
 
 import anyio
@@ -10,7 +9,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook.contracts.registry import CONTRACTS
-from tests.conformance.first_calls import FIRST_CALLS, without_model
+from tests.conformance.first_calls import FIRST_CALLS
 
 Mode = Literal["legacy", "2026-07-28", "auto"]
 MODES: tuple[Mode, ...] = ("legacy", "2026-07-28", "auto")
@@ -56,7 +55,7 @@ def test_the_official_client_is_served_over_http(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("contract", CONTRACTS)
 def test_the_official_client_is_served_over_stdio(
-    contract: str, mode: Mode, tmp_path: Path
+    shared_home: str, contract: str, mode: Mode
 ) -> None:
-    command = ["-m", "minutebook", "serve", contract, "--home", str(without_model(tmp_path))]
+    command = ["-m", "minutebook", "serve", contract, "--home", shared_home]
     check(contract, StdioServerParameters(command=sys.executable, args=command), mode)

@@ -14,7 +14,6 @@ pytestmark = needs_npm
 SESSIONS, REQUESTS = REVISIONS = ("2025-11-25", "2026-07-28")
 
 SHORT = [
-    (SESSIONS, "server-initialize"),
     (SESSIONS, "tools-call-sampling"),
     (SESSIONS, "dns-rebinding-protection"),
     (REQUESTS, "server-stateless"),

@@ -104,5 +104,11 @@ def test_the_command_prints_the_document(run: Run) -> None:
     assert json.loads(run("export-schema", "journal").stdout) == CONTRACT.schema()
 
 
+def test_a_contract_without_operations_has_no_document(run: Run) -> None:
+    refused = run("export-schema", "knowledge", "--openapi")
+    assert refused.exit_code == 1
+    assert "plain HTTP" in refused.stderr
+
+
 def test_the_server_of_the_document_is_where_it_is_served() -> None:
     assert openapi.document(CONTRACT, "/journal")["servers"] == [{"url": "/journal"}]

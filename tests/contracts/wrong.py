@@ -64,7 +64,7 @@ VALID: Mapping[str, Any] = {
         "response": "In the cupboard.",
         "sessionId": "session_1",
         "query": "tea",
-        "file": "/nowhere/backup.jsonl",
+        "file": "backup.jsonl",
     },
 }
 """What each required argument may be."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,7 @@ from minutebook.domain.records import (
     Status,
 )
 from tests.contracts.requirements import requirement
+from tests.store.samples import turn
 
 NOW = datetime(2026, 1, 6, 12, tzinfo=UTC)
 OPEN, GOVERNED = Policy.OPEN, Policy.GOVERNED
@@ -118,6 +120,7 @@ def check(role: Role, may: bool, attempt: Attempt) -> None:
         ("change a fact, governed", "n y y y y y", change(GOVERNED, memory())),
         ("change another's fact", "n y y y y y", change(GOVERNED, memory(author="other"))),
         ("change the graph", "n y y y y y", policy.check_may_relate),
+        ("keep a turn, summarise a session", "n y y y y y", policy.check_may_journal),
     ),
 )
 def test_everyone_but_a_viewer_writes(role: Role, may: bool, attempt: Attempt) -> None:
@@ -190,6 +193,11 @@ def test_a_governed_store_keeps_rules_from_agents(role: Role, may: bool, attempt
             "relate the system's entities",
             "n n n n n n",
             lambda who: policy.check_may_relate(who, SYSTEM_ORGANIZATION),
+        ),
+        (
+            "keep the system's turns",
+            "n n n n n n",
+            lambda who: policy.check_may_journal(who, SYSTEM_ORGANIZATION),
         ),
     ),
 )
@@ -278,6 +286,67 @@ def test_what_an_agent_says_is_not_verified(role: Role, may: bool, attempt: Atte
     check(role, may, attempt)
 
 
+@pytest.mark.parametrize(
+    ("role", "may", "attempt"),
+    table(
+        # viewer, agent, human, manager, architect, admin
+        ("export sessions", "n y y y y y", lambda who: policy.check_may_export(who, whole=False)),
+        ("export all", "n y y y y y", lambda who: policy.check_may_export(who, whole=True)),
+        ("import sessions", "n y y y y y", lambda who: policy.check_may_import(who, whole=False)),
+        ("import all", "n n n n n n", lambda who: policy.check_may_import(who, whole=True)),
+        (
+            "import all at the command line",
+            "n n n n n y",
+            by_system_door(lambda who: policy.check_may_import(who, whole=True)),
+        ),
+    ),
+)
+def test_sessions_are_the_callers_own_to_move_and_a_whole_store_an_admins(
+    role: Role, may: bool, attempt: Attempt
+) -> None:
+    check(role, may, attempt)
+
+
+@pytest.mark.parametrize(
+    "held", [{"organization": "acme"}, {"repositories": frozenset({"r"})}, {"user": "ann"}]
+)
+def test_who_is_held_to_a_part_moves_no_whole_store(held: dict[str, Any]) -> None:
+    who = replace(caller(Role.ADMIN), writes_system=True, **held)
+    for check_may in (policy.check_may_export, policy.check_may_import):
+        check_may(who, whole=False)
+        with pytest.raises(Forbidden):
+            check_may(who, whole=True)
+
+
+@pytest.mark.parametrize(
+    ("held", "where", "is_own"),
+    [
+        ({}, {}, True),
+        ({}, {"repository": "r", "user": "bo"}, True),
+        ({}, {"organization": SYSTEM_ORGANIZATION}, False),
+        ({"writes_system": True}, {"organization": SYSTEM_ORGANIZATION}, True),
+        ({"organization": "acme"}, {}, True),
+        ({"organization": "zoo"}, {}, False),
+        ({"repositories": frozenset({"r"})}, {"repository": "r"}, True),
+        ({"repositories": frozenset({"r"})}, {"repository": "s"}, False),
+        ({"repositories": frozenset({"r"})}, {}, False),
+        ({"user": "ann"}, {"user": "ann"}, True),
+        ({"user": "ann"}, {"user": "bo"}, False),
+        ({"user": "ann"}, {}, False),
+    ],
+)
+def test_a_turn_is_replaced_only_where_the_caller_writes_and_by_an_agent_only_its_own(
+    held: dict[str, Any], where: dict[str, Any], is_own: bool
+) -> None:
+    agent = replace(caller(Role.AGENT), **held)
+    told = turn(author="me", **where)
+    assert policy.is_in_own_scope(agent, told) is is_own
+    assert policy.may_replace(agent, told) is is_own
+    assert not policy.may_replace(agent, replace(told, author="other"))
+    person = replace(agent, role=Role.HUMAN)
+    assert policy.may_replace(person, replace(told, author="other")) is is_own
+
+
 @pytest.mark.parametrize("role", COLUMNS)
 def test_the_whole_trail_is_for_whoever_is_not_held_to_a_part(role: Role) -> None:
     policy.check_may_audit(caller(role))
@@ -333,6 +402,7 @@ def test_what_a_request_names_narrows_its_caller_or_is_refused(
         ("delete another's, open", "n n y y y y", delete(OPEN, memory(author="other"))),
         ("delete another's, governed", "n n y y y y", delete(GOVERNED, memory(author="other"))),
         ("reset", "n y y y y y", policy.check_may_reset),
+        ("stop", "n y y y y y", lambda caller: policy.check_may_operate(caller, "stop")),
     ),
 )
 def test_an_agent_deletes_only_its_own(role: Role, may: bool, attempt: Attempt) -> None:

@@ -91,7 +91,11 @@ def test_signed_tokens_let_in_beside_our_own(trusting: tuple[World, Identity]) -
     issued = world.app.tokens.create(OWNER, GRANT)
     assert knows.caller_of(f"Bearer {issued.secret}").token == issued.token.id
     assert "expired" in refusal(knows, f"Bearer {signed(exp=1)}").reason
-    assert [e.outcome for e in world.entries(NOBODY, SYSTEM_ORGANIZATION)] == ["SignedToken"]
+    assert "sub" in refusal(knows, f"Bearer {signed(sub=None)}").reason
+    assert [e.outcome for e in world.entries(NOBODY, SYSTEM_ORGANIZATION)] == [
+        "ExpiredSignatureError",
+        "MissingRequiredClaimError",
+    ]
 
 
 def test_without_an_issuer_a_signed_token_is_like_any_unknown_one(world: World) -> None:

@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +30,6 @@ SUMMARY = {
     "complexity": 60,
     "technologies": ["python"],
 }
-
-Model = Callable[[types.CreateMessageRequestParams], types.CreateMessageResult | types.ErrorData]
 
 
 def parameters(home: Path, *contracts: str) -> StdioServerParameters:
@@ -130,67 +127,6 @@ def test_the_clients_own_model_is_asked_for_summaries(tmp_path: Path, mode: Any)
     said = [each.messages[0].content for each in asked]
     assert all(isinstance(each, types.TextContent) and "boiler" in each.text for each in said)
     assert all(each.system_prompt and each.max_tokens > 0 for each in asked)
-
-
-@pytest.mark.parametrize("mode", REVISIONS)
-def test_an_answer_of_no_use_is_asked_for_once_more_then_done_without(
-    tmp_path: Path, mode: Any
-) -> None:
-    asked: list[types.CreateMessageRequestParams] = []
-
-    async def talk() -> None:
-        client = Client(
-            parameters(tmp_path), mode=mode, sampling_callback=model(asked, "I would rather not.")
-        )
-        async with client:
-            await write(client, "s1")
-            assert (await ask(client, "summarize_sessions"))["processed"] == 1
-            (summary,) = (await ask(client, "get_all_summaries"))["summaries"]
-            assert "built-in" in summary["madeBy"]
-
-    anyio.run(talk)
-    assert len(asked) == 2
-
-
-def test_a_client_whose_user_declines_has_the_built_in_summary(tmp_path: Path) -> None:
-    async def decline(context: Any, params: Any) -> Any:
-        return types.ErrorData(code=-1, message="the user said no")
-
-    async def talk() -> None:
-        client = Client(parameters(tmp_path), mode="legacy", sampling_callback=decline)
-        async with client:
-            await write(client, "s1")
-            assert (await ask(client, "summarize_sessions"))["processed"] == 1
-            (summary,) = (await ask(client, "get_all_summaries"))["summaries"]
-            assert "built-in" in summary["madeBy"]
-
-    anyio.run(talk)
-
-
-def test_a_client_is_asked_no_more_often_than_it_goes_along_with(tmp_path: Path) -> None:
-    asked: list[types.CreateMessageRequestParams] = []
-
-    async def talk() -> None:
-        client = Client(parameters(tmp_path), mode="2026-07-28", sampling_callback=model(asked))
-        async with client:
-            await write(client, *(f"s{number}" for number in range(12)))
-            assert (await ask(client, "summarize_sessions"))["processed"] == 12
-            listed = (await ask(client, "get_all_summaries"))["summaries"]
-            by_model = [each for each in listed if each["title"] == "Mend the boiler"]
-            assert len(by_model) == len(asked) == 10
-            assert sum("built-in" in each["madeBy"] for each in listed) == 2
-
-    anyio.run(talk)
-
-
-def test_a_state_that_nobody_waits_for_is_refused(tmp_path: Path) -> None:
-    async def talk() -> None:
-        client = Client(parameters(tmp_path), mode="2026-07-28", sampling_callback=model([]))
-        async with client:
-            with pytest.raises(Exception, match="requestState"):
-                await client.call_tool("summarize_sessions", {}, request_state="made up")
-
-    anyio.run(talk)
 
 
 @requirement("journal/summarizing/built-in")

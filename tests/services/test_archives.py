@@ -436,6 +436,27 @@ def test_memory_cores_lines_of_both_collections_are_read(world: World) -> None:
     assert world.app.archives.import_(held, path.name, Mode.MERGE).skipped == told.imported
 
 
+def test_a_summary_that_memory_core_made_stands_until_its_session_grows(world: World) -> None:
+    path = exported(world).with_name("both.jsonl")
+    path.write_bytes(foreign(1) + foreign(2) + foreign_summary())
+    world.app.archives.import_(AGENT, path.name, Mode.MERGE)
+    assert world.app.summaries.summarize_all(AGENT).done == []
+    world.app.sessions.add(AGENT, "session_1", "and the crust?", "hm", "brown")
+    assert [each.turn_count for each in world.app.summaries.summarize_all(AGENT).done] == [3]
+
+
+def test_a_memory_without_a_thought_and_with_an_id_of_its_own_is_read(world: World) -> None:
+    said = json.loads(foreign(1, timestamp=1759924800002))
+    said["id"] = "0b0e2f0a-7a7e-4c70-9d3f-0a6f3f1c2d11"
+    del said["metadata"]["thought"]
+    path = exported(world).with_name("memory-backup.jsonl")
+    path.write_bytes(whole_line(json.dumps(said)))
+    world.app.archives.import_(AGENT, path.name, Mode.MERGE)
+    (found,) = journal(world)
+    assert isinstance(found, Turn)
+    assert (found.id, found.thought) == (said["id"], "")
+
+
 def test_a_category_that_memory_core_made_up_is_kept_as_a_reason(world: World) -> None:
     path = exported(world).with_name("summaries-backup.jsonl")
     path.write_bytes(foreign_summary(category="Refactor", technologies=["a", "b"]))

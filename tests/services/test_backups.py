@@ -127,6 +127,7 @@ def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
     assert len(check_agreed(world)) == 1
     assert [each["content"] for each in world.call("list_memories")["memories"]] == ["tea at five"]
     assert any(each.name.startswith("replaced-") for each in home.iterdir())
+    assert not [each for each in home.iterdir() if each.name.startswith(".restoring-")]
 
 
 def begun(home: Path, path: Path) -> "subprocess.Popen[bytes]":

@@ -4,10 +4,8 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +23,8 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Role, Summary
 from minutebook.services.claims import Claims
 from minutebook.services.summaries import SUMMARIZE
+from tests.chat_service import ChatService, completed
+from tests.contracts.requirements import requirement
 from tests.world import Opener, World, failed, worlds
 
 AGENT = Caller(name="robot", role=Role.AGENT, session="own")
@@ -400,55 +400,15 @@ def test_a_model_is_shown_a_bounded_part_of_a_long_session(world: World) -> None
 # A service's model
 
 
-class Service(ThreadingHTTPServer):
-    """A local OpenAI-compatible service that answers as it is told to."""
-
-    def __init__(self, *replies: tuple[int, object], slow: float = 0.0) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.replies = list(replies)
-        self.slow = slow
-        self.asked: list[tuple[str, str | None, dict[str, Any]]] = []
-        self.url = f"http://127.0.0.1:{self.server_port}/v1"
-
-    def __enter__(self) -> "Service":
-        threading.Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.shutdown()
-        self.server_close()
-
-
-class _Handler(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        assert isinstance(self.server, Service)
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.asked.append((self.path, self.headers["Authorization"], body))
-        status, said = self.server.replies.pop(0)
-        time.sleep(self.server.slow)
-        content = said if isinstance(said, bytes) else json.dumps(said).encode()
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: object) -> None:
-        pass
-
-
-def completed(answer: object) -> dict[str, object]:
-    text = answer if isinstance(answer, str) else json.dumps(answer)
-    return {"choices": [{"message": {"role": "assistant", "content": text}}]}
-
-
-def served(opener: Opener, service: Service, key: str | None = None) -> World:
+def served(opener: Opener, service: ChatService, key: str | None = None) -> World:
     return opener(caller=AGENT, summary_url=service.url, summary_model="small", summary_key=key)
 
 
+@requirement("journal/summarizing/endpoint")
 def test_a_service_that_is_configured_is_asked_where_the_client_has_no_model(
     opener: Opener,
 ) -> None:
-    with Service((200, completed(ANSWER))) as service:
+    with ChatService((200, completed(ANSWER))) as service:
         world = served(opener, service, "k3y")
         converse(world, "s")
         summary = summarized(world)
@@ -458,7 +418,7 @@ def test_a_service_that_is_configured_is_asked_where_the_client_has_no_model(
 
 
 def test_a_service_answers_for_a_client_that_declines(opener: Opener) -> None:
-    with Service((200, completed(ANSWER))) as service:
+    with ChatService((200, completed(ANSWER))) as service:
         world = served(opener, service)
         converse(world, "s")
         summary = summarized(world, ask=Model(Unanswered("declined")))
@@ -478,7 +438,7 @@ def test_a_service_answers_for_a_client_that_declines(opener: Opener) -> None:
 def test_where_the_service_gives_nothing_the_built_in_one_stands_in_and_says_why(
     opener: Opener, reply: tuple[int, object], told: str
 ) -> None:
-    with Service(reply) as service:
+    with ChatService(reply) as service:
         world = served(opener, service, "k3y")
         for session in ("a", "b"):
             converse(world, session)
@@ -490,7 +450,7 @@ def test_where_the_service_gives_nothing_the_built_in_one_stands_in_and_says_why
 
 
 def test_a_service_that_is_not_there_holds_nothing_up(opener: Opener) -> None:
-    with Service() as gone:
+    with ChatService() as gone:
         url = gone.url
     world = opener(caller=AGENT, summary_url=url, summary_model="small")
     converse(world, "s")

@@ -80,6 +80,15 @@ def test_another_secret_lets_nobody_in_and_tells_no_more_than_an_unknown_token(
     assert "revoked" in refusal(world, two.secret)
 
 
+def test_who_shows_a_wrong_secret_is_not_entered_as_who_the_token_was_made_for(
+    world: World,
+) -> None:
+    issued = world.app.tokens.create(OWNER, GRANT)
+    refusal(world, issued.secret[:-2] + "xx")
+    entry = world.entries(issued.token.id, "acme")[-1]
+    assert (entry.actor, entry.token, entry.outcome) == (NOBODY, "", "WrongSecret")
+
+
 def test_a_revoked_token_lets_nobody_in_through_any_app(opener: Opener) -> None:
     here, there = opener(), opener()
     issued = here.app.tokens.create(OWNER, GRANT)

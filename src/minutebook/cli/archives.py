@@ -1,12 +1,13 @@
 """Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
 
+import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
 import click
 
 from minutebook.cli.governance import restore_memory
-from minutebook.cli.terminal import identity, opened
+from minutebook.cli.terminal import bar, identity, opened
 from minutebook.config import load
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.server.logs import log_to_stderr
@@ -21,8 +22,9 @@ def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: 
     """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON."""
     from minutebook.domain.archive import JOURNAL, KINDS
 
-    with opened(given) as (app, caller):
-        done = app.archives.export_to(caller, JOURNAL if sessions else KINDS, path.absolute())
+    with opened(given) as (app, caller), bar("Exporting", hidden=False) as listener:
+        told = dataclasses.replace(caller, listener=listener)
+        done = app.archives.export_to(told, JOURNAL if sessions else KINDS, path.absolute())
     click.echo(f"Exported {_counted(done.counts)} to {done.path}.")
 
 
@@ -41,8 +43,9 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
     from minutebook.domain.archive import Mode
 
     mode = Mode.REPLACE if replace else Mode.MERGE
-    with opened(given) as (app, caller):
-        told = app.archives.import_from(caller, path.resolve(), mode)
+    with opened(given) as (app, caller), bar("Importing", hidden=False) as listener:
+        asks = dataclasses.replace(caller, listener=listener)
+        told = app.archives.import_from(asks, path.resolve(), mode)
     click.echo(f"Imported {_counted(told.imported)}.")
     for counts, what in (
         (told.skipped, "here already"),
@@ -99,9 +102,10 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
         restore_memory(given, what, number)
     except NotFound as error:
         if error.id == what:
-            raise InvalidInput(
-                "WHAT", "must be a backup, or a memory's id: it is neither"
-            ) from error
+            remedy = (
+                f"must be a backup or a memory's id: no such file, and there is no memory {what}"
+            )
+            raise InvalidInput("WHAT", remedy) from error
         raise
 
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract, Tool
+from minutebook.domain.errors import InvalidInput
 
 VERSION = "3.1.0"
 OK = 200
@@ -30,13 +31,26 @@ class Operation:
     tool: Tool
 
 
+def is_offered(contract: Contract) -> bool:
+    """Tell whether a contract promises its tools over plain HTTP as well."""
+    return bool(contract.promise.get("plainHttp"))
+
+
 def operations(contract: Contract) -> list[Operation]:
-    """Give the operations of a contract, one for each tool that clients are shown."""
+    """Give the operations of a contract, one for each tool that clients are shown.
+
+    InvalidInput where it promises none.
+    """
+    if not is_offered(contract):
+        raise InvalidInput("CONTRACT", "must be one whose tools are operations over plain HTTP too")
     return [_operation(tool) for tool in contract.tools.values() if tool.is_listed]
 
 
 def document(contract: Contract, server: str = "/") -> Document:
-    """Describe the operations of a contract, served below the URL `server`, as OpenAPI 3.1."""
+    """Describe the operations of a contract, served below the URL `server`, as OpenAPI 3.1.
+
+    InvalidInput where it promises none.
+    """
     info = contract.promise["info"]
     return {
         "openapi": VERSION,

@@ -118,7 +118,8 @@ def foreign_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
             session=session,
             at=_instant(metadata),
             prompt=_text(metadata, "prompt"),
-            thought=_text(metadata, "thought"),
+            # Its store keeps no nulls: who gave no thought has none there.
+            thought=_text(metadata, "thought") if "thought" in metadata else "",
             response=_text(metadata, "response"),
             author=owner.author,
             repository=owner.repository,

@@ -26,6 +26,7 @@ MinutebookError
 │   ├── LedgerBusy      others kept it for too long
 │   └── LedgerBroken    it contradicts itself, or its history was changed
 ├── Unanswered          a model that was asked for a text gave none of use
+├── AskedEnough         the client's model is not asked again in this call
 └── EmbeddingError
     ├── EmbeddingNotReady   the model is still loading, or failed to
     └── ModelUnavailable    the model cannot be had
@@ -224,6 +225,13 @@ class LedgerBroken(LedgerError):
 @dataclass(eq=False)
 class Unanswered(MinutebookError):
     """A model that was asked for a text gave none of use; `reason` tells why."""
+
+    reason: str
+
+
+@dataclass(eq=False)
+class AskedEnough(MinutebookError):
+    """The client's model is not asked again in this call; in another it is. `reason` says so."""
 
     reason: str
 

@@ -108,9 +108,10 @@ _POLITE = (
     r"(?:(?:can|could|would|will) (?:you|we) (?:please )?(?:also )?|please |i(?:'d| would) like (?:you )?to |"
     r"i (?:want|need) (?:you )?to |we (?:need|have|should|want)(?: to)? |let'?s |help me (?:to )?|try to )?(?:please )?"
 )
+_IS_POLITE = re.compile(rf"\A{_POLITE}", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?;:])\s+|\n+")
 _REQUESTS = {
-    category: (weight, re.compile(rf"\s*[-*\d.)]*\s*{_POLITE}(?:{verbs})\b", re.IGNORECASE))
+    category: (weight, re.compile(rf"{_POLITE}(?:{verbs})\b", re.IGNORECASE))
     for category, (weight, verbs) in _VERBS.items()
 }
 _ABOUT = {
@@ -118,14 +119,14 @@ _ABOUT = {
     for category, nouns in _NOUNS.items()
 }
 _REQUEST = re.compile(
-    rf"\s*[-*\d.)]*\s*{_POLITE}(?:{'|'.join(verbs for _, verbs in _VERBS.values())}"
+    rf"{_POLITE}(?:{'|'.join(verbs for _, verbs in _VERBS.values())}"
     r"|update|change|remove|delete|run|test|use|move|replace|check|show|set|deploy|release|install|configure|"
     r"upgrade|convert|migrate|translate|summari[sz]e|give|list|find|design|plan|improve|optimi[sz]e)\b",
     re.IGNORECASE,
 )
 
 _NAMED_ERROR = re.compile(
-    r"\b((?:[A-Za-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Panic|Fault|Timeout))\b(?:: *([^\n`]{1,160}))?"
+    r"(?<!\w)([A-Z]\w{0,60}?(?:Error|Exception|Panic|Fault|Timeout))\b(?:: *([^\n`]{1,160}))?"
 )
 _TOLD_ERROR = re.compile(
     r"(?:^|[\s\"'`(])((?:fatal|panic|error)(?:\[\w+\]| TS\d+)?: *[^\n`]{3,160}"
@@ -144,14 +145,15 @@ _RESOLVED = re.compile(
     re.IGNORECASE,
 )
 _NOT = re.compile(
-    r"\b(?:not|n't|never|still|isn't|aren't|without being|yet to|once|until|should be|will be)\b",
+    r"\b(?:not|n't|never|still|isn't|aren't|without being|yet to|once|until|should be|will be"
+    r"|[1-9]\d* (?:tests? )?fail\w*)\b",
     re.IGNORECASE,
 )
 _CORRECTION = re.compile(
     r"\bstill (?:fail|broken|wrong|crash|not |doesn't|does not|the same|get|see|error)|"
     r"\b(?:that|this|it)(?:'s| is) (?:wrong|not (?:right|what|correct))|\b(?:doesn't|does not|didn't|did not) work|"
     r"\bnot working\b|\b(?:undo|revert) (?:that|this|it|your)|\byou (?:broke|forgot|missed|misunderstood)|"
-    r"^\s*no, ",
+    r"^no, ",
     re.IGNORECASE | re.MULTILINE,
 )
 _DONE = re.compile(
@@ -180,12 +182,12 @@ def read_part(text: str) -> str:
 
 def is_request(sentence: str) -> bool:
     """Tell whether a sentence asks for something to be done."""
-    return _REQUEST.match(sentence) is not None
+    return _REQUEST.match(_bare(sentence)) is not None
 
 
 def without_politeness(sentence: str) -> str:
     """Leave out what only makes a request polite: `Could you please fix it` becomes `fix it`."""
-    return re.sub(rf"^\s*[-*]?\s*{_POLITE}", "", sentence, count=1, flags=re.IGNORECASE)
+    return _IS_POLITE.sub("", _bare(sentence), count=1)
 
 
 def evidence_of(turns: Iterable[Turn]) -> Evidence:
@@ -251,7 +253,7 @@ class _Tally:
     def _weigh(self, prompt: str, response: str) -> None:
         """Weigh the words for each category: requests most, those of the first turn twice."""
         weight = 1 if self._turns else 2
-        for sentence in _SENTENCES.split(prompt):
+        for sentence in filter(None, map(_bare, _SENTENCES.split(prompt))):
             for category, (strength, pattern) in _REQUESTS.items():
                 if pattern.match(sentence):
                     self._cues[category] += weight * strength
@@ -286,10 +288,9 @@ def _errors_in(line: str) -> Iterable[tuple[str, str]]:
     """Give the errors that a line tells of, each with what names it: not those it only speaks of."""
     named = False
     for match in _NAMED_ERROR.finditer(line):
-        name = match[1].rpartition(".")[2]
         if match[2] or _MET.search(line):
             named = True
-            told = f"{name}: {match[2]}" if match[2] else name
+            told = f"{match[1]}: {match[2]}" if match[2] else match[1]
             yield _key(told), _clipped(told)
     if named:
         return
@@ -300,6 +301,11 @@ def _errors_in(line: str) -> Iterable[tuple[str, str]]:
 def _key(told: str) -> str:
     """Give what tells an error from others: its first words, whatever numbers stand in them."""
     return re.sub(r"\d+", "0", " ".join(re.findall(r"\w+", told.lower())[:5]))
+
+
+def _bare(sentence: str) -> str:
+    """Leave out the mark or number of an item in a list."""
+    return sentence.strip().lstrip("-*•0123456789.) \t")
 
 
 def _clipped(told: str) -> str:

@@ -515,7 +515,7 @@ class Category(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What a session came to, as it stood when `last_turn` was its last turn.
+    """What a session came to, as it stood when `last_turn` (empty: not known) was its last turn.
 
     `at` is when it was summarised. `quality`, `productivity`, `impact` and `complexity` lie in
     0..100; `reasons` tells of these, of the category and of who made it, why. `made_by` names the

@@ -104,12 +104,8 @@ _WRITTEN = re.compile(
     rf"(?:(?<=[\w,(+&] )|(?<=[(/]))(?:{'|'.join(_AS_WRITTEN)})(?!{_EDGE})(?![.']\w)"
 )
 
-_URL = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://\S+")
-_FILE = re.compile(
-    r"(?<![\w@/.\\~+-])((?:[\w.~@+-]*[/\\])*(?:[\w@+-][\w.@+-]*)?\.("
-    + "|".join(sorted(SUFFIXES, key=len, reverse=True))
-    + r")|(?:[\w.~@+-]+/)*(?:Dockerfile|Makefile|Gemfile|Jenkinsfile))(?![\w/-])(?!\.\w)"
-)
+_URL = re.compile(r"\b(?:https?|ftp|file|git|ssh|wss?)://\S+", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w.~@+/\\:-]{3,300}")
 _INSTALL = re.compile(
     r"(?P<start>^[ \t]*(?:[$>#%][ \t]*)?|`|)(?<![\w-])(?:sudo )?(?:python3? -m )?(?:pip3? install|uv add|uv pip install"
     r"|poetry add|pipx install|npm (?:install|i|add)|yarn add|pnpm add|bun add|cargo add|cargo install|gem install"
@@ -150,14 +146,13 @@ def without_urls(text: str) -> str:
 
 def files_in(text: str) -> Iterator[str]:
     """Give each path to a file, by known suffix or name, as often as it stands there."""
-    for match in _FILE.finditer(text):
-        path = match[1].replace("\\", "/").removeprefix("./")
+    for token in _TOKEN.findall(text):
+        path = token.replace("\\", "/").rstrip("/.:-").partition(":")[0].removeprefix("./")
         name = PurePosixPath(path).name
-        if name.lower() in _TABLE or (
-            name.startswith(".") and name.count(".") == 1 and "/" not in path
-        ):
-            continue
-        yield path
+        stem, _, suffix = name.rpartition(".")
+        is_file = stem and suffix in SUFFIXES and name.lower() not in _TABLE
+        if (is_file or name in _NAMED_FILES) and not path.startswith("@"):
+            yield path
 
 
 def technology_of(path: str) -> str | None:

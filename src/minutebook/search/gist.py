@@ -86,9 +86,8 @@ _SAYS_NOTHING = re.compile(
     re.IGNORECASE,
 )
 _VOCATIVES = re.compile(
-    r"\b(?:hey|hi|hello|thanks|thank you|wow|bye|congrats|yeah|yep|totally|agreed|aw|ok|okay),? ([A-Z][a-z]+)\b"
-    r"|, ([A-Z][a-z]+)[!?.](?=\s|$)",
-    re.IGNORECASE,
+    r"\b(?i:hey|hi|hello|thanks|thank you|wow|bye|congrats|yeah|yep|totally|agreed|aw|ok|okay),? "
+    r"([A-Z][a-z]+)\b|, ([A-Z][a-z]+)[!?.](?=\s|$)"
 )
 _WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
 _FILLERS = frozenset(
@@ -240,6 +239,7 @@ _FILLERS = frozenset(
         "powerful",
         "journey",
         "experience",
+        "since",
     ]
 )
 _BREAK = re.compile(
@@ -361,7 +361,7 @@ def title(listed: Sequence[Saying], evidence: Evidence) -> str:
     Else by its most telling sentence; else by its files. Empty where it has none of these.
     """
     goal = _goal(listed, _salience(listed))
-    if goal is not None and evidence.requests:
+    if goal is not None and (is_request(listed[goal].text) or _is_about_work(evidence)):
         return title_of(listed[goal].text)
     topics = _topics(listed)
     if len(topics) > 1:
@@ -465,6 +465,10 @@ def _close(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:
         if each.turn == last and each.part is Part.AGENT and _TELLS_OUTCOME.search(each.text)
     ]
     return max(told, key=lambda place: salience[place], default=None)
+
+
+def _is_about_work(evidence: Evidence) -> bool:
+    return evidence.is_technical and evidence.requests > 0
 
 
 def _topics(listed: Sequence[Saying]) -> list[str]:

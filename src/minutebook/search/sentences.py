@@ -11,7 +11,7 @@ LEAST_LETTERS = 8
 
 _FENCED = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,1000}\)")
-_URL = re.compile(r"<?[a-zA-Z][a-zA-Z0-9+.-]*://\S+")
+_URL = re.compile(r"<?\b(?:https?|ftp|file|git|ssh|wss?)://\S+", re.IGNORECASE)
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)]|#{1,6}|>+)[ \t]+(?:\[[ xX]\][ \t]+)?")
 _MARKS = re.compile(r"(?<!\w)[*_]{1,3}(?=\S)|(?<=\S)[*_]{1,3}(?!\w)|`")
 _END = re.compile(

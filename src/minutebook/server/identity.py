@@ -55,7 +55,8 @@ class Identity:
         try:
             return self._issuer.caller_of(shown)
         except Unidentified as error:
-            raise tokens.refused("SignedToken", error.reason) from error
+            outcome = type(error.__cause__ or error).__name__
+            raise tokens.refused(outcome, error.reason) from error
 
     def challenge(self, path: str, error: Unidentified) -> str:
         """Give the WWW-Authenticate header (RFC 6750, RFC 9728) that goes with a refusal at a path."""

@@ -8,6 +8,7 @@ thread meanwhile.
 import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -21,8 +22,8 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
-from minutebook.domain.errors import Unanswered
-from minutebook.domain.policy import Ask
+from minutebook.domain.errors import AskedEnough, Unanswered
+from minutebook.domain.policy import Ask, Caller
 
 ASK_WITHIN = 300.0
 """Seconds in which the client's model, and perhaps its user first, has to answer."""
@@ -59,23 +60,32 @@ class Sampling(Generic[T]):
         self._group = None
 
     async def do(
-        self, context: _Context, params: types.CallToolRequestParams, work: Work[T]
+        self,
+        context: _Context,
+        params: types.CallToolRequestParams,
+        asking: Caller,
+        work: Work[T],
     ) -> T | types.InputRequiredResult:
-        """Do the work, or go on with it; its outcome, or what the client is asked first."""
+        """Do the work, or go on with it; its outcome, or what the client is asked first.
+
+        Only who began a call goes on with it, by the same call.
+        """
         if not _offers(context):
             return await work(lambda: context, None)
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             ask = partial(_ask_at_once, context) if context.session.can_send_request else None
             return await work(lambda: context, ask)
+        call = (replace(asking, request="", session=""), params.name, params.arguments or {})
         if params.request_state is not None:
-            talk = self._waiting.pop(params.request_state, None)
-            if talk is None:
+            talk = self._waiting.get(params.request_state)
+            if talk is None or talk.call != call:
                 reason = "`requestState` is unknown or too old; make the call again without it"
                 raise MCPError(types.INVALID_PARAMS, reason)
+            del self._waiting[params.request_state]
             return await talk.go_on(context, params.input_responses or {})
         if self._group is None:
             raise RuntimeError("calls that may ask need the server's lifespan")
-        talk = _Talk(self._waiting)
+        talk = _Talk(call, self._waiting)
         self._group.start_soon(talk.run, work)
         return await talk.go_on(context, {})
 
@@ -83,7 +93,8 @@ class Sampling(Generic[T]):
 class _Talk(Generic[T]):
     """One call over several requests: what was asked last, what was answered, what came of it."""
 
-    def __init__(self, waiting: "dict[str, _Talk[T]]") -> None:
+    def __init__(self, call: object, waiting: "dict[str, _Talk[T]]") -> None:
+        self.call = call
         self._waiting = waiting
         self._context: _Context | None = None
         self._scope = anyio.CancelScope()
@@ -129,7 +140,10 @@ class _Talk(Generic[T]):
 
     async def _ask(self, system: str, prompt: str, max_tokens: int) -> str:
         if self._rounds == MOST_ROUNDS:
-            raise Unanswered(f"a client is not asked more than {MOST_ROUNDS} times in one call")
+            # Not Unanswered: the model is there, and a lesser one would have the last word.
+            raise AskedEnough(
+                f"a client's model is asked {MOST_ROUNDS} times in a call; call again for the rest"
+            )
         self._rounds += 1
         token = secrets.token_urlsafe(16)
         self._asked = types.InputRequiredResult(

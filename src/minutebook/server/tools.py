@@ -68,7 +68,8 @@ class Tools:
             return await self._worker.do(contract, name, arguments, asking, call)
 
         if contract.asks(name):
-            outcome = await self.sampling.do(context, params, work)
+            asking = self._worker.asking(context)
+            outcome = await self.sampling.do(context, params, asking, work)
         else:
             outcome = await work(lambda: context, None)
         self._wake()

@@ -64,28 +64,12 @@ class Archives:
         a path, StoreError where the file cannot be written.
         """
         self._check_may_export(caller, kinds)
-        return self.export_to(caller, kinds, self._paths.new(path, self._clock()))
+        return self._write(caller, kinds, self._paths.new(path, self._clock()))
 
     def export_to(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
         """Do the same in any place; for a person at the command line."""
         self._check_may_export(caller, kinds)
-        with self._store.snapshot() as moment:
-            parts = _parts(moment, caller, kinds)
-            counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
-            for kind, _, size in parts:
-                counts[kind] += size
-            with new_file(path) as file:
-                writer = Writer(file, self._clock(), counts)
-                for done, record in enumerate(_records(moment, parts)):
-                    if done % _HEARD_EVERY == 0:
-                        caller.listener(done / counts.total(), f"record {done:,}")
-                    writer.add(line_of(record))
-                digest = writer.seal()
-        with self._store.transaction():
-            for kind, where, size in parts:
-                if size:
-                    self._trail.note(caller, where.organization, EXPORT, kind, [digest])
-        return Exported(path, counts)
+        return self._write(caller, kinds, path)
 
     def import_(self, caller: Caller, path: str, mode: Mode) -> Imported:
         """Bring in the turns and summaries of a file below the allowed folders, all or none.
@@ -116,6 +100,25 @@ class Archives:
                     work.run(reader, checked)
         self._embedded.want()
         return work.told
+
+    def _write(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
+        with self._store.snapshot() as moment:
+            parts = _parts(moment, caller, kinds)
+            counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
+            for kind, _, size in parts:
+                counts[kind] += size
+            with new_file(path) as file:
+                writer = Writer(file, self._clock(), counts)
+                for done, record in enumerate(_records(moment, parts)):
+                    if done % _HEARD_EVERY == 0:
+                        caller.listener(done / counts.total(), f"record {done:,}")
+                    writer.add(line_of(record))
+                digest = writer.seal()
+        with self._store.transaction():
+            for kind, where, size in parts:
+                if size:
+                    self._trail.note(caller, where.organization, EXPORT, kind, [digest])
+        return Exported(path, counts)
 
     def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
         with self._trail.guard(caller, home_of(caller), EXPORT, _subject(kinds), "archive"):

@@ -23,6 +23,7 @@ Alone = Callable[[Path], AbstractContextManager[None]]
 Examine = Callable[[Path], None]
 """Raises StoreError for a database that this version cannot open."""
 
+_DRAFT = ".restoring-"
 _BLOCK = 1 << 20
 _MOST_MANIFEST = 64 << 20
 
@@ -60,7 +61,7 @@ class Restoring:
         StoreError.
         """
         home, database = self._place.path, self._place.database
-        draft = home / f".restoring-{secrets.token_hex(4)}"
+        draft = home / f"{_DRAFT}{secrets.token_hex(4)}"
         try:
             draft.mkdir(parents=True, mode=0o700)
             digest = _unpacked(backup, draft)
@@ -76,7 +77,9 @@ class Restoring:
         except OSError as error:
             raise StoreError(f"{error.filename or home}: {error.strerror}") from error
         finally:
-            shutil.rmtree(draft, ignore_errors=True)
+            # Those that were killed on the way are in nobody's way, but large.
+            for left in home.glob(f"{_DRAFT}*"):
+                shutil.rmtree(left, ignore_errors=True)
         return Restored(digest, aside)
 
     def _put_aside(self, now: datetime) -> Path | None:

@@ -172,7 +172,8 @@ class Summaries:
         return (
             summary is None
             or summary.turn_count != session.turn_count
-            or summary.last_turn != self._last_turn(session)
+            # An imported summary does not know it; that it counts as many turns must do.
+            or summary.last_turn not in ("", self._last_turn(session))
         )
 
     def _summarise(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:

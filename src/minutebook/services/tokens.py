@@ -38,6 +38,7 @@ NOBODY = "unknown"
 
 _SECRET_BITS = 256
 _SECRET = re.compile(PREFIX + r"([0-9a-z]{20})([A-Za-z0-9_-]{43})")
+_STRANGER = Caller(name=NOBODY, role=Role.VIEWER)
 _ALL = Filter(organization=SYSTEM_ORGANIZATION)
 
 
@@ -144,35 +145,34 @@ class Tokens:
             raise self.refused("Unknown", "this token is not one of this server's")
         if not hmac.compare_digest(_digest(secret), token.digest):
             raise self.refused("WrongSecret", "this token is not one of this server's", token)
-        now = self._clock()
+        now, caller = self._clock(), caller_with(grant_of(token), token.id)
         if token.revoked_at is not None:
-            raise self.refused("Revoked", "this token was revoked", token)
+            raise self.refused("Revoked", "this token was revoked", token, caller)
         if token.expires_at is not None and token.expires_at <= now:
-            raise self.refused("Expired", f"this token expired at {token.expires_at:%FT%TZ}", token)
+            reason = f"this token expired at {token.expires_at:%FT%TZ}"
+            raise self.refused("Expired", reason, token, caller)
         if token.last_used_at is None or now - token.last_used_at >= USE_IS_NOTED_EVERY:
             self._note_use(token.id, now)
-        return caller_with(grant_of(token), token.id)
+        return caller
 
-    def refused(self, outcome: str, reason: str, token: Token | None = None) -> Unidentified:
+    def refused(
+        self, outcome: str, reason: str, token: Token | None = None, who: Caller = _STRANGER
+    ) -> Unidentified:
         """Enter that somebody was not let in, and give the error that tells them."""
-        subject = NOBODY if token is None else token.id
+        subject, where = (
+            (NOBODY, SYSTEM_ORGANIZATION) if token is None else (token.id, _home(token))
+        )
         now = self._clock()
         with self._lock:
             last = self._entered.get((subject, outcome))
             if last is not None and timedelta() <= now - last < REFUSAL_IS_ENTERED_EVERY:
                 return Unidentified(reason)
             self._entered[subject, outcome] = now
-        stranger = Caller(name=NOBODY, role=Role.VIEWER)
-        who, where = (
-            (stranger, SYSTEM_ORGANIZATION)
-            if token is None
-            else (caller_with(grant_of(token), token.id), _home(token))
-        )
         try:
             self._trail.note(who, where, "enter", Kind.TOKEN, [subject], outcome)
         except StoreError:
             with self._lock:
-                del self._entered[subject, outcome]
+                self._entered.pop((subject, outcome), None)
             raise
         return Unidentified(reason)
 

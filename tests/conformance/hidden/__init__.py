@@ -42,6 +42,12 @@ def progressing(app: App, caller: Caller) -> str:
     return "Told three times."
 
 
+def asking(app: App, caller: Caller, prompt: str = "What is the capital of France?") -> str:
+    if caller.ask is None:
+        raise Conflict("sampling", "The client's model cannot be asked")
+    return f"LLM response: {caller.ask('Answer in one sentence.', prompt, 100)}"
+
+
 def silent(app: App, caller: Caller) -> str:
     return "Nothing was logged."
 
@@ -59,6 +65,9 @@ OPERATIONS: Mapping[str, Operation] = {
     "test_error_handling": failing,
     "test_tool_with_progress": progressing,
     "test_logging_tool": silent,
+    "test_sampling": asking,
+    "test_input_required_result_sampling": asking,
+    "test_input_required_result_tampered_state": asking,
     "json_schema_2020_12_tool": with_schema,
     "test_x_header": with_schema,
 }

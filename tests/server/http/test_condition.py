@@ -106,6 +106,13 @@ def test_a_line_of_the_log_tells_of_a_request_and_of_nothing_in_it(server: Serve
     }
 
 
+def test_a_path_makes_no_lines_of_its_own_in_the_log(server: Server) -> None:
+    server.get("/none%0aERROR%20forged", X_Request_Id="forger")
+    assert line_of(server, "forger")["path"] == "/none%0aERROR%20forged"
+    server.get("/" + "x" * 5000, X_Request_Id="long")
+    assert len(str(line_of(server, "long")["path"])) == 200
+
+
 @pytest.mark.parametrize("given", ["", "a b", "x" * 65, "{}", '"'])
 def test_an_id_that_does_not_fit_into_a_log_is_replaced(server: Server, given: str) -> None:
     answer = server.get("/healthz", X_Request_Id=given)

@@ -5,6 +5,7 @@ from typing import Any
 
 from minutebook.contracts.answers import Failure
 from minutebook.domain.errors import (
+    AskedEnough,
     Conflict,
     EmbeddingNotReady,
     InvalidArchive,
@@ -41,7 +42,7 @@ def named(error: MinutebookError) -> tuple[str, str]:
             return "Session not found", f"There is no {kind} {id!r}; its turns make a session."
         case Conflict(id=id, reason=reason):
             return "Conflict", f"{id}: {reason}."
-        case Unanswered(reason=reason):
+        case Unanswered(reason=reason) | AskedEnough(reason=reason):
             return "Summarization failed", f"{reason}."
         case StoreClosed():
             return UNREADABLE, "The database is stopped; start_database opens it again."

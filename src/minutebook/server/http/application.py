@@ -50,9 +50,8 @@ def application(
         seconds=settings.http_timeout,
         queue=Queue(settings.http_calls),
     )
-    keeper = Doorkeeper(
-        identity, Pace(settings.rate_limit), leaving, admits_nobody=names.is_loopback
-    )
+    pace = Pace(settings.rate_limit)
+    keeper = Doorkeeper(opening, identity, pace, leaving, admits_nobody=names.is_loopback)
     spelling = safe if settings.tool_names == "safe" else as_promised
     endpoints = {
         f"{MCP}/{name}": Endpoint(build_server([contract], worker, spelling), bounds, keeper)

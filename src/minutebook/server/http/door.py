@@ -13,10 +13,13 @@ from minutebook.domain.policy import Caller
 from minutebook.server.http.pace import Pace
 from minutebook.server.http.refusals import refusal
 from minutebook.server.identity import Identity, principal, user_of
-from minutebook.server.worker import new_session
+from minutebook.server.worker import OpenApp, new_session
 
 ASKED_EVERY = 2.0
 """Seconds between two looks whether who holds a stream open is still known."""
+
+DOOR = "door"
+"""The session in whose name the door keeps the store running."""
 
 ASKING_AT_ONCE = 4
 """How many requests are identified at once, in threads that no call can take away."""
@@ -26,9 +29,16 @@ class Doorkeeper:
     """Asks who comes, how often they came, and who of those that stay is still known."""
 
     def __init__(
-        self, identity: Identity, pace: Pace, leaving: anyio.Event, *, admits_nobody: bool
+        self,
+        open_app: OpenApp,
+        identity: Identity,
+        pace: Pace,
+        leaving: anyio.Event,
+        *,
+        admits_nobody: bool,
     ) -> None:
         """`admits_nobody`: who shows no token is let in, where no token is needed."""
+        self._open_app = open_app
         self.identity = identity
         self.pace = pace
         self._leaving = leaving
@@ -41,7 +51,12 @@ class Doorkeeper:
         shown = request.headers.get("authorization")
         if shown is None and not self._admits_nobody:
             raise Unidentified("a token is needed here", is_given=False)
-        return await anyio.to_thread.run_sync(self.identity.caller_of, shown, limiter=self._askers)
+        return await anyio.to_thread.run_sync(self._identified, shown, limiter=self._askers)
+
+    def _identified(self, shown: str | None) -> Caller:
+        # Tokens are in the store, so it runs on when every caller has stopped it for themselves.
+        self._open_app().database.enter(DOOR)
+        return self.identity.caller_of(shown)
 
     def in_session(self, caller: Caller) -> Caller:
         """Give a caller whose requests keep no session themselves the one they have while we serve."""

@@ -1,7 +1,7 @@
 """MCP at one path: streams and sessions as the SDK keeps them, and single requests without any."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,7 +102,8 @@ class Endpoint:
             await self._keeper.stream(handle, scope, receive, send)
             return
         try:
-            with self._bounds.queue.place():
+            # A call under way may wait for an answer of the client's, or be told to end.
+            with self._bounds.queue.place() if _is_call(message) else nullcontext():
                 await handle(scope, receive, send)
         except Full as error:
             response = refusal(request, 429, str(error), headers={"Retry-After": "1"})
@@ -118,6 +119,10 @@ class Endpoint:
         if _is_modern(request) or opens_session or MCP_SESSION_ID_HEADER in request.headers:
             return self._sessions
         return self._single
+
+
+def _is_call(message: dict[str, Any]) -> bool:
+    return "method" in message and "id" in message
 
 
 def _is_modern(request: Request) -> bool:

@@ -16,6 +16,9 @@ log = logging.getLogger(__name__)
 
 HEADER = "x-request-id"
 
+LONGEST_PATH = 200
+"""Characters of a path that the log shows."""
+
 _FITTING = re.compile(r"[A-Za-z0-9._-]{1,64}")
 
 
@@ -49,7 +52,8 @@ class Noted:
             self._count(status)
             facts = {
                 "method": request.method,
-                "path": request.url.path,
+                # As it came: what is decoded may hold line breaks, and with them lines of its own.
+                "path": scope["raw_path"].decode("latin-1")[:LONGEST_PATH],
                 "status": status,
                 "seconds": round(time.perf_counter() - began, 6),
                 "caller": getattr(getattr(request.state, "caller", None), "name", None),

@@ -7,6 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from types import FrameType
+from typing import NoReturn
 from urllib.parse import urlsplit
 
 import anyio
@@ -20,6 +21,7 @@ from minutebook.server.http.application import application
 from minutebook.server.http.connection import waiting
 from minutebook.server.identity import Identity
 from minutebook.server.opening import Opening
+from minutebook.server.traces import trace_to
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +56,16 @@ def serve(
             "make one with `minutebook token create`, or serve at 127.0.0.1",
         )
     listener = listen(address)
+    flush = _untraced if settings.traces_url is None else trace_to(settings.traces_url)
     opening.start()
+
+    def end() -> NoReturn:
+        """End at once: a transaction under way is finished or undone by its own rules."""
+        opening.close()
+        flush()
+        sys.stderr.flush()
+        os._exit(0)
+
     announce(f"http://{_shown(address, listener)}")
 
     async def run() -> None:
@@ -63,14 +74,18 @@ def serve(
 
         def leave() -> None:
             leaving.set()
-            timer = threading.Timer(ENDS_WITHIN, _end, [opening])
+            timer = threading.Timer(ENDS_WITHIN, end)
             timer.daemon = True
             timer.start()
 
         await _Server(_config(settings, app), leave).serve(sockets=[listener])
 
     anyio.run(run)
-    _end(opening)
+    end()
+
+
+def _untraced() -> None:
+    """Send nothing."""
 
 
 class _Server(uvicorn.Server):
@@ -132,10 +147,3 @@ def _names(settings: Settings, address: Address) -> Names:
         hosts.add(public.hostname or "")
         origins.add(f"{public.scheme}://{public.netloc}")
     return Names({host.lower() for host in hosts}, origins, address.is_loopback)
-
-
-def _end(opening: Opening) -> None:
-    """End at once: a transaction under way is finished or undone by its own rules."""
-    opening.close()
-    sys.stderr.flush()
-    os._exit(0)

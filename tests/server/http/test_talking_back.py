@@ -1,0 +1,75 @@
+"""What a call and its client say to each other over HTTP while the call goes on."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+
+from tests.server.http.speaking import Server, call, served
+from tests.server.test_journal_stdio import REVISIONS, ask, model, write
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    # One call at a time: the client's part in it must not wait for its end.
+    with served(tmp_path_factory.mktemp("served"), MINUTEBOOK_HTTP_CALLS="1") as one:
+        yield one
+
+
+@pytest.mark.parametrize("mode", REVISIONS)
+def test_a_clients_model_is_asked_over_http(server: Server, mode: Any) -> None:
+    asked: list[types.CreateMessageRequestParams] = []
+
+    async def talk() -> None:
+        async with server.client(
+            "/mcp/journal", mode=mode, sampling_callback=model(asked)
+        ) as client:
+            await write(client, f"one-{mode}", f"two-{mode}")
+            done = await ask(client, "summarize_sessions")
+            assert [each["title"] for each in done["sessions"]] == ["Mend the boiler"] * 2
+
+    anyio.run(talk)
+    assert len(asked) == 2
+
+
+def test_two_clients_in_sessions_have_journal_sessions_of_their_own(server: Server) -> None:
+    said = {"prompt": "hello", "thought": "", "response": ""}
+
+    async def talk() -> None:
+        async with (
+            server.client("/mcp/journal", mode="legacy") as one,
+            server.client("/mcp/journal", mode="legacy") as other,
+        ):
+            first = await ask(one, "add_memory", **said)
+            second = await ask(one, "add_memory", **said)
+            third = await ask(other, "add_memory", **said)
+            assert first["sessionId"] == second["sessionId"] != third["sessionId"]
+
+    anyio.run(talk)
+
+
+@pytest.mark.parametrize("mode", REVISIONS)
+def test_a_call_that_the_client_gives_up_ends(server: Server, tmp_path: Path, mode: Any) -> None:
+    folder = tmp_path / f"given-up-{mode}"
+    folder.mkdir()
+    for number in range(800):
+        (folder / f"part_{number}.py").write_text("def part():\n    return 1\n" * 60)
+
+    async def talk() -> None:
+        async with server.client(mode=mode) as client:
+            with anyio.move_on_after(0.7):
+                await client.call_tool("index_project", {"path": str(folder)})
+
+    anyio.run(talk)
+    began = time.monotonic()
+    # The only place is free as soon as the call has ended.
+    while server.post("/mcp", call("get_status")).status_code == 429:
+        assert time.monotonic() - began < 15
+        time.sleep(0.05)
+    project = f"given-up-{mode}"
+    told = server.post("/mcp", call("get_index_status", project_id=project)).json()["result"]
+    assert told["structuredContent"]["status"] != "indexing"
