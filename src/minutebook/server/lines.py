@@ -62,9 +62,10 @@ async def _messages(
     async def read() -> None:
         async with to_server, replies:
             async for line in _lines(stream):
-                message = _parsed(line)
-                if isinstance(message, types.JSONRPCError):
-                    await replies.send(SessionMessage(message))
+                try:
+                    message = _parsed(line)
+                except _NoMessage as error:
+                    await replies.send(SessionMessage(error.answer))
                 else:
                     await to_server.send(SessionMessage(message))
 
@@ -108,19 +109,29 @@ async def _lines(stream: ByteStream) -> AsyncIterator[bytes | None]:
         yield line
 
 
+class _NoMessage(Exception):
+    """A line that is no message, and the error that answers it."""
+
+    def __init__(self, answer: types.JSONRPCError) -> None:
+        super().__init__(answer.error.message)
+        self.answer = answer
+
+
 def _parsed(line: bytes | None) -> types.JSONRPCMessage:
-    """Read a message, or word the error that answers what is none."""
+    """Read a message; _NoMessage."""
     if line is None:
-        return _refusal(None, types.INVALID_REQUEST, f"The message is over {MOST >> 20} MB long.")
+        text = f"The message is over {MOST >> 20} MB long."
+        raise _NoMessage(_refusal(None, types.INVALID_REQUEST, text))
     try:
         message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)[0]
-        return _fault(line, found["msg"] if found["type"] == "json_invalid" else None)
-    if isinstance(message, types.JSONRPCNotification) and b'"id"' in line:
-        # With an id that can be none, a request is taken for a notification.
-        told = json.loads(line)
-        return _refusal(None, types.INVALID_REQUEST, NO_MESSAGE) if "id" in told else message
+        unreadable = found["msg"] if found["type"] == "json_invalid" else None
+        raise _NoMessage(_fault(line, unreadable)) from None
+    # With an id that can be none, a request is taken for a notification.
+    is_notification = isinstance(message, types.JSONRPCNotification)
+    if is_notification and b'"id"' in line and "id" in json.loads(line):
+        raise _NoMessage(_refusal(None, types.INVALID_REQUEST, NO_MESSAGE))
     return message
 
 
