@@ -19,6 +19,7 @@ from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
+from minutebook.server.logs import request_id
 from minutebook.services.database import Database
 
 log = logging.getLogger(__name__)
@@ -88,6 +89,8 @@ class Worker:
         asking: Caller,
         deed: Deed[T],
     ) -> T | Failure:
+        # The thread has a context of its own: every line that is logged below bears this request.
+        request_id.set(asking.request)
         began = time.perf_counter()
         outcome = self._try(contract, act, given, asking, deed)
         self._observer(contract.name, act, time.perf_counter() - began, failure_in(outcome))

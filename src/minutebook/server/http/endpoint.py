@@ -10,10 +10,10 @@ from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, check_accept_heade
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from minutebook.server.http.body import BadBody, ClientDisconnect, read_json, replayed
+from minutebook.server.http.body import BadBody, read_json, replayed
 from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.pace import Full, Queue
 from minutebook.server.http.refusals import refusal
