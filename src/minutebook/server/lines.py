@@ -1,6 +1,5 @@
 """MCP over a socket: one JSON-RPC message a line, and an answer to every line that is none."""
 
-import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -13,18 +12,16 @@ from anyio.abc import ByteStream, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from minutebook.server.linger import Incoming, lingering
+from minutebook.server.message import BadMessage, parsed
 from minutebook.server.protocol import options
 
 log = logging.getLogger(__name__)
 
 MOST = 16 << 20
 """Bytes of the longest line that is read."""
-
-NO_MESSAGE = "This is no JSON-RPC 2.0 request, notification or response."
 
 _CHUNK = 1 << 16
 
@@ -64,8 +61,9 @@ async def _messages(
             async for line in _lines(stream):
                 try:
                     message = _parsed(line)
-                except _NoMessage as error:
-                    await replies.send(SessionMessage(error.answer))
+                except BadMessage as error:
+                    answer = _refusal(error.id, error.code, error.reason)
+                    await replies.send(SessionMessage(answer))
                 else:
                     await to_server.send(SessionMessage(message))
 
@@ -109,54 +107,15 @@ async def _lines(stream: ByteStream) -> AsyncIterator[bytes | None]:
         yield line
 
 
-class _NoMessage(Exception):
-    """A line that is no message, and the error that answers it."""
-
-    def __init__(self, answer: types.JSONRPCError) -> None:
-        super().__init__(answer.error.message)
-        self.answer = answer
-
-
 def _parsed(line: bytes | None) -> types.JSONRPCMessage:
-    """Read a message; _NoMessage."""
     if line is None:
-        text = f"The message is over {MOST >> 20} MB long."
-        raise _NoMessage(_refusal(None, types.INVALID_REQUEST, text))
-    try:
-        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)[0]
-        unreadable = found["msg"] if found["type"] == "json_invalid" else None
-        raise _NoMessage(_fault(line, unreadable)) from None
-    # With an id that can be none, a request is taken for a notification.
-    is_notification = isinstance(message, types.JSONRPCNotification)
-    if is_notification and b'"id"' in line and "id" in json.loads(line):
-        raise _NoMessage(_refusal(None, types.INVALID_REQUEST, NO_MESSAGE))
-    return message
+        raise BadMessage(types.INVALID_REQUEST, f"The message is over {MOST >> 20} MB long.")
+    return parsed(line)
 
 
-def _fault(line: bytes, unreadable: str | None) -> types.JSONRPCError:
-    """Word what is wrong with a line, of which `unreadable` says why it is no JSON."""
-    try:
-        told = json.loads(line)
-    except (ValueError, RecursionError):
-        told = None
-    id = told.get("id") if isinstance(told, dict) else None
-    if isinstance(told, list):
-        text = "Batches are not taken; send each message on a line of its own."
-        return _refusal(None, types.INVALID_REQUEST, text)
-    if unreadable is not None:
-        return _refusal(id, types.PARSE_ERROR, f"The line cannot be read: {unreadable}.")
-    return _refusal(id, types.INVALID_REQUEST, NO_MESSAGE)
-
-
-def _refusal(id: object, code: int, text: str) -> types.JSONRPCError:
-    sayable = (isinstance(id, str) and id.isascii()) or type(id) is int
-    return types.JSONRPCError(
-        jsonrpc="2.0",
-        id=id if sayable else None,  # type: ignore[arg-type]
-        error=types.ErrorData(code=code, message=text),
-    )
+def _refusal(id: str | int | None, code: int, text: str) -> types.JSONRPCError:
+    error = types.ErrorData(code=code, message=text)
+    return types.JSONRPCError(jsonrpc="2.0", id=id, error=error)
 
 
 def _written(message: types.JSONRPCMessage) -> bytes:
