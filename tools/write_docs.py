@@ -53,7 +53,8 @@ def settings_page() -> str:
             "# Settings",
             "",
             "A setting comes from the command line, else the environment, else "
-            f"`{FILE}` in the data directory, else its default. `home` cannot stand in that file.",
+            f"`{FILE}` in the data directory, else its default. `home` cannot stand in that file. "
+            "Relative paths in it are from its folder; elsewhere, from where the command is given.",
             "",
             *table(["setting", "environment variable", "type", "default", "meaning"], rows),
         ]

@@ -294,7 +294,7 @@ def open_embedding(settings: Settings) -> Embedding:
         case "none":
             opener, expected = _switched_off, _unknown(None)
         case path:
-            opener = partial(FolderEmbedder, Path(path).expanduser(), settings.embedding_threads)
+            opener = partial(FolderEmbedder, Path(path), settings.embedding_threads)
             expected = _unknown(Path(path).name)
     return Embedding(opener, expected, settings.embedding_cache)
 

@@ -1,7 +1,8 @@
 """Every setting once: its name, type, default and help.
 
 A setting comes from the command line, else the environment (`MINUTEBOOK_` and its name in capitals),
-else `config.toml` in the data directory, else its default.
+else `config.toml` in the data directory, else its default. A relative path is one from the folder of
+that file, or on the command line and in the environment from where the process was started.
 """
 
 import os
@@ -17,7 +18,7 @@ import platformdirs
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import ANYBODY, Caller, Policy
 from minutebook.domain.records import Role
-from minutebook.invocation import FILE, PREFIX, SECRET
+from minutebook.invocation import FILE, PREFIX, SECRET, absolute, path_from
 
 
 def _setting(default: Any, help: str) -> Any:
@@ -230,7 +231,7 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
     for name, value in _read_file(home / FILE).items():
         if name not in named or name == "home":
             raise InvalidInput(name, f"in {home / FILE} is no setting; see `minutebook settings`")
-        values.setdefault(name, _parsed(name, value, str(home / FILE)))
+        values.setdefault(name, _parsed(name, value, str(home / FILE), str(home)))
     return Settings(**values)
 
 
@@ -257,6 +258,11 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 _WANTED = {
+    "home": "a folder",
+    "models": "a folder",
+    "ledger": "a folder",
+    "embedder": "built-in, endpoint, none, or a folder",
+    "jwt_keys": "an https URL, or a file",
     "public_url": "an http or https URL without a query",
     "jwt_issuer": "an http or https URL without a query",
     "index_roots": "a list of folders",
@@ -265,20 +271,23 @@ _WANTED = {
 }
 
 
-def _parsed(name: str, value: Any, origin: str) -> Any:
+def _parsed(name: str, value: Any, origin: str, folder: str = "") -> Any:
+    """Read a value as its setting wants it; paths are from a folder, as `path_from` has it."""
     choices = _CHOICES.get(name)
     if choices is not None and value not in choices:
         raise InvalidInput(name, f"must be one of {', '.join(choices)} ({origin} is {value!r})")
     try:
         match name:
             case "home" | "models" | "ledger":
-                return Path(value).expanduser().absolute()
+                return Path(path_from(folder, value))
+            case "embedder" | "jwt_keys":
+                return absolute(name, value, folder)
             case "public_url" | "jwt_issuer":
                 return _url(value)
             case "jwt_audience":
                 return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
             case "index_roots" | "archive_roots":
-                return _folders(value)
+                return _folders(value, folder)
             case "role":
                 return Role(value)
             case "policy":
@@ -300,10 +309,10 @@ def _parsed(name: str, value: Any, origin: str) -> Any:
         raise InvalidInput(name, f"must be {wanted} ({origin} is {value!r})") from error
 
 
-def _folders(value: str | list[str]) -> tuple[Path, ...]:
+def _folders(value: str | list[str], folder: str) -> tuple[Path, ...]:
     """Read a list of folders, or as one text what the platform's PATH looks like."""
     named = value.split(os.pathsep) if isinstance(value, str) else value
-    return tuple(Path(name).expanduser().absolute() for name in named if name)
+    return tuple(Path(path_from(folder, name)) for name in named if name)
 
 
 def _url(value: object) -> str:

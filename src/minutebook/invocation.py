@@ -30,9 +30,10 @@ SERVING = (*IDENTITY, "tool_names")
 OWN = frozenset({"role", "agent", "organization", "repository", "user", "tool_names"})
 """The settings that are a connection's own; the others are the same for all of one daemon."""
 
-_FOLDERS = frozenset({"home", "models", "ledger", "index_roots", "embedder"})
+_PATHS = frozenset({"home", "models", "ledger"})
+_PATH_LISTS = frozenset({"index_roots", "archive_roots"})
 _EMBEDDERS = frozenset({"built-in", "endpoint", "none"})
-_SECRETS = frozenset({"agent_memory_secret", "endpoint_key"})
+_SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "summary_key"})
 _PLACES = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
 
 
@@ -42,10 +43,10 @@ class Invocation:
     def __init__(
         self, given: Mapping[str, str], contracts: Sequence[str], environment: Mapping[str, str]
     ) -> None:
-        self.given = {name: _absolute(name, value) for name, value in given.items()}
+        self.given = {name: absolute(name, value) for name, value in given.items()}
         self.contracts = list(contracts) or [DEFAULT_CONTRACT]
         self.variables = {
-            name: _absolute(name.removeprefix(PREFIX).lower(), value)
+            name: absolute(name.removeprefix(PREFIX).lower(), value)
             for name, value in environment.items()
             if name.startswith(PREFIX) or name == SECRET
         }
@@ -147,14 +148,26 @@ def default_home(data_home: str = "") -> str:
     return platformdirs.user_data_dir("minutebook", appauthor=False)
 
 
-def _absolute(name: str, value: str) -> str:
-    """Make a folder's path mean the same to a daemon that was started elsewhere."""
-    if name not in _FOLDERS or value in _EMBEDDERS or not value:
-        return value
-    parts = value.split(os.pathsep) if name == "index_roots" else [value]
-    return os.pathsep.join(
-        os.path.abspath(os.path.expanduser(part)) if part else part for part in parts
-    )
+def absolute(name: str, value: str, folder: str = "") -> str:
+    """Give a setting's value as it means the same everywhere: paths in it as `path_from` has them."""
+    if name in _PATH_LISTS:
+        return os.pathsep.join(path_from(folder, part) for part in value.split(os.pathsep) if part)
+    return path_from(folder, value) if value and _is_path(name, value) else value
+
+
+def path_from(folder: str, path: str) -> str:
+    """Give the path that is meant in a folder; in "" it is the one where this process was started."""
+    return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
+
+
+def _is_path(name: str, value: str) -> bool:
+    match name:
+        case "embedder":
+            return value not in _EMBEDDERS
+        case "jwt_keys":
+            return "://" not in value
+        case _:
+            return name in _PATHS
 
 
 def _stamp(path: str) -> list[int]:

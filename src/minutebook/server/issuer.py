@@ -153,7 +153,7 @@ def open_issuer(settings: Settings) -> Issuer | None:
     elif place.scheme == "http":
         raise InvalidInput("jwt_keys", "must be an https URL: who changes it on its way, comes in")
     else:
-        read = partial(_from_file, Path(settings.jwt_keys).expanduser())
+        read = partial(_from_file, Path(settings.jwt_keys))
     return Issuer(settings.jwt_issuer, settings.jwt_audience, Keys(read))
 
 
