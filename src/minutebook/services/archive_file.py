@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
+from functools import partial
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
@@ -22,6 +22,7 @@ from minutebook.domain.archive import (
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.lines import json_line, object_of, record_of
 from minutebook.domain.records import Kind, Record
+from minutebook.services.archive_paths import ArchivePath
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line; a longer one is refused before it is read whole."""
@@ -55,9 +56,9 @@ class Writer:
 class Reader:
     """Reads an archive, ours or Memory Core's, as often as asked; the owner is for lines without one."""
 
-    def __init__(self, file: BinaryIO, path: Path, owner: Owner) -> None:
+    def __init__(self, file: BinaryIO, called: str, owner: Owner) -> None:
         self._file = file
-        self.path = str(path)
+        self.path = called
         self._owner = owner
         self.size = os.fstat(file.fileno()).st_size
         self.counts: dict[Kind, int] = {}
@@ -120,23 +121,24 @@ class Reader:
 
 
 @contextmanager
-def reading(path: Path, owner: Owner) -> Iterator[Reader]:
+def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
     """Open an archive; InvalidInput for what is no plain file, StoreError where it cannot be read."""
+    called = archive.called
     try:
-        with open(path, "rb", opener=_opened) as file:
-            yield Reader(file, path, owner)
+        with open(archive.path, "rb", opener=partial(_opened, called)) as file:
+            yield Reader(file, called, owner)
     except FileNotFoundError as error:
-        raise InvalidInput("file", f"must be there; there is no {path}") from error
+        raise InvalidInput("file", f"must be there; there is no {called}") from error
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(f"{called}: {error.strerror}") from error
 
 
-def _opened(path: str, flags: int) -> int:
+def _opened(called: str, path: str, flags: int) -> int:
     """Open a plain file; a pipe is not waited for, a link that came meanwhile not followed."""
     handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise InvalidInput("file", f"must be a plain file; {path} is none")
+        raise InvalidInput("file", f"must be a plain file; {called} is none")
     return handle
 
 

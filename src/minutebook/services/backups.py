@@ -67,7 +67,7 @@ class Backups:
         A ledger that a person keeps in a repository of their own is left out. Raises InvalidInput
         for a name that is taken, StoreError.
         """
-        with new_file(path) as file, ExitStack() as stack:
+        with new_file(path, str(path)) as file, ExitStack() as stack:
             parent = path.parent
             draft = Path(stack.enter_context(TemporaryDirectory(prefix=".", dir=parent))) / DATABASE
             tar = stack.enter_context(tarfile.open(fileobj=file, mode="w"))

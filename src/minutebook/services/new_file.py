@@ -12,9 +12,10 @@ from minutebook.domain.errors import InvalidInput, StoreError
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[BinaryIO]:
+def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
     """Give a file to write, for its owner's eyes, that gets its name when all is on the disk.
 
+    `called` is the path as errors tell it.
     A process that is killed meanwhile leaves `.NAME.….part` at most. InvalidInput where the name is
     taken, StoreError where the file cannot be written.
     """
@@ -32,9 +33,9 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
             with suppress(FileNotFoundError):
                 part.unlink()
     except FileExistsError as error:
-        raise InvalidInput("file", f"must be new: {path} is there already") from error
+        raise InvalidInput("file", f"must be new: {called} is there already") from error
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}; nothing was kept of it") from error
+        raise StoreError(f"{called}: {error.strerror}; nothing was kept of it") from error
 
 
 def sync_folder(folder: Path) -> None:

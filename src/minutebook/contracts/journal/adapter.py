@@ -181,7 +181,7 @@ def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
     done = app.archives.export(caller, asked.values())
     counts = {name: done.counts.get(kind, 0) for name, kind in asked.items()}
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    return {"message": f"Exported {said}.", "files": [str(done.path)], "counts": counts}
+    return {"message": f"Exported {said}.", "files": [done.called], "counts": counts}
 
 
 def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
