@@ -40,7 +40,7 @@ class FileLock:
             except OSError as error:
                 raise StoreError(f"{self._path}: {error.strerror}") from error
             self._closing = weakref.finalize(self, os.close, self._file)
-        return _try_lock(self._file)
+        return try_lock(self._file)
 
     def release(self) -> None:
         """Let the next one have it."""
@@ -57,7 +57,8 @@ class FileLock:
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(file: int) -> bool:
+    def try_lock(file: int) -> bool:
+        """Lock an open file's first byte if it is free; tell whether."""
         os.lseek(file, 0, os.SEEK_SET)
         try:
             msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
@@ -72,7 +73,8 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-    def _try_lock(file: int) -> bool:
+    def try_lock(file: int) -> bool:
+        """Lock an open file if it is free, until it is closed; tell whether."""
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
