@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from random import Random
@@ -101,10 +102,17 @@ def test_of_ten_acts_one_writes_and_what_it_wrote_is_deleted() -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="no such count of memory")
 def test_the_memory_of_a_process_counts_what_it_holds() -> None:
-    before = measure.pss(os.getpid())
-    held = bytearray(os.urandom(50_000_000))
-    assert 40 < measure.pss(os.getpid()) - before < 60
-    del held
+    program = "import os, sys; held = os.urandom(int(sys.argv[1])); print(flush=True); input()"
+    told = []
+    for size in ("1", "50000000"):
+        with subprocess.Popen(
+            [sys.executable, "-c", program, size], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        ) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            told.append(measure.pss(process.pid))
+            process.kill()
+    assert 40 < told[1] - told[0] < 60
 
 
 def test_the_least_server_answers_over_http() -> None:

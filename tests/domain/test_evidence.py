@@ -64,6 +64,10 @@ def errors(*said: Said) -> list[tuple[str, bool]]:
         ),
         ([("", "2 failed, 40 passed")], [("2 failed", False)]),
         ([("", "0 failed, 42 passed")], []),
+        (
+            [("", "psycopg.errors.DeadlockDetected: deadlock detected")],
+            [("DeadlockDetected: deadlock detected", False)],
+        ),
         ([("exit code 137", "")], [("exit code 137", False)]),
         ([("Handle errors well", "The error page is nice")], []),
     ],
@@ -170,6 +174,11 @@ def test_every_score_lies_between_0_and_100_and_says_why(said: Sequence[Said]) -
 def test_a_request_is_one_however_politely_it_is_made(polite: str, plain: str) -> None:
     assert is_request(polite)
     assert without_politeness(polite) == plain
+
+
+def test_a_need_is_a_request_too() -> None:
+    assert is_request("We need full-text search in the notes app.")
+    assert not is_request("I need to tell you something")
 
 
 @pytest.mark.parametrize("said", ["The fix works", "I fixed it", "Additional notes", ""])

@@ -287,6 +287,19 @@ def test_a_daemon_without_clients_ends_and_leaves_nothing(house: House) -> None:
     assert not Path(house.place().lock).exists()
 
 
+def test_what_a_killed_daemon_left_is_cleared_away_by_the_next(house: House) -> None:
+    pipe = house.client()
+    dead = house.place()
+    pipe.process.kill()
+    killed(house.pid())
+    assert Path(dead.door.path).exists()
+    house.variables["MINUTEBOOK_DURABILITY"] = "normal"
+    house.client()
+    assert not Path(dead.door.path).exists()
+    assert not Path(dead.lock).exists()
+    assert Path(house.place().lock).exists()
+
+
 def test_a_daemon_whose_home_is_removed_ends(house: House) -> None:
     pipe = house.client()
     stored(pipe, "soon gone")

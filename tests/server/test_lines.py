@@ -121,6 +121,12 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
     assert client.read() == {"jsonrpc": "2.0", "id": "after", "result": {}}
 
 
+def test_an_error_that_a_client_answers_with_is_not_sent_back(client: Client) -> None:
+    client.send({"jsonrpc": "2.0", "id": 7, "error": {"code": -1, "message": "no"}})
+    client.send(PING)
+    assert client.read()["id"] == "after"
+
+
 def test_blank_lines_are_passed_over(client: Client) -> None:
     client.write(b"\n  \r\n\n")
     client.send(PING)

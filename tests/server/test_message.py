@@ -24,7 +24,8 @@ WORDS = "the vault opens at nine"
     ],
 )
 def test_requests_notifications_and_answers_are_messages(message: dict[str, Any]) -> None:
-    assert parsed(json.dumps(message).encode()) == message
+    read = parsed(json.dumps(message).encode())
+    assert read.model_dump(by_alias=True, exclude_unset=True) == message
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_what_is_none_is_refused_without_being_quoted(text: str, code: int) -> N
 @given(st.binary(max_size=200))
 def test_any_bytes_are_a_message_or_refused(text: bytes) -> None:
     try:
-        code = 0 if isinstance(parsed(text), dict) else 1
+        code = 0 if parsed(text).jsonrpc == "2.0" else 1
     except BadMessage as error:
         code = error.code
     assert code in (0, -32700, -32600)

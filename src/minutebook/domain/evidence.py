@@ -125,8 +125,11 @@ _REQUEST = re.compile(
     re.IGNORECASE,
 )
 
+_WISH = re.compile(r"(?:we (?:need|want)|i need) (?!to\b)\w", re.IGNORECASE)
+
 _NAMED_ERROR = re.compile(
-    r"(?<!\w)([A-Z]\w{0,60}?(?:Error|Exception|Panic|Fault|Timeout))\b(?:: *([^\n`]{1,160}))?"
+    r"(?<!\w)([A-Z]\w{0,60}?(?:Error|Exception|Panic|Fault|Timeout)"
+    r"|(?<=errors\.)[A-Z]\w{2,60}(?=: ))\b(?:: *([^\n`]{1,160}))?"
 )
 _TOLD_ERROR = re.compile(
     r"(?:^|[\s\"'`(])((?:fatal|panic|error)(?:\[\w+\]| TS\d+)?: *[^\n`]{3,160}"
@@ -182,7 +185,8 @@ def read_part(text: str) -> str:
 
 def is_request(sentence: str) -> bool:
     """Tell whether a sentence asks for something to be done."""
-    return _REQUEST.match(_bare(sentence)) is not None
+    plain = _bare(sentence)
+    return _REQUEST.match(plain) is not None or _WISH.match(plain) is not None
 
 
 def without_politeness(sentence: str) -> str:

@@ -37,7 +37,7 @@ OF_A_PART = (8, 4)
 SHORTLIST = 48
 """Sentences, the most salient by their words, among which the choice is made."""
 
-LEAST, MOST, TURNS_A_SENTENCE = 4, 10, 5
+LEAST, MOST, TURNS_A_SENTENCE = 4, 10, 3
 """Sentences of a summary: the least, the most, and how many turns call for one more."""
 
 OPENING = 200
@@ -67,7 +67,8 @@ class Saying:
 
 _OF_PART = {Part.USER: 1.0, Part.THOUGHT: 0.45, Part.AGENT: 1.0}
 _AT_AN_END, _OUTCOME, _TOLD, _ASKED, _EMPTY = 1.25, 1.25, 1.15, 0.6, 0.15
-_FOR_GOAL, _FOR_FIRST = 1.6, 1.6
+_FOR_GOAL, _FOR_FIRST = 1.6, 2.0
+_FURTHER = 0.7
 _TELLING_WORDS = 6
 
 _TELLS_OUTCOME = re.compile(
@@ -321,7 +322,7 @@ def sayings(turns: Iterable[Turn], count: int) -> list[Saying]:
     found: list[Saying] = []
     for place, turn in enumerate(turns):
         if place % step == 0 or place == count - 1:
-            found += _sayings_of(turn, place, is_end=place in (0, count - 1))
+            found += _sayings_of(turn, place, count)
     return found
 
 
@@ -339,8 +340,7 @@ def gist(listed: Sequence[Saying], evidence: Evidence) -> str:
     """Tell a session by the most telling of the sentences, and by the files and errors in it.
 
     What was asked and what came of it last are among them wherever there is such a sentence. Words
-    decide, not vectors: of LoCoMo's sessions they choose more of what is asked about later (52 %
-    of the sentences, 45 % with vectors as well; docs/decisions/0016).
+    decide, not vectors, which choose worse (docs/decisions/0016-sessions-and-summaries.md).
     """
     chosen = _chosen(listed, evidence.turns)
     lines = [
@@ -393,16 +393,17 @@ def title_of(sentence: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _sayings_of(turn: Turn, place: int, *, is_end: bool) -> Iterator[Saying]:
+def _sayings_of(turn: Turn, place: int, count: int) -> Iterator[Saying]:
     parts = ((Part.USER, turn.prompt), (Part.THOUGHT, turn.thought), (Part.AGENT, turn.response))
     head, tail = OF_A_PART
     for part, text in parts:
         found = list(sentences(read_part(text)))
         kept = found if len(found) <= head + tail else found[:head] + found[-tail:]
+        # What was wanted is said first by the user, and what came of it last by the agent.
+        is_end = place == (0 if part is Part.USER else count - 1)
         for sentence in kept:
-            yield Saying(
-                sentence, place, part, _weight(sentence, part) * (_AT_AN_END if is_end else 1)
-            )
+            weight = _weight(sentence, part) * (_AT_AN_END if is_end else 1.0)
+            yield Saying(sentence, place, part, weight)
 
 
 def _weight(sentence: str, part: Part) -> float:
@@ -436,12 +437,21 @@ def _chosen(listed: Sequence[Saying], turns: int) -> list[int]:
 
 
 def _salience(listed: Sequence[Saying]) -> list[float]:
-    """Score each sentence by its weight and by how near its words are to those of all."""
+    """Score each sentence by its weight and by how near its words are to those of all.
+
+    Each further one of a turn counts for less, so that one long answer does not fill the summary.
+    """
     near = by_words([each.text for each in listed])
     best = max(near, default=0.0) or 1.0
-    return [
-        each.weight * (0.5 + 0.5 * score / best) for each, score in zip(listed, near, strict=True)
+    salience = [
+        s.weight * (0.5 + 0.5 * score / best) for s, score in zip(listed, near, strict=True)
     ]
+    taken: Counter[int] = Counter()
+    for place in sorted(range(len(listed)), key=lambda place: (-salience[place], place)):
+        turn = listed[place].turn
+        salience[place] *= _FURTHER ** taken[turn]
+        taken[turn] += 1
+    return salience
 
 
 def _goal(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:

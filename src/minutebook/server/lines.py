@@ -1,6 +1,5 @@
 """MCP over a socket: one JSON-RPC message a line, and an answer to every line that is none."""
 
-import json
 import logging
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -13,18 +12,16 @@ from anyio.abc import ByteStream, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.server.lowlevel import Server
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from minutebook.server.linger import Incoming, lingering
+from minutebook.server.message import BadMessage, parsed
 from minutebook.server.protocol import options
 
 log = logging.getLogger(__name__)
 
 MOST = 16 << 20
 """Bytes of the longest line that is read."""
-
-NO_MESSAGE = "This is no JSON-RPC 2.0 request, notification or response."
 
 _CHUNK = 1 << 16
 
@@ -62,9 +59,11 @@ async def _messages(
     async def read() -> None:
         async with to_server, replies:
             async for line in _lines(stream):
-                message = _parsed(line)
-                if isinstance(message, types.JSONRPCError):
-                    await replies.send(SessionMessage(message))
+                try:
+                    message = _parsed(line)
+                except BadMessage as error:
+                    answer = _refusal(error.id, error.code, error.reason)
+                    await replies.send(SessionMessage(answer))
                 else:
                     await to_server.send(SessionMessage(message))
 
@@ -109,43 +108,14 @@ async def _lines(stream: ByteStream) -> AsyncIterator[bytes | None]:
 
 
 def _parsed(line: bytes | None) -> types.JSONRPCMessage:
-    """Read a message, or word the error that answers what is none."""
     if line is None:
-        return _refusal(None, types.INVALID_REQUEST, f"The message is over {MOST >> 20} MB long.")
-    try:
-        message = types.jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValidationError as error:
-        found = error.errors(include_url=False, include_input=False)[0]
-        return _fault(line, found["msg"] if found["type"] == "json_invalid" else None)
-    if isinstance(message, types.JSONRPCNotification) and b'"id"' in line:
-        # With an id that can be none, a request is taken for a notification.
-        told = json.loads(line)
-        return _refusal(None, types.INVALID_REQUEST, NO_MESSAGE) if "id" in told else message
-    return message
+        raise BadMessage(types.INVALID_REQUEST, f"The message is over {MOST >> 20} MB long.")
+    return parsed(line)
 
 
-def _fault(line: bytes, unreadable: str | None) -> types.JSONRPCError:
-    """Word what is wrong with a line, of which `unreadable` says why it is no JSON."""
-    try:
-        told = json.loads(line)
-    except (ValueError, RecursionError):
-        told = None
-    id = told.get("id") if isinstance(told, dict) else None
-    if isinstance(told, list):
-        text = "Batches are not taken; send each message on a line of its own."
-        return _refusal(None, types.INVALID_REQUEST, text)
-    if unreadable is not None:
-        return _refusal(id, types.PARSE_ERROR, f"The line cannot be read: {unreadable}.")
-    return _refusal(id, types.INVALID_REQUEST, NO_MESSAGE)
-
-
-def _refusal(id: object, code: int, text: str) -> types.JSONRPCError:
-    sayable = (isinstance(id, str) and id.isascii()) or type(id) is int
-    return types.JSONRPCError(
-        jsonrpc="2.0",
-        id=id if sayable else None,  # type: ignore[arg-type]
-        error=types.ErrorData(code=code, message=text),
-    )
+def _refusal(id: str | int | None, code: int, text: str) -> types.JSONRPCError:
+    error = types.ErrorData(code=code, message=text)
+    return types.JSONRPCError(jsonrpc="2.0", id=id, error=error)
 
 
 def _written(message: types.JSONRPCMessage) -> bytes:

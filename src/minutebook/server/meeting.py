@@ -56,8 +56,8 @@ def owned(path: str) -> str:
 def all_of_this_user() -> list[Meeting]:
     """Give the places of all daemons that may be there."""
     path = folder()
-    doors = [name.removesuffix(".door") for name in os.listdir(path) if name.endswith(".door")]
-    return [Meeting(path, address) for address in sorted(doors)]
+    locks = [name.removesuffix(".lock") for name in os.listdir(path) if name.endswith(".lock")]
+    return [Meeting(path, address) for address in sorted(locks)]
 
 
 def read_line(connection: socket.socket) -> bytes:

@@ -1,19 +1,32 @@
 """One JSON-RPC message, read from bytes that anyone may have sent."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
 import pydantic_core
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from mcp_types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    JSONRPCMessage,
+    JSONRPCNotification,
+    jsonrpc_message_adapter,
+)
 from pydantic import ValidationError
+
+NO_MESSAGE = "This is no JSON-RPC 2.0 request, notification or response."
 
 
 @dataclass(eq=False)
 class BadMessage(Exception):
-    """Bytes that are no message: a JSON-RPC code and what is wrong, without what was sent."""
+    """Bytes that are no message: a JSON-RPC code and what is wrong, without what was sent.
+
+    `id` is the request's, where it has one that an answer can bear.
+    """
 
     code: int
     reason: str
+    id: str | int | None = None
 
 
 def decoded(text: bytes) -> Any:
@@ -21,19 +34,34 @@ def decoded(text: bytes) -> Any:
     try:
         return pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
-        raise BadMessage(PARSE_ERROR, f"Parse error: {error}") from None
+        raise BadMessage(PARSE_ERROR, f"This cannot be read: {error}.", _id_within(text)) from None
 
 
-def parsed(text: bytes) -> dict[str, Any]:
+def parsed(text: bytes) -> JSONRPCMessage:
     """Read one JSON-RPC message; BadMessage for anything else."""
-    message = decoded(text)
-    if isinstance(message, list):
-        raise BadMessage(INVALID_REQUEST, "Batches are not taken; send each message by itself")
+    told = decoded(text)
+    if isinstance(told, list):
+        raise BadMessage(INVALID_REQUEST, "Batches are not taken; send each message by itself.")
     try:
-        jsonrpc_message_adapter.validate_python(message, by_name=False)
+        message = jsonrpc_message_adapter.validate_python(told, by_name=False)
     except ValidationError:
-        raise BadMessage(
-            INVALID_REQUEST, "Not a JSON-RPC 2.0 request, notification or response"
-        ) from None
-    fields: dict[str, Any] = message
-    return fields
+        raise BadMessage(INVALID_REQUEST, NO_MESSAGE, _id_of(told)) from None
+    # With an id that can be none, a request is taken for a notification.
+    if isinstance(message, JSONRPCNotification) and "id" in told:
+        raise BadMessage(INVALID_REQUEST, NO_MESSAGE)
+    return message
+
+
+def _id_within(text: bytes) -> str | int | None:
+    """Give the id of a request that is none of JSON, where a reader that forgives more finds it."""
+    try:
+        return _id_of(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _id_of(told: object) -> str | int | None:
+    id = told.get("id") if isinstance(told, dict) else None
+    if (isinstance(id, str) and id.isascii()) or type(id) is int:
+        return id
+    return None

@@ -20,6 +20,7 @@ from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
+from minutebook.server.logs import request_id
 from minutebook.services.database import Database, Unopened
 
 log = logging.getLogger(__name__)
@@ -132,6 +133,8 @@ class Worker:
         asking: Caller,
         work: _Work[T],
     ) -> T | Failure:
+        # The thread has a context of its own: every line that is logged below bears this request.
+        request_id.set(asking.request)
         began = time.perf_counter()
         outcome = self._try(contract, act, given, asking, work)
         self._observer(contract.name, act, time.perf_counter() - began, failure_in(outcome))

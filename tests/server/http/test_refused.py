@@ -30,6 +30,7 @@ MALFORMED = {
     "no method": (b'{"jsonrpc": "2.0", "id": 1}', -32600),
     "odd id": (b'{"jsonrpc": "2.0", "id": {"a": 1}, "method": 5}', -32600),
 }
+WITH_AN_ID = {"lone surrogate", "no version", "no method"}
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +54,7 @@ def server_is_well(server: Server) -> bool:
 
 @pytest.mark.parametrize("accept", [SINGLE["Accept"], BOTH["Accept"]])
 @pytest.mark.parametrize("case", MALFORMED)
-def test_what_is_no_message_is_refused_with_its_code(
+def test_what_is_no_message_is_refused_with_its_code_and_its_id(
     server: Server, case: str, accept: str
 ) -> None:
     body, code = MALFORMED[case]
@@ -61,7 +62,7 @@ def test_what_is_no_message_is_refused_with_its_code(
     assert answer.status_code == 400
     told = answer.json()
     assert told["jsonrpc"] == "2.0"
-    assert told["id"] is None
+    assert told["id"] == (1 if case in WITH_AN_ID else None)
     assert told["error"]["code"] == code
 
 

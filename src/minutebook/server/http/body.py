@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import anyio
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.types import Message, Receive
 
 JSON = "application/json"
@@ -45,6 +45,3 @@ def replayed(body: bytes, receive: Receive) -> Receive:
         return first.pop() if first else await receive()
 
     return again
-
-
-__all__ = ["JSON", "BadBody", "ClientDisconnect", "read_json", "replayed"]

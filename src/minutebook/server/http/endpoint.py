@@ -9,11 +9,12 @@ from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
+from mcp_types import JSONRPCRequest
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from minutebook.server.http.body import BadBody, ClientDisconnect, read_json, replayed
+from minutebook.server.http.body import BadBody, read_json, replayed
 from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.pace import Full, Queue
 from minutebook.server.http.refusals import refusal
@@ -91,38 +92,37 @@ class Endpoint:
             await response(scope, receive, send)
             return
         except BadMessage as error:
-            await refusal(request, 400, error.reason, code=error.code)(scope, receive, send)
+            response = refusal(request, 400, error.reason, code=error.code, id=error.id)
+            await response(scope, receive, send)
             return
-        manager = self._manager_for(request, message)
+        call = message if isinstance(message, JSONRPCRequest) else None
+        manager = self._manager_for(request, call)
         if manager is self._single or _is_modern(request):
             request.state.caller = self._keeper.in_session(request.state.caller)
         handle = manager.handle_request
         receive = replayed(body, receive)
-        if message.get("method") == LISTEN:
+        if call is not None and call.method == LISTEN:
             await self._keeper.stream(handle, scope, receive, send)
             return
         try:
             # A call under way may wait for an answer of the client's, or be told to end.
-            with self._bounds.queue.place() if _is_call(message) else nullcontext():
+            with nullcontext() if call is None else self._bounds.queue.place():
                 await handle(scope, receive, send)
         except Full as error:
-            response = refusal(request, 429, str(error), headers={"Retry-After": "1"})
+            id = None if call is None else call.id
+            response = refusal(request, 429, str(error), headers={"Retry-After": "1"}, id=id)
             await response(scope, receive, send)
 
     def _manager_for(
-        self, request: Request, message: dict[str, Any]
+        self, request: Request, call: JSONRPCRequest | None
     ) -> StreamableHTTPSessionManager:
         _, takes_streams = check_accept_headers(request)
         if not takes_streams:
             return self._single
-        opens_session = message.get("method") == "initialize"
+        opens_session = call is not None and call.method == "initialize"
         if _is_modern(request) or opens_session or MCP_SESSION_ID_HEADER in request.headers:
             return self._sessions
         return self._single
-
-
-def _is_call(message: dict[str, Any]) -> bool:
-    return "method" in message and "id" in message
 
 
 def _is_modern(request: Request) -> bool:

@@ -18,10 +18,14 @@ def refusal(
     *,
     headers: Mapping[str, str] | None = None,
     code: int = INVALID_REQUEST,
+    id: str | int | None = None,
 ) -> Response:
-    """Say why a request is refused: to MCP clients as a JSON-RPC error, to others as an object."""
+    """Say why a request is refused: to MCP clients as a JSON-RPC error, to others as an object.
+
+    `code` and `id` are of the JSON-RPC error.
+    """
     if request.url.path == MCP or request.url.path.startswith(f"{MCP}/"):
         error = {"code": code, "message": reason}
-        return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status, headers)
+        return JSONResponse({"jsonrpc": "2.0", "id": id, "error": error}, status, headers)
     told = {"error": HTTPStatus(status).phrase, "message": reason}
     return JSONResponse(told, status, headers)
