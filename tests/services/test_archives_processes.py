@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from minutebook.domain.archive import JOURNAL, Mode
-from minutebook.domain.errors import StoreError
+from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.lines import line_of
 from minutebook.domain.records import Kind
+from minutebook.store.filelock import FileLock
 from tests.services.test_archives import AGENT, headed, journal, put, sealed, turn
 from tests.world import Opener, World, everything
 
@@ -86,6 +87,21 @@ def test_an_export_clears_away_nothing_that_another_is_still_writing(
     assert said == "done\n"
     folder = tmp_path / "home" / "backups"
     assert sorted(each.name for each in folder.iterdir()) == ["a.jsonl", "b.jsonl"]
+
+
+def test_an_export_that_cannot_be_entered_in_the_trail_leaves_no_file(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world = opener(name="home", writer_wait=0.0)
+    world.app.sessions.add(AGENT, "s1", "hello", "", "")
+    other = FileLock(tmp_path / "home" / "minutebook.db-lock")
+    other.acquire(0.0)
+    with pytest.raises(StoreBusy):
+        world.app.archives.export(AGENT, JOURNAL)
+    assert list((tmp_path / "home" / "backups").iterdir()) == []
+    other.close()
+    world.app.archives.export(AGENT, JOURNAL)
+    assert len(list((tmp_path / "home" / "backups").iterdir())) == 1
 
 
 def test_an_export_clears_away_only_what_an_export_left(kept: World, tmp_path: Path) -> None:

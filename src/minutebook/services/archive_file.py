@@ -58,7 +58,7 @@ class Reader:
 
     def __init__(self, file: BinaryIO, called: str, owner: Owner) -> None:
         self._file = file
-        self.path = called
+        self.called = called
         self._owner = owner
         self.size = os.fstat(file.fileno()).st_size
         self.counts: dict[Kind, int] = {}
@@ -77,7 +77,7 @@ class Reader:
         said_counts: dict[Kind, int] | None = None
         found: Counter[Kind] = Counter()
         is_sealed, latest = False, 0
-        while line := self._file.readline(LONGEST_LINE + 1):
+        while line := self._next():
             number, read = number + 1, read + len(line)
             at(read)
             with self._line(number):
@@ -98,9 +98,15 @@ class Reader:
             sum.update(line)
         if number == 0 or (said_counts is not None and not is_sealed):
             reason = "the file is empty" if number == 0 else "the file ends before its last line"
-            raise InvalidArchive(self.path, reason)
+            raise InvalidArchive(self.called, reason)
         self.counts = dict(found) if said_counts is None else said_counts
         self.digest = sum.hexdigest()
+
+    def _next(self) -> bytes:
+        try:
+            return self._file.readline(LONGEST_LINE + 1)
+        except OSError as error:
+            raise StoreError(f"{self.called}: {error.strerror}") from error
 
     def _record(self, said: Mapping[str, Any], *, is_ours: bool) -> Record:
         if not is_ours and not {"kind", "metadata"} & said.keys():
@@ -117,7 +123,7 @@ class Reader:
             yield
         except InvalidInput as error:
             reason = f"{error.argument} {error.remedy}"
-            raise InvalidArchive(self.path, reason, number) from error
+            raise InvalidArchive(self.called, reason, number) from error
 
 
 @contextmanager
@@ -125,12 +131,13 @@ def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
     """Open an archive; InvalidInput for what is no plain file, StoreError where it cannot be read."""
     called = archive.called
     try:
-        with open(archive.path, "rb", opener=partial(_opened, called)) as file:
-            yield Reader(file, called, owner)
+        file = open(archive.path, "rb", opener=partial(_opened, called))  # noqa: SIM115
     except FileNotFoundError as error:
         raise InvalidInput("file", f"must be there; there is no {called}") from error
     except OSError as error:
         raise StoreError(f"{called}: {error.strerror}") from error
+    with file:
+        yield Reader(file, called, owner)
 
 
 def _opened(called: str, path: str, flags: int) -> int:

@@ -119,10 +119,11 @@ class Archives:
                         caller.listener(done / counts.total(), f"record {done:,}")
                     writer.add(line_of(record))
                 digest = writer.seal()
-        with self._store.transaction():
-            for kind, where, size in parts:
-                if size:
-                    self._trail.note(caller, where.organization, EXPORT, kind, [digest])
+                # Before the file has its name: none is there of which the trail knows nothing.
+                with self._store.transaction():
+                    for kind, where, size in parts:
+                        if size:
+                            self._trail.note(caller, where.organization, EXPORT, kind, [digest])
         return Exported(archive.path, archive.called, counts)
 
     def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:

@@ -81,7 +81,8 @@ class Backups:
             moment.copy_to(draft)
             digests[DATABASE] = _add(tar, DATABASE, draft)
             digest = _add_manifest(tar, self._clock().isoformat(), digests)
-        self._trail.note(caller, home_of(caller), "backup", Kind.HEAD, [digest])
+            # Before the file has its name: none is there of which the trail knows nothing.
+            self._trail.note(caller, home_of(caller), "backup", Kind.HEAD, [digest])
         return BackedUp(path, len(digests), path.stat().st_size, digest)
 
 
