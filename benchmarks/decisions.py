@@ -23,7 +23,7 @@ import numpy as np
 import pygit2
 
 from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, timed
-from minutebook.app import App, open_app
+from minutebook.app import App, Models, open_app
 from minutebook.config import Settings
 from minutebook.domain.deciding import DecisionDraft
 from minutebook.domain.ids import decision_id
@@ -68,7 +68,8 @@ def opened(home: Path) -> App:
     """Open a store whose model is ready."""
     embedder = Anyhow()
     app = open_app(
-        Settings(home=home), embedding=Embedding(lambda: embedder, embedder.model, cache_size=0)
+        Settings(home=home),
+        models=Models(Embedding(lambda: embedder, embedder.model, cache_size=0), None),
     )
     app.embedding.settle()
     return app

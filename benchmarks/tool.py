@@ -35,7 +35,7 @@ from benchmarks.measure import (
 )
 from benchmarks.pipe import Pipe
 from benchmarks.store import Records, text_queries
-from minutebook.app import App, open_app
+from minutebook.app import App, Models, open_app
 from minutebook.config import Settings, load
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
@@ -154,7 +154,7 @@ def _fill(folder: Path, data: Records, size: int) -> None:
 @contextmanager
 def _given(folder: Path, given: Given) -> Iterator["Caller"]:
     settings = Settings(home=folder / "home", durability="normal")
-    app = open_app(settings, embedding=Embedding(lambda: given, given.model))
+    app = open_app(settings, models=Models(Embedding(lambda: given, given.model), None))
     app.embedding.wait()
     yield Caller(app, settings)
     app.close()
@@ -202,7 +202,7 @@ def ours(home: Path, work: Work) -> dict[str, Timing]:
         settings = load({"home": other})
         model = builtin.open_model(settings.models, settings.embedding_threads)
         ready = Ready(model, work)
-        app = open_app(settings, embedding=Embedding(lambda: ready, ready.model))
+        app = open_app(settings, models=Models(Embedding(lambda: ready, ready.model), None))
         app.embedding.wait()
         pipe.initialize()
         measured = timed_in_turn(_stores(pipe, app, settings, model, work), rounds)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.app import App, open_app
+from minutebook.app import App, models_of, open_app
 from minutebook.config import Settings
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
@@ -275,7 +275,9 @@ def worlds(home: Path) -> Iterator[Opener]:
         chance = Random(f"{name} {len(opened)}")
         app = open_app(
             settings,
-            embedding=ready() if embedding is None else embedding,
+            models=replace(
+                models_of(settings), embedding=ready() if embedding is None else embedding
+            ),
             clock=clock,
             randbits=chance.getrandbits,
         )

@@ -4,7 +4,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -170,35 +170,82 @@ def open_store(settings: Settings) -> SqliteStore:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that settings name: for meaning, and for summaries where there is one."""
+
+    embedding: Embedding
+    summarizer: Summarizer | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What the services of an app stand on: what is open, who may what, chance and time."""
+
+    presence: FileLock
+    claims: Claims
+    store: SqliteStore
+    models: Models
+    embedded: Embedded
+    trail: Trail
+    tokens: Tokens
+    clock: Clock
+    randbits: RandomBits
+
+
 def open_app(
     settings: Settings,
     *,
-    embedding: Embedding | None = None,
+    models: Models | None = None,
     clock: Clock = now,
     randbits: RandomBits = secrets.randbits,
 ) -> App:
-    """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    claims, stop = Claims(settings.claims), threading.Event()
-    presence = present_in(settings.home, claims)
-    store, embedding = open_store(settings), embedding or open_embedding(settings)
-    embedded = Embedded(store, embedding, settings.embedding_wait, claims)
-    trail = Trail(store, clock)
-    projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
-    ledgers = Ledgers(store, trail, embedded, claims, open_place(settings), clock, randbits)
-    enacting = Enacting(store, ledgers, embedded, trail)
-    secret = open_secret(settings, claims, trail, clock)
-    decided = DecisionSearch(store, embedded, ledgers)
-    window = timedelta(seconds=settings.review_window)
+    """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput.
+
+    A failure leaves nothing open. An admin's start pins the first secret.
+    """
+    models = models or models_of(settings)
+    claims = Claims(settings.claims)
+    with ExitStack() as opened:
+        presence = opened.enter_context(closing(present_in(settings.home, claims)))
+        store = opened.enter_context(closing(open_store(settings)))
+        trail = Trail(store, clock)
+        ground = Ground(
+            presence=presence,
+            claims=claims,
+            store=store,
+            models=models,
+            embedded=Embedded(store, models.embedding, settings.embedding_wait, claims),
+            trail=trail,
+            tokens=Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer),
+            clock=clock,
+            randbits=randbits,
+        )
+        app = composed(settings, ground)
+        app.secret.pin(settings.caller())
+        opened.pop_all()
+    return app
+
+
+def composed(settings: Settings, ground: Ground) -> App:
+    """Give each service the collaborators that it needs; nothing is opened or asked."""
+    store, embedded, trail, claims = ground.store, ground.embedded, ground.trail, ground.claims
+    clock, randbits, stop = ground.clock, ground.randbits, threading.Event()
+    rules = rules_for(settings, ground.tokens)
     mentions, supersession = Mentions(store, clock), Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
-    tokens = Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer)
-    rules = rules_for(settings, tokens)
+    ledgers = Ledgers(store, trail, embedded, claims, place_of(settings), clock, randbits)
+    enacting = Enacting(store, ledgers, embedded, trail)
+    secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
+    window = timedelta(seconds=settings.review_window)
+    decided = DecisionSearch(store, embedded, ledgers)
+    projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
     paths = ArchivePaths(settings.archives)
     sessions = Sessions(store, embedded, trail, clock)
-    summarizer = open_summarizer(settings)
+    summarizer = ground.models.summarizer
     return App(
         store=store,
-        embedding=embedding,
+        embedding=ground.models.embedding,
         embedded=embedded,
         trail=trail,
         mentions=mentions,
@@ -215,7 +262,7 @@ def open_app(
         decision_search=decided,
         include_decisions=settings.include_decisions,
         secret=secret,
-        tokens=tokens,
+        tokens=ground.tokens,
         database=Database(store, embedded, embedded.want),
         archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
         sessions=sessions,
@@ -228,7 +275,7 @@ def open_app(
         code=CodeSearch(store, embedded),
         clock=clock,
         stopping=stop,
-        presence=presence,
+        presence=ground.presence,
     )
 
 
@@ -283,17 +330,15 @@ def rules_for(settings: Settings, tokens: Tokens) -> Rules:
     return rules
 
 
-def open_secret(settings: Settings, claims: Claims, trail: Trail, clock: Clock) -> Secret:
-    """Open the secret of these settings; an admin's start pins the first."""
-    secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
-    secret.pin(settings.caller())
-    return secret
-
-
-def open_place(settings: Settings) -> LedgerPlace:
+def place_of(settings: Settings) -> LedgerPlace:
     """Tell where the ledgers are that these settings name."""
     home = home_of(settings.caller())
     return LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
+
+
+def models_of(settings: Settings) -> Models:
+    """Choose the models that the settings name; nothing is loaded or asked yet. InvalidInput."""
+    return Models(open_embedding(settings), open_summarizer(settings))
 
 
 def open_summarizer(settings: Settings) -> Summarizer | None:

@@ -3,7 +3,7 @@
 import logging
 import threading
 
-from minutebook.app import App, open_app, open_embedding
+from minutebook.app import App, models_of, open_app
 from minutebook.config import Settings
 from minutebook.domain.errors import MinutebookError
 from minutebook.services.database import Unopened
@@ -19,7 +19,7 @@ class Opening:
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._embedding = open_embedding(settings)
+        self._models = models_of(settings)
         self._lock = threading.Lock()
         self._started = threading.Event()
         self._app: App | None = None
@@ -41,7 +41,7 @@ class Opening:
         with self._lock:
             if self._app is None:
                 try:
-                    app = open_app(self._settings, embedding=self._embedding)
+                    app = open_app(self._settings, models=self._models)
                 except MinutebookError as error:
                     self._refusal = error
                     self._started.clear()
