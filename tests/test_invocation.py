@@ -10,7 +10,6 @@ import pytest
 
 from minutebook import invocation
 from minutebook.config import Settings, load
-from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
 from minutebook.invocation import OWN, SERVING
 from minutebook.server.daemon import shared
@@ -143,43 +142,6 @@ def test_paths_mean_the_same_wherever_a_daemon_was_started(
     assert settings.ledger == Path("~/there").expanduser()
     assert settings.index_roots == (tmp_path / "one", Path("/two"))
     assert asked(MINUTEBOOK_EMBEDDER="built-in").variables["MINUTEBOOK_EMBEDDER"] == "built-in"
-
-
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        ("ledger", "sub/here"),
-        ("models", "sub/here"),
-        ("embedder", "sub/here"),
-        ("jwt_keys", "sub/here"),
-        ("index_roots", "sub/here"),
-        ("archive_roots", "sub/here"),
-    ],
-)
-def test_paths_in_the_file_of_settings_are_from_its_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, wanted: str
-) -> None:
-    (tmp_path / "config.toml").write_text(f'{name} = "{wanted}"\n')
-    monkeypatch.chdir("/")
-    found = getattr(load({"home": str(tmp_path)}, {}), name)
-    (told,) = found if isinstance(found, tuple) else (found,)
-    assert str(told) == str(tmp_path / wanted)
-
-
-def test_what_is_no_path_stays_as_it_was_said(tmp_path: Path) -> None:
-    keys = "https://issuer.example/keys"
-    (tmp_path / "config.toml").write_text(
-        f'embedder = "none"\njwt_keys = "{keys}"\nledger = "none"\n'
-    )
-    settings = load({"home": str(tmp_path)}, {})
-    assert (settings.embedder, settings.jwt_keys) == ("none", keys)
-    assert settings.ledger == tmp_path / "none"
-
-
-def test_a_path_that_is_no_text_is_refused_by_what_is_wanted(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text("ledger = 5\n")
-    with pytest.raises(InvalidInput, match="must be a folder"):
-        load({"home": str(tmp_path)}, {})
 
 
 def test_every_path_setting_is_made_absolute_before_a_daemon_reads_it(

@@ -8,6 +8,7 @@ import click
 
 from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, say, sentence, short
 from minutebook.domain.errors import NotFound
+from minutebook.domain.records import SCORES
 
 _INDENT = "    "
 
@@ -93,10 +94,7 @@ def _headline(session: Any, summary: Any) -> str:
 
 
 def _of_summary(summary: Any) -> str:
-    scores = ", ".join(
-        f"{name} {getattr(summary, name)}"
-        for name in ("quality", "productivity", "impact", "complexity")
-    )
+    scores = ", ".join(f"{name} {getattr(summary, name)}" for name in SCORES)
     lines = [
         click.style(summary.title, bold=True),
         summary.summary,

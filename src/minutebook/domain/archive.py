@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, cast
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Category, Kind, Record, Summary, Turn
+from minutebook.domain.records import MOST_SCORE, SCORES, Category, Kind, Record, Summary, Turn
 from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
 
@@ -34,8 +34,6 @@ KINDS = (
 LEFT_OUT = (Kind.MENTION, Kind.LEDGER, Kind.TOKEN)
 """Mentions are made anew; a ledger's mark says how far tables have followed the Git beside them;
 who may come into one store may not for that reason come into another."""
-
-MOST_SCORE = 100
 
 
 class Mode(StrEnum):
@@ -98,7 +96,7 @@ def check_sound(record: Record) -> None:
         check_session(record.session)
     if not isinstance(record, Summary):
         return
-    for name in ("quality", "productivity", "impact", "complexity"):
+    for name in SCORES:
         if not 0 <= getattr(record, name) <= MOST_SCORE:
             raise InvalidInput(name, f"must be in 0..{MOST_SCORE}")
     if record.turn_count < 0:

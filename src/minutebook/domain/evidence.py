@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 
 from minutebook.domain import technologies
 from minutebook.domain.accounts import MAX_TECHNOLOGIES
-from minutebook.domain.records import Category, Turn
+from minutebook.domain.records import MOST_SCORE, Category, Turn
 
 READ_AT_MOST = 20_000
 """Characters that are read of a prompt, thought or response: three parts its beginning, one its end."""
@@ -64,7 +64,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A number in 0..100, and the rule by which it came about, with its figures."""
+    """A number in 0..MOST_SCORE, and the rule by which it came about, with its figures."""
 
     value: int
     reason: str
@@ -392,4 +392,4 @@ def _part(count: int, half: int) -> float:
 
 
 def _score(value: float, reason: str) -> Score:
-    return Score(round(min(100.0, max(0.0, value))), reason)
+    return Score(round(min(float(MOST_SCORE), max(0.0, value))), reason)

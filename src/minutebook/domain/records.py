@@ -513,13 +513,18 @@ class Category(StrEnum):
     OTHER = "other"
 
 
+SCORES = ("quality", "productivity", "impact", "complexity")
+"""The fields of a summary that are whole numbers from 0 to MOST_SCORE."""
+
+MOST_SCORE = 100
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
     """What a session came to, as it stood when `last_turn` (empty: not known) was its last turn.
 
-    `at` is when it was summarised. `quality`, `productivity`, `impact` and `complexity` lie in
-    0..100; `reasons` tells of these, of the category and of who made it, why. `made_by` names the
-    summarizer. `author` asked for it.
+    `at` is when it was summarised. `reasons` tells of the SCORES, of the category and of who made it,
+    why. `made_by` names the summarizer. `author` asked for it.
     """
 
     kind: ClassVar[Kind] = Kind.SUMMARY

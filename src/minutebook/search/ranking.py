@@ -22,6 +22,10 @@ class Signal(StrEnum):
     GRAPH = "graph"
 
 
+OF_TEXT: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
+"""How much each signal says of a text where only these two speak: 0.73 and 0.27 of the whole."""
+
+
 @dataclass(frozen=True, slots=True)
 class Share:
     """What one signal said about a hit, and how much of the hit's score comes from it.

@@ -1,16 +1,15 @@
 """Find decisions: by meaning and by words, then along the chain to what holds now."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
 
-from minutebook.domain.errors import EmbeddingNotReady
 from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import seat_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
-from minutebook.search.ranking import Hit, Signal, fuse
+from minutebook.search.ranking import OF_TEXT, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.candidates import Candidates, Scores
 from minutebook.services.ledgers import Ledgers
@@ -23,9 +22,6 @@ CANDIDATES = 50
 
 ENOUGH = 20
 """Where fewer of the candidates are active, what is active is looked for by itself as well."""
-
-WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
-"""How much each signal says."""
 
 FOR_ACTIVE = 1.0
 """What an active decision has more than its signals give it."""
@@ -98,9 +94,11 @@ class DecisionSearch:
         What is not active keeps a tenth of its score. Without a model words alone decide.
         """
         kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
-        found = self._candidates(caller, self._vector(caller, query), parse_query(query), kinds)
+        # What holds is not kept back while the model loads.
+        vector = self._embedded.question_in_time(query, caller.listener)
+        found = self._candidates(caller, vector, parse_query(query), kinds)
         signals = {Signal.VECTOR: found.near, Signal.LEXICAL: found.said}
-        hits = fuse(signals, WEIGHTS, len(found.records))
+        hits = fuse(signals, OF_TEXT, len(found.records))
         ranked = []
         for hit in hits:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
@@ -209,13 +207,6 @@ class DecisionSearch:
                     seen.add(id)
                     waiting.append((following, (*path, decision.id)))
         return ends
-
-    def _vector(self, caller: Caller, query: str) -> Vectors | None:
-        try:
-            return self._embedded.question(query, caller.listener)
-        except EmbeddingNotReady:
-            # Still loading: what holds is not kept back for that, and words find it too.
-            return None
 
 
 def _count_active(found: Iterable[Decision | Proposal]) -> int:

@@ -5,11 +5,10 @@ from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import Generic, TypeVar, cast
 
-from minutebook.domain.errors import EmbeddingNotReady
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Summary, Turn
-from minutebook.search.ranking import Signal, blended
+from minutebook.search.ranking import OF_TEXT, Signal, blended
 from minutebook.search.text import parse_query
 from minutebook.services.candidates import Candidates, Scores
 from minutebook.services.reach import filters, narrowed
@@ -18,9 +17,6 @@ from minutebook.store.protocol import Store, Vectors
 
 CANDIDATES = 100
 """How many each signal proposes, in each organization."""
-
-WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
-"""How much each signal says."""
 
 R = TypeVar("R", Turn, Summary)
 
@@ -74,12 +70,12 @@ class JournalSearch:
     def _search(
         self, kind: Kind, caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[Turn]] | list[Found[Summary]]:
-        vector = self._vector(caller, query)
+        vector = self._embedded.question_in_time(query, caller.listener)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         signals = _Signals({}, {})
         for where in reach:
             self._ask(kind, where, vector, query, signals)
-        scores = blended({Signal.VECTOR: signals.near, Signal.LEXICAL: signals.said}, WEIGHTS)
+        scores = blended({Signal.VECTOR: signals.near, Signal.LEXICAL: signals.said}, OF_TEXT)
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         found = []
         for where in reach:
@@ -102,13 +98,6 @@ class JournalSearch:
             self._signals.complete(kind, where, vector, near, said)
         signals.said.update({(where.organization, id): score for id, score in said.items()})
         signals.near.update({(where.organization, id): score for id, score in near.items()})
-
-    def _vector(self, caller: Caller, query: str) -> Vectors | None:
-        try:
-            return self._embedded.question(query, caller.listener)
-        except EmbeddingNotReady:
-            # Still loading: words find it too.
-            return None
 
 
 def _nearest_first(found: Found[Turn]) -> tuple[bool, float, float, str]:

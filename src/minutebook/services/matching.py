@@ -15,12 +15,12 @@ from minutebook.domain.filters import Filter, Narrowing
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
-from minutebook.search.ranking import Signal, blended
+from minutebook.search.ranking import OF_TEXT, Signal, blended
 from minutebook.search.standing_out import expected_strangers, least_similarity, rank_score
 from minutebook.search.text import TextQuery, parse_query, terms
 from minutebook.services.candidates import Candidates
 from minutebook.services.reach import Clock, filters, narrowed
-from minutebook.services.retrieval import CANDIDATES, SEED_WEIGHTS, Found
+from minutebook.services.retrieval import CANDIDATES, Found
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store, Vectors
 
@@ -170,7 +170,7 @@ class Matching:
             here = dict(self._nearest(where, vector, least[where.organization], limit))
             self._signals.complete(Kind.MEMORY, where, vector, here, by_words)
             near |= {(place, id): score for id, score in here.items()}
-        return blended({Signal.VECTOR: near, Signal.LEXICAL: said}, SEED_WEIGHTS)
+        return blended({Signal.VECTOR: near, Signal.LEXICAL: said}, OF_TEXT)
 
     def _least(self, where: Filter, vector: Vectors, limit: int | None) -> float:
         """Give the cosine from which a memory stands out in the caller's part of an organization."""

@@ -7,7 +7,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Edge, Kind, Memory, Status
 from minutebook.search.graph import personalized_pagerank
-from minutebook.search.ranking import Hit, Signal, fuse
+from minutebook.search.ranking import OF_TEXT, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.services.candidates import Candidates, Scores
 from minutebook.services.decision_search import DecisionSearch, Truths
@@ -21,11 +21,8 @@ CANDIDATES = 50
 SEEDS = 5
 """How many of the best candidates the walk over the graph starts from."""
 
-WEIGHTS = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15, Signal.GRAPH: 0.45}
+WEIGHTS = {**OF_TEXT, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
-
-SEED_WEIGHTS = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
-"""How much each of the other two signals says in choosing them."""
 
 HOPS = 3
 """From a memory to an entity, to a related entity, to a memory that names that one."""
@@ -254,7 +251,7 @@ class Retrieval:
             )
             if scores
         }
-        seeds = {hit.id: hit.score for hit in fuse(first, SEED_WEIGHTS, SEEDS)}
+        seeds = {hit.id: hit.score for hit in fuse(first, OF_TEXT, SEEDS)}
         named = self._store.entities_named(replace(where, valid_at=None), words(query))
         # What the question names says as much about where to look as what was found.
         share = sum(seeds.values()) or 1.0

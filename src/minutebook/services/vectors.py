@@ -111,6 +111,13 @@ class Embedded:
             log.warning("a question is answered without its meaning: %s", error)
         return None
 
+    def question_in_time(self, text: str, listener: Listener = unheard) -> Vectors | None:
+        """Embed a question, or None where no model can in time: for those whom words help, too."""
+        try:
+            return self.question(text, listener)
+        except EmbeddingNotReady:
+            return None
+
     def keep(self, record: TextRecord, vectors: Vectors | None) -> None:
         """Keep the vectors of a record that was just put; None leaves it to `catch_up`."""
         if vectors is not None:

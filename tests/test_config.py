@@ -1,0 +1,37 @@
+"""Settings as they are read from the file in the data directory."""
+
+from pathlib import Path
+
+import pytest
+
+from minutebook.config import load
+from minutebook.domain.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    "name", ["ledger", "models", "embedder", "jwt_keys", "index_roots", "archive_roots"]
+)
+def test_paths_in_the_file_of_settings_are_from_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "config.toml").write_text(f'{name} = "sub/here"\n')
+    monkeypatch.chdir("/")
+    found = getattr(load({"home": str(tmp_path)}, {}), name)
+    (told,) = found if isinstance(found, tuple) else (found,)
+    assert str(told) == str(tmp_path / "sub" / "here")
+
+
+def test_what_is_no_path_stays_as_it_was_said(tmp_path: Path) -> None:
+    keys = "https://issuer.example/keys"
+    (tmp_path / "config.toml").write_text(
+        f'embedder = "none"\njwt_keys = "{keys}"\nledger = "none"\n'
+    )
+    settings = load({"home": str(tmp_path)}, {})
+    assert (settings.embedder, settings.jwt_keys) == ("none", keys)
+    assert settings.ledger == tmp_path / "none"
+
+
+def test_a_path_that_is_no_text_is_refused_by_what_is_wanted(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text("ledger = 5\n")
+    with pytest.raises(InvalidInput, match="must be a folder"):
+        load({"home": str(tmp_path)}, {})
