@@ -229,12 +229,23 @@ def test_the_secret_is_changed_by_whoever_knows_it(run: Run) -> None:
     assert "the secret is another one" in wrong
 
 
+def repository(folder: Path) -> list[str]:
+    """Make a repository in which somebody commits; how to call Git in it."""
+    folder.mkdir()
+    git = ["git", "-C", str(folder)]
+    for act in (
+        ("init", "-q", "-b", "main"),
+        ("config", "user.name", "x"),
+        ("config", "user.email", "x@example.org"),
+    ):
+        subprocess.run([*git, *act], check=True)
+    return git
+
+
 @requirement("ledger/git/markdown")
 def test_a_ledger_is_kept_in_ones_own_project(run: Run, tmp_path: Path) -> None:
     project = tmp_path / "my project"
-    project.mkdir()
-    git = ["git", "-C", str(project)]
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    git = repository(project)
     folder = project / "docs" / "decisions"
     decide(run, "database", "Use SQLite", "--ledger", str(folder), "--agent", "ana")
     (file,) = folder.rglob("*.md")
@@ -253,9 +264,7 @@ def test_a_ledger_is_kept_in_ones_own_project(run: Run, tmp_path: Path) -> None:
 @requirement("ledger/git/tampered")
 def test_a_history_that_was_tampered_with_is_read_and_not_written(run: Run, tmp_path: Path) -> None:
     project = tmp_path / "project"
-    project.mkdir()
-    git = ["git", "-C", str(project), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    git = repository(project)
     where = ("--ledger", str(project / "decisions"))
     decide(run, "database", "Use SQLite", *where)
     (file,) = project.rglob("*.md")
@@ -278,9 +287,7 @@ def test_what_colleagues_decided_apart_is_shown_together_and_settled_by_naming_b
     run: Run, tmp_path: Path
 ) -> None:
     project = tmp_path / "project"
-    project.mkdir()
-    git = ["git", "-C", str(project), "-c", "user.name=x", "-c", "user.email=x@example.org"]
-    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    git = repository(project)
     subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "start"], check=True)
 
     def at(name: str) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def test_an_unknown_argument_is_refused_with_the_nearest_known_one(
             answer = call(world, contract, name, wrong)
             *_, place = Spot((*around, near), {}, {}, False).name.rpartition("`")
             check_refused_for(contract, answer, place)
-            assert f"did you mean `{key}`" in answer.text
+            assert f"; `{key}` is" in answer.text
     answer = call(world, contract, name, {**valid(contract, name), "zzzz": 1})
     check_refused_for(contract, answer, "zzzz")
     assert world.kept() == before

@@ -478,3 +478,8 @@ def test_a_wrong_argument_is_named_in_text_and_data(
     assert failure.code == -32602
     assert failure.structured == {"argument": argument}
     assert f"`{argument}`" in failure.text
+
+
+def test_an_argument_by_another_contracts_name_is_refused_under_that_name(facts: World) -> None:
+    told = facts.failure("memory-write", content="Refunds within 30 days.")
+    assert "`content`: is not an argument of this tool; `current_content` is." in told.text

@@ -113,6 +113,15 @@ def test_the_category_is_that_for_which_most_speaks(prompt: str, category: Categ
     assert (chosen, bool(why)) == (category, True)
 
 
+def test_a_session_that_begins_with_an_error_mends_it_whatever_else_is_done() -> None:
+    evidence = seen(
+        ("The login page is blank. Can you find out why?", "KeyError: 'csrf' in auth/session.py"),
+        ("Please see to it", "Done: session.py reads the token by .get()."),
+        ("Also document the setting", "Added a section to README.md."),
+    )
+    assert category_of(evidence)[0] is Category.BUGFIX
+
+
 def test_work_that_ended_well_scores_higher_than_work_that_did_not() -> None:
     well = seen(("Fix KeyError: 'a' in a.py", "Fixed a.py; all 9 tests pass. Committed."))
     badly = seen(

@@ -59,7 +59,7 @@ def test_progress_is_told_to_whoever_asks_for_it(tmp_path: Path) -> None:
 
 @requirement("knowledge/code/progress")
 def test_a_cancelled_call_leaves_an_index_that_the_next_completes(tmp_path: Path) -> None:
-    root = many(tmp_path / "kettle", 1500)
+    root = many(tmp_path / "kettle", 3000)
     with serving(tmp_path / "home", MINUTEBOOK_EMBEDDER="none") as pipe:
         pipe.handshake("2025-06-18")
         call(pipe, 1, "index_project", token="t", path=str(root))
@@ -77,11 +77,11 @@ def test_a_cancelled_call_leaves_an_index_that_the_next_completes(tmp_path: Path
         assert "interrupted" in state["reason"]
         call(pipe, id, "index_project", path=str(root))
         _, answer = until_answered(pipe, id)
-        assert answer["result"]["structuredContent"]["files_indexed"] == 1500
+        assert answer["result"]["structuredContent"]["files_indexed"] == 3000
         call(pipe, id + 1, "get_index_status", project_id="kettle")
         _, answer = until_answered(pipe, id + 1)
         status = answer["result"]["structuredContent"]
-        assert (status["status"], status["total_chunks"]) == ("completed", 3000)
+        assert (status["status"], status["total_chunks"]) == ("completed", 6000)
 
 
 @pytest.mark.timeout(300)

@@ -104,13 +104,25 @@ class Group(click.Group):
             context.exit(1)
 
 
+_LISTS = {
+    "memory": "list",
+    "token": "token list",
+    "project": "projects",
+    "session": "sessions",
+    "decision": "decisions",
+    "proposal": "proposals",
+}
+"""The command that lists the records of a kind."""
+
+
 def sentence(error: MinutebookError) -> str:
     """Say to a person what stood in the way."""
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return f"{argument} {remedy}"
         case NotFound(kind=kind, id=id):
-            return f"there is no {kind} {id}"
+            way = f"; `minutebook {_LISTS[kind]}` shows those there are" if kind in _LISTS else ""
+            return f"there is no {kind} {id}{way}"
         case UnderReview(id=id, reason=reason, opens=opens):
             return f"{id}: {reason}; accept it from {opens:%Y-%m-%d %H:%M:%S} UTC on"
         case GuessedTooOften(reason=reason, opens=opens):

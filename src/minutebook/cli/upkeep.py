@@ -7,6 +7,18 @@ import click
 from minutebook import __version__
 from minutebook.cli.terminal import as_json, identity, opened, say
 from minutebook.config import load
+from minutebook.domain.records import Kind
+
+_SHOWN = {
+    Kind.MEMORY: "memories",
+    Kind.ENTITY: "entities",
+    Kind.RELATION: "relations",
+    Kind.DECISION: "decisions",
+    Kind.TURN: "turns",
+    Kind.SUMMARY: "summaries",
+    Kind.CHUNK: "chunks",
+}
+"""The kinds that are counted, by their plurals."""
 
 
 @click.command()
@@ -17,13 +29,11 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
     with opened(given) as (app, caller):
         app.embedding.settle()
-        counts, model = app.overview.counts(caller), app.embedding.model
+        held, model = app.overview.held(caller, _SHOWN), app.embedding.model
         shape = {
             "version": __version__,
             "home": str(load(given).home),
-            "memories": counts.memories,
-            "entities": counts.entities,
-            "relations": counts.relations,
+            **{_SHOWN[kind]: count for kind, count in held.items()},
             "policy": app.rules(),
             "model": model.name,
             "dimensions": model.dimensions,

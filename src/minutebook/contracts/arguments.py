@@ -113,7 +113,7 @@ class Arguments:
                 known = ", ".join(self._properties) or "none"
                 raise InvalidInput(
                     name,
-                    f"is not an argument of this tool; did you mean `{near[0]}`?"
+                    f"is not an argument of this tool; `{near[0]}` is"
                     if near
                     else f"is not an argument of this tool; it takes: {known}",
                 )

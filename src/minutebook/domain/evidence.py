@@ -90,7 +90,7 @@ _VERBS: Mapping[Category, tuple[int, str]] = {
     ),
 }
 _NOUNS: Mapping[Category, str] = {
-    Category.BUGFIX: "bugs?|crash(?:es|ed|ing)?|traceback|stack ?trace|regressions?|broken|fail(?:s|ed|ing)|"
+    Category.BUGFIX: "bugs?|throws|crash(?:es|ed|ing)?|traceback|stack ?trace|regressions?|broken|fail(?:s|ed|ing)|"
     "failures?|memory leak|deadlocks?|race condition|flaky|wrong result|exceptions?|doesn't work|"
     "does not work",
     Category.NEW_APP: r"new (?:\w+ )?(?:app|application|project|site|website|service|game|cli|library|"
@@ -211,7 +211,6 @@ class _Tally:
         self._files: Counter[str] = Counter()
         self._technologies: Counter[str] = Counter()
         self._doubtful: Counter[str] = Counter()
-        self._errors: dict[str, list[str | int]] = {}
         self._told: dict[str, str] = {}
         self._open: set[str] = set()
         self._cues: Counter[Category] = Counter()
@@ -232,6 +231,9 @@ class _Tally:
         self._outcomes += _says(_DONE, response)
         self._tests_passed |= _says(_TESTS_PASS, response)
         self._landed |= _says(_LANDED, response)
+        if not self._turns and self._told:
+            # A session that begins with an error is about that error.
+            self._cues[Category.BUGFIX] += 8
         self._turns += 1
 
     def evidence(self) -> Evidence:

@@ -272,8 +272,13 @@ def check_may_export(caller: Caller, *, whole: bool) -> None:
 def check_may_import(caller: Caller, *, whole: bool) -> None:
     """Refuse an import to a viewer; of more than sessions, to all but an admin at the command line."""
     _check_not_viewer(caller, "import")
-    if whole and (caller.role is not Role.ADMIN or _is_held(caller) or not caller.writes_system):
+    if not whole:
+        return
+    if not caller.writes_system:
         reason = "what holds more than turns and summaries is brought in at the command line"
+        raise Forbidden("import", reason)
+    if caller.role is not Role.ADMIN or _is_held(caller):
+        reason = "only an admin who is held to no scope may bring in every kind of record"
         raise Forbidden("import", reason, needs=Role.ADMIN)
 
 

@@ -1,5 +1,6 @@
 """How much is kept, and forgetting all of it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
@@ -63,6 +64,11 @@ class Overview:
     def counts(self, caller: Caller) -> Counts:
         """Count what the caller may see."""
         return sum((self._counts(where) for where in filters(self._store, caller)), Counts())
+
+    def held(self, caller: Caller, kinds: Iterable[Kind]) -> dict[Kind, int]:
+        """Count what the caller may see of each of some kinds."""
+        reach = filters(self._store, caller)
+        return {kind: sum(self._store.count(kind, where) for where in reach) for kind in kinds}
 
     def sequences(self, caller: Caller) -> dict[str, int]:
         """Tell how far the changes have come in each organization the caller may see."""

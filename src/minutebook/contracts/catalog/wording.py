@@ -35,7 +35,8 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
             shown = _shown(id, arguments)
             return _failure("not_found", {"id": shown}, kind=kind.capitalize(), id=shown)
         case InvalidInput(argument=argument, remedy=remedy):
-            argument = _WIRE.get(argument, argument)
+            if argument not in arguments:
+                argument = _WIRE.get(argument, argument)
             place = _ITEM.match(argument)
             data = {"argument": argument} | ({"index": int(place[1])} if place else {})
             return _failure("invalid", data, argument=argument, remedy=remedy)
