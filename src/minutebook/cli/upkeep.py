@@ -29,7 +29,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
     with opened(given) as (app, caller):
         app.embedding.settle()
-        held, model = app.overview.held(caller, _SHOWN), app.embedding.model
+        held, model = app.overview.counts(caller, _SHOWN), app.embedding.model
         shape = {
             "version": __version__,
             "home": str(load(given).home),

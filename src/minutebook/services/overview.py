@@ -1,5 +1,6 @@
 """How much is kept, and forgetting all of it."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -18,28 +19,10 @@ EVERYTHING = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """How many records of each kind the caller may see."""
-
-    memories: int = 0
-    entities: int = 0
-    relations: int = 0
-    chunks: int = 0
-
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.memories + other.memories,
-            self.entities + other.entities,
-            self.relations + other.relations,
-            self.chunks + other.chunks,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Reset:
-    """What a reset removed, and what it left: locked, or not the caller's to remove."""
+    """What a reset removed, by kind, and what it left: locked, or not the caller's to remove."""
 
-    deleted: Counts
+    deleted: Counter[Kind]
     kept_locked: int = 0
     kept_others: int = 0
 
@@ -61,14 +44,10 @@ class Overview:
         self._projects = projects
         self._rules = rules
 
-    def counts(self, caller: Caller) -> Counts:
-        """Count what the caller may see."""
-        return sum((self._counts(where) for where in filters(self._store, caller)), Counts())
-
-    def held(self, caller: Caller, kinds: Iterable[Kind]) -> dict[Kind, int]:
-        """Count what the caller may see of each of some kinds."""
+    def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
+        """Count what the caller may see of some kinds."""
         reach = filters(self._store, caller)
-        return {kind: sum(self._store.count(kind, where) for where in reach) for kind in kinds}
+        return Counter({kind: sum(self._count(kind, where) for where in reach) for kind in kinds})
 
     def sequences(self, caller: Caller) -> dict[str, int]:
         """Tell how far the changes have come in each organization the caller may see."""
@@ -82,7 +61,7 @@ class Overview:
         """
         with self._trail.guard(caller, home_of(caller), "reset", Kind.MEMORY, EVERYTHING):
             policy.check_may_reset(caller)
-        deleted, locked, others = Counts(), 0, 0
+        deleted, locked, others = Counter[Kind](), 0, 0
         for where in filters(self._store, caller):
             if where.organization == SYSTEM_ORGANIZATION:
                 continue
@@ -94,18 +73,13 @@ class Overview:
             if project.organization == SYSTEM_ORGANIZATION:
                 continue
             if policy.may_remove_work_of(caller, project.author):
-                deleted += Counts(chunks=self._projects.forget(caller, project))
+                deleted[Kind.CHUNK] += self._projects.forget(caller, project)
             else:
                 others += 1
         return Reset(deleted, locked, others)
 
-    def _counts(self, where: Filter) -> Counts:
-        return Counts(
-            self._store.count(Kind.MEMORY, where),
-            self._store.count(Kind.ENTITY, where),
-            self._relations(where),
-            self._store.count(Kind.CHUNK, where),
-        )
+    def _count(self, kind: Kind, where: Filter) -> int:
+        return self._relations(where) if kind is Kind.RELATION else self._store.count(kind, where)
 
     def _reset(self, caller: Caller, where: Filter) -> Reset:
         organization, locked, others = where.organization, 0, 0
@@ -124,7 +98,8 @@ class Overview:
                     self._supersession.close_gap(memory)
                     self._store.delete(Kind.MEMORY, organization, memory.id)
                     memories += 1
-        return Reset(Counts(memories, entities, relations), locked, others)
+        deleted = {Kind.MEMORY: memories, Kind.ENTITY: entities, Kind.RELATION: relations}
+        return Reset(Counter(deleted), locked, others)
 
     def _remove_graph(self, caller: Caller, where: Filter) -> tuple[int, int, int]:
         """Remove the caller's entities and the relations that touch one.

@@ -14,7 +14,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import Edge, Entity, Memory, MemoryType
+from minutebook.domain.records import Edge, Entity, Kind, Memory, MemoryType
 from minutebook.search.ranking import Hit, Signal, z_normalise
 from minutebook.services.code_search import FoundCode
 from minutebook.services.graph import Direction
@@ -214,14 +214,14 @@ def invalidate(
 
 def get_status(app: App, caller: Caller) -> Shape:
     """Tell how the server is."""
-    counts = app.overview.counts(caller)
+    counts = app.overview.counts(caller, (Kind.MEMORY, Kind.ENTITY, Kind.CHUNK))
     model, cache = app.embedding.model, app.embedding.cache_stats
     return {
         "version": VERSION,
         "status": "degraded" if app.embedding.state == "error" else "healthy",
-        "memories_count": counts.memories,
-        "entities_count": counts.entities,
-        "code_chunks_count": counts.chunks,
+        "memories_count": counts[Kind.MEMORY],
+        "entities_count": counts[Kind.ENTITY],
+        "code_chunks_count": counts[Kind.CHUNK],
         "embedding": {
             "status": app.embedding.state,
             "model": model.name,
@@ -240,10 +240,10 @@ def reset_all_memory(app: App, caller: Caller, confirm: object = None) -> Shape:
     shape: Shape = {
         "reset": True,
         "deleted": {
-            "memories": outcome.deleted.memories,
-            "entities": outcome.deleted.entities,
-            "relations": outcome.deleted.relations,
-            "code_chunks": outcome.deleted.chunks,
+            "memories": outcome.deleted[Kind.MEMORY],
+            "entities": outcome.deleted[Kind.ENTITY],
+            "relations": outcome.deleted[Kind.RELATION],
+            "code_chunks": outcome.deleted[Kind.CHUNK],
         },
         "kept_locked": outcome.kept_locked,
     }
