@@ -4,9 +4,10 @@ import hashlib
 import json
 import unicodedata
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Turn
 
 LONGEST_SESSION = 200
@@ -49,9 +50,8 @@ def check_session(name: str) -> None:
 
 
 def turn_id(at: datetime) -> str:
-    """Make a turn's id: `mem_` and the UTC time to the microsecond, as RFC 3339 writes it."""
-    told = at.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
-    return f"mem_{told}Z"
+    """Make a turn's id: `mem_` and the instant, in UTC to the microsecond."""
+    return f"mem_{rfc3339(at)}"
 
 
 def instant_after(now: datetime, last: Turn | None) -> datetime:

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from minutebook import __version__
+from minutebook.app import make_home
 from minutebook.config import Settings, environment, load
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
@@ -200,7 +201,7 @@ class Daemon:
 def main(given: str, place: Meeting) -> NoReturn:
     """Be the daemon of a place that nobody else has; `given` is the options as JSON."""
     settings = shared(load(json.loads(given), environment()))
-    settings.home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_home(settings.home)
     # All that is said, by whatever part of the process, goes to the log in the data directory.
     _open_log(settings.home)
     log_to_stderr(settings)

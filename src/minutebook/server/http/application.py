@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from minutebook.config import Settings
+from minutebook.contracts import openapi
 from minutebook.contracts.contract import Contract, safe
 from minutebook.domain.policy import Caller
 from minutebook.server.http.addresses import Addressed, Names
@@ -22,7 +23,7 @@ from minutebook.server.http.condition import condition, figures
 from minutebook.server.http.door import Door, Doorkeeper
 from minutebook.server.http.endpoint import Bounds, Endpoint
 from minutebook.server.http.noted import HEADER, Noted
-from minutebook.server.http.operations import PLAIN, plain_routes
+from minutebook.server.http.operations import plain_routes
 from minutebook.server.http.pace import Pace, Queue
 from minutebook.server.http.refusals import MCP, refusal
 from minutebook.server.identity import Identity
@@ -70,8 +71,8 @@ def application(
     guarded = [Route(path, endpoint, middleware=door) for path, endpoint in paths.items()]
     guarded.append(figures(metrics, door))
     routes: list[BaseRoute] = [*condition(opening), *identity.routes(paths), *guarded]
-    if PLAIN in contracts:
-        routes += plain_routes(contracts[PLAIN], worker, bounds, keeper, door)
+    for contract in filter(openapi.is_offered, contracts.values()):
+        routes += plain_routes(contract, worker, bounds, keeper, door)
     return Starlette(
         routes=routes,
         lifespan=lifespan,

@@ -19,9 +19,7 @@ from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.pace import Full, Queue
 from minutebook.server.http.refusals import refusal
 from minutebook.server.message import BadMessage, parsed
-
-LISTEN = "subscriptions/listen"
-"""The request whose answer is a stream that ends when the client has had enough."""
+from minutebook.server.proxy import ENDLESS
 
 MOST_SESSIONS = 1000
 """How many sessions one contract keeps open; each ends after half an hour without a request."""
@@ -101,7 +99,7 @@ class Endpoint:
             request.state.caller = self._keeper.in_session(request.state.caller)
         handle = manager.handle_request
         receive = replayed(body, receive)
-        if call is not None and call.method == LISTEN:
+        if call is not None and call.method == ENDLESS:
             await self._keeper.stream(handle, scope, receive, send)
             return
         try:

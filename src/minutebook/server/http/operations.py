@@ -20,9 +20,6 @@ from minutebook.server.http.refusals import refusal
 from minutebook.server.message import BadMessage, decoded
 from minutebook.server.worker import Worker
 
-PLAIN = "journal"
-"""The contract whose operations answer over plain HTTP."""
-
 
 def plain_routes(
     contract: Contract,
