@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import Forbidden
+from minutebook.contracts.registry import CONTRACTS
+from minutebook.domain.errors import Forbidden, LedgerError, MinutebookError, StoreError
 from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.policy import ANYBODY, Caller
@@ -227,3 +228,21 @@ def test_a_bearer_has_only_folders_indexed_that_the_owner_named(
     fenced = opener(name="two", index_roots=(code,))
     assert bearer(fenced, **everyone).call("index_project", path=str(code))
     assert bearer(fenced, **everyone).refused("index_project", path=str(tmp_path))
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreError("/srv/secret/minutebook.db: the disk is full"),
+        LedgerError("/srv/secret/ledgers/acme cannot be read", "mend /srv/secret"),
+    ],
+)
+def test_who_came_by_a_token_hears_nothing_of_where_the_data_are(
+    world: World, contract: str, error: MinutebookError
+) -> None:
+    promise = CONTRACTS[contract]()
+    told = promise.worded(error, bearer(world).caller, {})
+    assert "the log of the server tells why" in str(told)
+    assert "/srv/secret" in str(promise.worded(error, world.caller, {}))
+    assert "/srv/secret" not in str(told)

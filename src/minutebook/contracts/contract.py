@@ -1,9 +1,10 @@
 """A contract: its promise, read from `contract.json`, joined to the code that answers."""
 
 import json
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,15 +12,27 @@ from minutebook.app import App
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Reading, Resource, text_of
-from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.errors import (
+    InvalidInput,
+    LedgerBroken,
+    LedgerError,
+    MinutebookError,
+    StoreClosed,
+    StoreError,
+)
 from minutebook.domain.policy import Caller
 from minutebook.services.database import Unopened
+
+log = logging.getLogger(__name__)
 
 Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
 
 Glance = Callable[[Unopened], Content]
 """Answers a tool that takes no arguments, before the store is open."""
+
+_OF_THE_MACHINE = (StoreError, LedgerError)
+"""Errors whose reasons may name files."""
 
 Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
 """Puts a fact of the domain into the contract's words; the call's arguments as they were given."""
@@ -171,7 +184,17 @@ class Contract:
                 checked = tool.arguments.check(told)
                 return answered(self._operations[name](app, asking, **checked))
         except MinutebookError as error:
-            return failed(self.word(error, given))
+            return failed(self.worded(error, caller, given))
+
+    def worded(
+        self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
+    ) -> Failure:
+        """Word an error; who came by a token hears nothing of how this machine is."""
+        if caller.token and isinstance(error, _OF_THE_MACHINE):
+            whole, error = error, _withheld(error)
+            if error is not whole:
+                log.error("told as less to the token %s: %s", caller.token, whole)
+        return self.word(error, arguments)
 
     def resource(self, uri: str) -> Resource | None:
         """Give the promised resource, or template, that a URI belongs to."""
@@ -189,7 +212,7 @@ class Contract:
                 return Answer(text_of(self._package, resource.promise["page"]))
             return answered(self._reading.readers[resource.name](app, caller, **variables))
         except MinutebookError as error:
-            return failed(self.word(error, variables))
+            return failed(self.worded(error, caller, variables))
 
     def listing(self, app: App, caller: Caller) -> list[Mapping[str, Any]]:
         """Describe every resource that a client is shown: the promised ones, then what is there."""
@@ -242,6 +265,18 @@ class Contract:
     def exported(self) -> str:
         """Write the whole promise out as one JSON document."""
         return json.dumps(self.schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def _withheld(error: StoreError | LedgerError) -> MinutebookError:
+    """Give an error without what it tells of the machine; what it tells of records stays."""
+    reason = "it cannot be used now; the log of the server tells why"
+    match error:
+        case StoreClosed() | LedgerBroken():
+            return error
+        case LedgerError():
+            return replace(error, reason=reason, remedy="ask whoever runs it")
+        case _:
+            return replace(error, reason=reason)
 
 
 def _public(promise: Mapping[str, Any]) -> dict[str, Any]:

@@ -209,6 +209,9 @@ class LedgerError(MinutebookError):
     reason: str
     remedy: str
 
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}"
+
 
 @dataclass(eq=False)
 class LedgerBusy(LedgerError):

@@ -15,7 +15,7 @@ FACTS = ("method", "path", "status", "seconds", "caller")
 """What a line about an HTTP request tells besides its message."""
 
 CHATTY = ("mcp", "uvicorn", "sse_starlette", "httpx2")
-"""Libraries that say at `info` what is of use only to who looks for a fault in them."""
+"""Libraries that say at `info` what is of no use here, and at `debug` what was sent."""
 
 
 class _Plain(logging.Formatter):
@@ -46,6 +46,6 @@ def log_to_stderr(settings: Settings) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if settings.log_format == "json" else _Plain())
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper())
-    if settings.log_level == "info":
-        for name in CHATTY:
-            logging.getLogger(name).setLevel(logging.WARNING)
+    least = max(logging.WARNING, logging.getLogger().level)
+    for name in CHATTY:
+        logging.getLogger(name).setLevel(least)

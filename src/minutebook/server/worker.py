@@ -152,10 +152,10 @@ class Worker:
         try:
             return work()
         except MinutebookError as error:
-            return contract.word(error, given)
+            return contract.worded(error, asking, given)
         except Exception:
             log.exception("%s failed in request %s", act, asking.request)
-            return contract.word(Fault(act, asking.request), given)
+            return contract.worded(Fault(act, asking.request), asking, given)
 
     def _session_of(self, connection: Connection) -> str:
         """Name a connection's session, from its first request until it ends."""

@@ -54,7 +54,9 @@ def test_it_is_alive_and_not_ready_with_a_store_that_cannot_be_opened(tmp_path: 
         assert server.get("/readyz").status_code == 503
         answer = server.post("/mcp", call("get_status"))
         assert answer.status_code == 503
-        assert "minutebook.db" in answer.json()["error"]["message"]
+        assert "the log of the server tells why" in answer.json()["error"]["message"]
+        assert "minutebook.db" not in answer.text
+        assert any("minutebook.db" in line for line in server.said)
         told = server.get("/readyz").json()
         assert told == {"status": "starting", "store": "failed", "model": "loading"}
 

@@ -26,6 +26,7 @@ from minutebook.server.http.noted import HEADER, Noted
 from minutebook.server.http.operations import plain_routes
 from minutebook.server.http.pace import Pace, Queue
 from minutebook.server.http.refusals import MCP, refusal
+from minutebook.server.http.streams import SSE, Stream
 from minutebook.server.identity import Identity
 from minutebook.server.metrics import Metrics
 from minutebook.server.opening import Opening
@@ -54,11 +55,13 @@ def application(
     pace = Pace(settings.rate_limit)
     keeper = Doorkeeper(opening, identity, pace, leaving, admits_nobody=names.is_loopback)
     spelling = safe if settings.tool_names == "safe" else as_promised
-    endpoints = {
-        f"{MCP}/{name}": Endpoint(build_server([contract], worker, spelling), bounds, keeper)
+    servers = {
+        f"/{name}": build_server([contract], worker, spelling)
         for name, contract in contracts.items()
     }
-    paths = {MCP: next(iter(endpoints.values())), **endpoints}
+    endpoints = {path: Endpoint(server, bounds, keeper) for path, server in servers.items()}
+    first = next(iter(servers))
+    paths = {MCP: endpoints[first], **{f"{MCP}{path}": at for path, at in endpoints.items()}}
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -70,6 +73,8 @@ def application(
     door = [Middleware(Door, keeper=keeper)]
     guarded = [Route(path, endpoint, middleware=door) for path, endpoint in paths.items()]
     guarded.append(figures(metrics, door))
+    for path, server in {"": servers[first], **servers}.items():
+        guarded += Stream(server, SSE + path, bounds, keeper).routes(middleware=door)
     routes: list[BaseRoute] = [*condition(opening), *identity.routes(paths), *guarded]
     for contract in filter(openapi.is_offered, contracts.values()):
         routes += plain_routes(contract, worker, bounds, keeper, door)

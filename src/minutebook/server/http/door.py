@@ -1,5 +1,6 @@
 """Who comes in: whoever says who they are, as often as they may, for as long as they are known."""
 
+import logging
 from collections import defaultdict
 from dataclasses import replace
 
@@ -14,6 +15,8 @@ from minutebook.server.http.pace import Pace
 from minutebook.server.http.refusals import refusal
 from minutebook.server.identity import Identity, principal, user_of
 from minutebook.server.worker import OpenApp, new_session
+
+log = logging.getLogger(__name__)
 
 ASKED_EVERY = 2.0
 """Seconds between two looks whether who holds a stream open is still known."""
@@ -115,7 +118,9 @@ class Door:
             await response(scope, receive, send)
             return
         except (KeysUnavailable, StoreError) as error:
-            reason = f"Nobody can be identified now: {error.reason}"
+            # To whom the rest may be told is not known either.
+            log.error("nobody can be identified: %s", error.reason)
+            reason = "Nobody can be identified now; the log of the server tells why"
             await refusal(request, 503, reason)(scope, receive, send)
             return
         if caller.token and (wait := keeper.pace.wait(principal(caller))):
