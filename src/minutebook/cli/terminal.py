@@ -118,8 +118,8 @@ _LISTS = {
 def sentence(error: MinutebookError) -> str:
     """Say to a person what stood in the way."""
     match error:
-        case InvalidInput(argument=argument, remedy=remedy):
-            return f"{argument} {remedy}"
+        case InvalidInput():
+            return error.sentence
         case NotFound(kind=kind, id=id):
             way = f"; `minutebook {_LISTS[kind]}` shows those there are" if kind in _LISTS else ""
             return f"there is no {kind} {id}{way}"

@@ -137,6 +137,11 @@ class InvalidInput(MinutebookError):
     argument: str
     remedy: str
 
+    @property
+    def sentence(self) -> str:
+        """Both, for people, who know the argument by that name."""
+        return f"{self.argument} {self.remedy}"
+
 
 @dataclass(eq=False)
 class InvalidArchive(MinutebookError):

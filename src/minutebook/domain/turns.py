@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Turn
 
@@ -33,12 +34,23 @@ class Session:
     last: datetime
 
     @property
+    def turns(self) -> Filter:
+        """What selects its turns."""
+        return turns_of(self.organization, self.name, self.repository, self.user)
+
+    @property
     def summary_id(self) -> str:
         """The id of the session's summary: its name, or a digest where others may have the name.
 
         So it is of a session that concerns a repository or a user, and of a very long name.
         """
         return summary_id(self.name, self.repository, self.user)
+
+
+def turns_of(organization: str, session: str, repository: str | None, user: str | None) -> Filter:
+    """Select the turns of one session; None for repository or user: those that have none."""
+    own = {"session": session, "repository": repository, "user": user}
+    return Filter(organization=organization, equal=own)
 
 
 def check_session(name: str) -> None:

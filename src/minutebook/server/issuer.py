@@ -114,8 +114,7 @@ class Issuer:
         try:
             check_grant(grant)
         except InvalidInput as error:
-            reason = f"the token's {error.argument} {error.remedy}"
-            raise Unidentified(reason) from error
+            raise Unidentified(f"the token's {error.sentence}") from error
         return caller_with(grant, f"{SIGNED}{claims.get('jti', '')}"[:100])
 
     def _claims(self, token: str) -> Mapping[str, Any]:

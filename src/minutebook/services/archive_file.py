@@ -122,8 +122,7 @@ class Reader:
         try:
             yield
         except InvalidInput as error:
-            reason = f"{error.argument} {error.remedy}"
-            raise InvalidArchive(self.called, reason, number) from error
+            raise InvalidArchive(self.called, error.sentence, number) from error
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Record
 from minutebook.services.archive_file import Writer, reading
 from minutebook.services.archive_paths import ArchivePath, ArchivePaths
-from minutebook.services.importing import Import, Imported, verified
+from minutebook.services.importing import HEARD_EVERY, Import, Imported, verified
 from minutebook.services.ledgers import Ledgers
 from minutebook.services.mentions import Mentions
 from minutebook.services.new_file import new_file
@@ -24,8 +24,6 @@ from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Snapshot, Store
 
 EXPORT, IMPORT = "export", "import"
-
-_HEARD_EVERY = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +113,7 @@ class Archives:
             with new_file(archive.path, archive.called) as file:
                 writer = Writer(file, self._clock(), counts)
                 for done, record in enumerate(_records(moment, parts)):
-                    if done % _HEARD_EVERY == 0:
+                    if done % HEARD_EVERY == 0:
                         caller.listener(done / counts.total(), f"record {done:,}")
                     writer.add(line_of(record))
                 digest = writer.seal()

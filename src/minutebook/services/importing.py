@@ -21,7 +21,9 @@ from minutebook.services.trail import Trail
 from minutebook.store.protocol import Store
 
 _ACTS = {Mode.MERGE: "import", Mode.REPLACE: "replace"}
-_HEARD_EVERY = 1000
+HEARD_EVERY = 1000
+"""Lines or records between two words to a listener."""
+
 _KEY_BYTES = 16
 
 Keys: TypeAlias = NDArray[np.bytes_]
@@ -98,8 +100,7 @@ class Import:
             try:
                 self._take(record)
             except InvalidInput as error:
-                reason = f"{error.argument} {error.remedy}"
-                raise InvalidArchive(reader.called, reason, number) from error
+                raise InvalidArchive(reader.called, error.sentence, number) from error
         if reader.digest != checked.digest:
             raise InvalidArchive(reader.called, "the file was changed while it was read")
         if self._mode is Mode.REPLACE:
@@ -197,7 +198,7 @@ def _hearing(caller: Caller, reader: Reader, start: float) -> At:
 
     def at(read: int) -> None:
         nonlocal lines
-        if lines % _HEARD_EVERY == 0:
+        if lines % HEARD_EVERY == 0:
             caller.listener(start + read / reader.size / 2, f"line {lines:,}")
         lines += 1
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from minutebook.domain import policy
-from minutebook.domain.drafts import Place, place_of
+from minutebook.domain.drafts import place_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, home_of
 from minutebook.domain.policy import Caller
@@ -15,6 +15,7 @@ from minutebook.domain.turns import (
     instant_after,
     next_instant,
     turn_id,
+    turns_of,
 )
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.trail import Trail
@@ -83,7 +84,7 @@ class Sessions:
         is_short = len(turn.text) <= EMBEDDED_AT_ONCE
         vectors = self._embedded.ready_passage(turn.text) if is_short else None
         with self._trail.act(caller, turn.organization, ADDED, Kind.TURN, name) as deed:
-            turn = self._in_its_place(turn, place)
+            turn = self._in_its_place(turn)
             self._store.put(turn)
             self._embedded.keep(turn, vectors)
             deed.subject = turn.id
@@ -131,15 +132,12 @@ class Sessions:
         ]
         return sorted(found, key=lambda session: session.last, reverse=True)
 
-    def _in_its_place(self, turn: Turn, place: Place) -> Turn:
+    def _in_its_place(self, turn: Turn) -> Turn:
         """Give the turn its instant: after the session's last, and shared with no other turn.
 
         Call it with the writer's lock in hand.
         """
-        here = Filter(
-            organization=place.organization,
-            equal={"session": turn.session, "repository": turn.repository, "user": turn.user},
-        )
+        here = turns_of(turn.organization, turn.session, turn.repository, turn.user)
         last = self._store.find(Kind.TURN, here, order=["-at"], limit=1)
         at = instant_after(turn.at, cast("Turn", last[0]) if last else None)
         while self._store.get(Kind.TURN, turn.organization, turn_id(at)) is not None:

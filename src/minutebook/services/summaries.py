@@ -6,7 +6,7 @@ from typing import cast
 
 from minutebook.domain import policy
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreClosed
-from minutebook.domain.filters import Filter, home_of
+from minutebook.domain.filters import home_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.turns import Session
@@ -219,10 +219,10 @@ class Summaries:
         return summary
 
     def _turns(self, session: Session) -> Iterator[Turn]:
-        return cast("Iterator[Turn]", self._store.each(Kind.TURN, _turns_of(session), ["at"]))
+        return cast("Iterator[Turn]", self._store.each(Kind.TURN, session.turns, ["at"]))
 
     def _last_turn(self, session: Session) -> str:
-        found = self._store.find(Kind.TURN, _turns_of(session), order=["-at"], limit=1)
+        found = self._store.find(Kind.TURN, session.turns, order=["-at"], limit=1)
         if not found:
             raise NotFound("session", session.name)
         return found[0].id
@@ -233,14 +233,3 @@ def _heard(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
     for place, session in enumerate(sessions):
         caller.listener(place / len(sessions), session.name)
         yield session
-
-
-def _turns_of(session: Session) -> Filter:
-    return Filter(
-        organization=session.organization,
-        equal={
-            "session": session.name,
-            "repository": session.repository,
-            "user": session.user,
-        },
-    )

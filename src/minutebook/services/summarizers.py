@@ -65,8 +65,7 @@ class Summarizers:
                 self._silent.append(failed[-1])
                 self._models.remove(model)
             except InvalidInput as error:
-                problem = f"{error.argument} {error.remedy}"
-                failed.append(f"{model.name} answered twice what does not fit: {problem}")
+                failed.append(f"{model.name} answered twice what does not fit: {error.sentence}")
             else:
                 return _made(account, model.name, failed)
         return _made(account_of(read, count), BUILT_IN, failed)
@@ -85,7 +84,7 @@ def _asked(ask: Ask, transcript: str) -> Account:
     except InvalidInput as error:
         repair = (
             f"{transcript}\n\nYour answer was:\n{answer[:TRANSCRIPT]}\n\nIt cannot be used: "
-            f"{error.argument} {error.remedy}. Answer again with the whole JSON object."
+            f"{error.sentence}. Answer again with the whole JSON object."
         )
     return read_account(ask(INSTRUCTIONS, repair, ANSWER_TOKENS))
 
