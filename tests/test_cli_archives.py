@@ -113,11 +113,14 @@ def test_a_directory_that_holds_something_is_put_aside_when_that_is_asked_for(
     decide(run, "wire")
 
 
-def test_what_is_in_use_is_not_replaced(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("contract", "tool"), [("knowledge", "list_memories"), ("journal", "stop_database")]
+)
+def test_what_is_in_use_is_not_replaced(run: Run, tmp_path: Path, contract: str, tool: str) -> None:
     remembered(run, "tea at five")
     done(run, "backup", "all.tar")
     server = subprocess.Popen(
-        [sys.executable, "-m", "minutebook", "serve", "knowledge"],
+        [sys.executable, "-m", "minutebook", "serve", contract],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -132,12 +135,12 @@ def test_what_is_in_use_is_not_replaced(run: Run, tmp_path: Path) -> None:
                     "capabilities": {},
                     "clientInfo": {"name": "t", "version": "1"},
                 },
-                "tools/call": {"name": "list_memories", "arguments": {}},
+                "tools/call": {"name": tool, "arguments": {}},
             }[method]
             said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
             server.stdin.write(json.dumps(said) + "\n")
             server.stdin.flush()
-            assert server.stdout.readline()
+            assert not json.loads(server.stdout.readline())["result"].get("isError")
         assert "in use" in refused(run, "restore", "all.tar", "--replace")
         assert listed(run) == ["tea at five"]
         assert not list((tmp_path / "home").glob(".restoring*"))

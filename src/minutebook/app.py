@@ -3,7 +3,8 @@
 import logging
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -14,6 +15,7 @@ from minutebook.domain.errors import (
     EmbeddingError,
     InvalidInput,
     ModelUnavailable,
+    StoreBusy,
     StoreClosed,
     StoreError,
 )
@@ -58,10 +60,14 @@ from minutebook.services.tokens import Tokens
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
 from minutebook.services.watching import Watching
+from minutebook.store.filelock import FileLock
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.sqlite.alone import alone_with
+from minutebook.store.sqlite.alone import IN_USE, alone_with
 
 log = logging.getLogger(__name__)
+
+PRESENCE = "the data directory"
+"""What all claim together who have an app there, its store open or stopped, and a restore alone."""
 
 KEEP_UP_EVERY = 60.0
 """Seconds between two looks for memories without vectors."""
@@ -107,6 +113,7 @@ class App:
     rules: Rules
     clock: Clock
     stopping: threading.Event
+    presence: FileLock
 
     def start(self) -> None:
         """Load the model in the background; make there the vectors and readings still to come."""
@@ -119,6 +126,7 @@ class App:
         self.stopping.set()
         self.embedded.want()
         self.store.close()
+        self.presence.close()
 
     def _keep_up(self) -> None:
         """Catch up with what was stored without vectors; try a model that failed again."""
@@ -156,8 +164,7 @@ class App:
 
 
 def open_store(settings: Settings) -> SqliteStore:
-    """Open the store in the data directory of these settings, both made if need be; StoreError."""
-    make_home(settings.home)
+    """Open the store in the data directory of these settings, made if need be; StoreError."""
     return SqliteStore(
         settings.database, durability=settings.durability, writer_wait=settings.writer_wait
     )
@@ -171,14 +178,13 @@ def open_app(
     randbits: RandomBits = secrets.randbits,
 ) -> App:
     """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput."""
-    store = open_store(settings)
-    embedding = embedding or open_embedding(settings)
     claims, stop = Claims(settings.claims), threading.Event()
+    presence = present_in(settings.home, claims)
+    store, embedding = open_store(settings), embedding or open_embedding(settings)
     embedded = Embedded(store, embedding, settings.embedding_wait, claims)
     trail = Trail(store, clock)
     projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
-    place = open_place(settings)
-    ledgers = Ledgers(store, trail, embedded, claims, place, clock, randbits)
+    ledgers = Ledgers(store, trail, embedded, claims, open_place(settings), clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
     secret = open_secret(settings, claims, trail, clock)
     decided = DecisionSearch(store, embedded, ledgers)
@@ -189,7 +195,7 @@ def open_app(
     rules = rules_for(settings, tokens)
     paths = ArchivePaths(settings.archives)
     sessions = Sessions(store, embedded, trail, clock)
-    service = open_summarizer(settings)
+    summarizer = open_summarizer(settings)
     return App(
         store=store,
         embedding=embedding,
@@ -213,7 +219,7 @@ def open_app(
         database=Database(store, embedded, embedded.want),
         archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
         sessions=sessions,
-        summaries=Summaries(store, embedded, trail, claims, sessions, service, clock),
+        summaries=Summaries(store, embedded, trail, claims, sessions, summarizer, clock),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
@@ -222,6 +228,7 @@ def open_app(
         code=CodeSearch(store, embedded),
         clock=clock,
         stopping=stop,
+        presence=presence,
     )
 
 
@@ -236,7 +243,19 @@ def restoring(settings: Settings) -> Restoring:
     def examine(database: Path) -> None:
         SqliteStore(database).close()
 
-    return Restoring(data_directory(settings), alone_with, examine)
+    return Restoring(data_directory(settings), partial(alone_in, settings), examine)
+
+
+@contextmanager
+def alone_in(settings: Settings) -> Iterator[None]:
+    """Keep all others from the data directory of these settings; StoreBusy where another is there."""
+    database = settings.database
+    with Claims(settings.claims).taken(PRESENCE) as mine:
+        if not mine:
+            # Who has stopped their database has no file open, and would go on in another.
+            raise StoreBusy(f"{database}: {IN_USE}")
+        with alone_with(database) if database.exists() else nullcontext():
+            yield
 
 
 def make_home(home: Path) -> None:
@@ -247,6 +266,12 @@ def make_home(home: Path) -> None:
         raise StoreError(
             f"{home}: {error.strerror}; choose another data directory with --home"
         ) from error
+
+
+def present_in(home: Path, claims: Claims) -> FileLock:
+    """Be among those who use a data directory, made if need be, until the lock is closed; StoreError."""
+    make_home(home)
+    return claims.shared(PRESENCE)
 
 
 def rules_for(settings: Settings, tokens: Tokens) -> Rules:

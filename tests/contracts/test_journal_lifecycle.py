@@ -1,12 +1,15 @@
 """healthcheck, start_database and stop_database, and what every other tool says meanwhile."""
 
 import os
+from typing import Any
 
 import pytest
 
 from minutebook import __version__
+from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import Role
-from tests.contracts.journaled import CONTRACT, Client
+from minutebook.services.database import Unopened
+from tests.contracts.journaled import CONTRACT, Client, check_shape
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import valid
 from tests.world import World
@@ -100,3 +103,20 @@ def test_the_other_contracts_of_a_connection_say_that_the_store_is_closed(client
     assert "Database error" in client.world.refused("list_memories")
     client.call("start_database")
     assert client.world.ids("list_memories") == []
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (None, "degraded", "being opened"),
+        (StoreError("x: the disk is full"), "unhealthy", "x: the disk is full."),
+        (InvalidInput("summary_url", "needs summary_model as well"), "unhealthy", "`summary_url`"),
+    ],
+)
+def test_a_store_that_is_not_open_is_told_as_promised(error: Any, status: str, said: str) -> None:
+    answer = CONTRACT.glance(Unopened(error), "healthcheck")
+    told: Any = answer.content
+    check_shape("healthcheck", told)
+    assert told["status"] == status
+    assert said in told["details"][0]
+    assert [name for name in CONTRACT.tools if not CONTRACT.waits(name)] == ["healthcheck"]

@@ -220,3 +220,14 @@ def test_install_enters_the_journal_into_a_client(tmp_path: Path) -> None:
         check=True,
     )
     assert '"journal"' in done.stdout
+
+
+def test_a_database_that_cannot_be_opened_is_told_as_health(tmp_path: Path) -> None:
+    (tmp_path / "minutebook.db").write_bytes(b"no database" * 1000)
+    with serving(tmp_path, "journal", MINUTEBOOK_EMBEDDER="none") as pipe:
+        pipe.handshake("2025-06-18")
+        refused = pipe.call("get_all_summaries")["result"]
+        assert "Database connection failed" in refused["content"][0]["text"]
+        health = pipe.call("healthcheck")["result"]["structuredContent"]
+        assert health["status"] == "unhealthy"
+        assert "not a database" in health["details"][0]

@@ -1,16 +1,21 @@
 """Connections of one process: each has a session of its own, and leaves when it ends."""
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp.client import Client
 
+from minutebook.config import Settings
 from minutebook.contracts.journal import journal
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.records import Kind
+from minutebook.server.opening import Opening
 from minutebook.server.protocol import build_server
 from minutebook.server.worker import Worker, new_session
+from minutebook.store.filelock import FileLock
 from tests.server.test_journal_stdio import ask
 from tests.world import World, everything
 
@@ -48,7 +53,7 @@ def test_a_stop_is_one_connections_and_one_that_ended_holds_nothing_open(world: 
         async with Client(shared, mode="legacy") as one:
             async with Client(shared, mode="legacy") as other:
                 for client in (one, other):
-                    await ask(client, "healthcheck")
+                    await ask(client, "get_all_summaries")
                 assert (await ask(one, "stop_database"))["status"] == "stopped"
                 assert (await ask(other, "healthcheck"))["status"] == "healthy"
                 assert (await one.call_tool("get_all_summaries", {})).is_error
@@ -57,5 +62,106 @@ def test_a_stop_is_one_connections_and_one_that_ended_holds_nothing_open(world: 
             assert (await ask(one, "stop_database"))["status"] == "stopped"
             with pytest.raises(StoreClosed):
                 world.app.store.count(Kind.TURN, everything("default"))
+
+    anyio.run(talk)
+
+
+@pytest.fixture
+def opening(tmp_path: Path) -> Iterator[Opening]:
+    """A store that nobody has opened yet."""
+    opened = Opening(Settings(home=tmp_path / "home", embedder="none", writer_wait=60.0))
+    yield opened
+    opened.close()
+
+
+def of(opening: Opening) -> Any:
+    caller = Settings().caller()
+    return build_server([journal()], Worker(opening, lambda context: caller, look=opening.seen))
+
+
+async def connected(client: Client) -> dict[str, Any]:
+    """Ask how it is until the store could be read; what is answered."""
+    with anyio.fail_after(30):
+        while True:
+            health = await ask(client, "healthcheck")
+            if health["database"]["connection"]["connected"]:
+                return health
+            await anyio.sleep(0.02)
+
+
+def test_health_is_told_while_the_store_is_being_opened(tmp_path: Path, opening: Opening) -> None:
+    (tmp_path / "home").mkdir()
+    other = FileLock(tmp_path / "home" / "minutebook.db-lock")
+    other.acquire(0.0)
+
+    async def talk() -> None:
+        async with Client(of(opening)) as client, anyio.create_task_group() as group:
+            for _ in range(50):
+                # More than there are threads for calls that wait.
+                group.start_soon(lambda: ask(client, "add_memory", **SAID))
+            await anyio.sleep(0.1)
+            health = await ask(client, "healthcheck")
+            assert health["status"] == "degraded"
+            assert "being opened" in health["details"][0]
+            assert health["database"]["process"]["running"] is False
+            assert health["database"]["connection"]["connected"] is False
+            other.close()
+            await connected(client)
+
+    anyio.run(talk)
+    assert opening().store.count(Kind.TURN, everything("default")) == 50
+
+
+def test_a_store_that_cannot_be_opened_is_unhealthy_until_it_can(
+    tmp_path: Path, opening: Opening
+) -> None:
+    (tmp_path / "home").write_text("no folder", encoding="utf-8")
+
+    async def talk() -> None:
+        async with Client(of(opening)) as client:
+            refused = await client.call_tool("add_memory", SAID)
+            assert "Database connection failed" in refused.content[0].text  # type: ignore[union-attr]
+            health = await ask(client, "healthcheck")
+            assert health["status"] == "unhealthy"
+            assert "cannot be opened" in health["details"][0]
+            assert "--home" in health["details"][0]
+            assert health["features"] == {"summarization": False}
+            (tmp_path / "home").unlink()
+            # Nobody but who asks how it is has it tried again.
+            assert (await connected(client))["database"]["process"]["running"] is True
+
+    anyio.run(talk)
+
+
+def test_health_opens_nothing_that_no_connection_wants(world: World) -> None:
+    async def talk() -> None:
+        shared = server(world)
+        async with Client(shared, mode="legacy") as one, Client(shared, mode="legacy") as other:
+            await ask(one, "stop_database")
+            health = await ask(other, "healthcheck")
+            assert (health["status"], health["database"]["process"]["pid"]) == ("degraded", None)
+            assert "next call" in health["details"][0]
+            await ask(other, "get_all_summaries")
+            assert (await ask(other, "healthcheck"))["status"] == "healthy"
+            assert (await ask(one, "healthcheck"))["status"] == "unhealthy"
+
+    anyio.run(talk)
+
+
+def test_a_store_that_cannot_be_opened_again_is_unhealthy(world: World, tmp_path: Path) -> None:
+    database = tmp_path / "one" / "minutebook.db"
+
+    async def talk() -> None:
+        async with Client(server(world)) as one, Client(server(world)) as other:
+            await ask(one, "stop_database")
+            kept = database.read_bytes()
+            database.write_bytes(b"no database" * 1000)
+            assert (await other.call_tool("get_all_summaries", {})).is_error
+            health = await ask(other, "healthcheck")
+            assert health["status"] == "unhealthy"
+            assert "not a database" in health["details"][0]
+            database.write_bytes(kept)
+            await ask(other, "get_all_summaries")
+            assert (await ask(other, "healthcheck"))["status"] == "healthy"
 
     anyio.run(talk)

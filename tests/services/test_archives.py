@@ -365,6 +365,16 @@ def test_an_import_can_be_called_off_and_changes_nothing(world: World) -> None:
     assert world.app.archives.import_(AGENT, str(path), Mode.MERGE).imported == {Kind.TURN: 1500}
 
 
+def test_what_fails_elsewhere_during_an_import_is_not_told_of_the_file(world: World) -> None:
+    path = exported(world)
+
+    def listener(part: float, what: str) -> None:
+        raise FileNotFoundError("something else")
+
+    with pytest.raises(FileNotFoundError, match="something else"):
+        world.app.archives.import_(replace(AGENT, listener=listener), str(path), Mode.MERGE)
+
+
 # Memory Core's own exports
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from minutebook.domain.archive import JOURNAL, Mode
-from minutebook.domain.errors import StoreError
+from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.lines import line_of
 from minutebook.domain.records import Kind
+from minutebook.store.filelock import FileLock
 from tests.services.test_archives import AGENT, headed, journal, put, sealed, turn
 from tests.world import Opener, World, everything
 
@@ -72,6 +73,48 @@ def test_an_export_that_is_killed_leaves_no_file_of_its_name(kept: World, tmp_pa
     folder = tmp_path / "home" / "backups"
     assert [each.name for each in folder.iterdir() if each.suffix != ".part"] == []
     assert kept.app.archives.export(AGENT, JOURNAL, "a.jsonl").counts[Kind.TURN] == TURNS
+    # What it left behind is gone as well.
+    assert [each.name for each in folder.iterdir()] == ["a.jsonl"]
+
+
+def test_an_export_clears_away_nothing_that_another_is_still_writing(
+    kept: World, tmp_path: Path
+) -> None:
+    worker = begun("export", tmp_path / "home", "a.jsonl")
+    halfway(worker)
+    kept.app.archives.export(AGENT, JOURNAL, "b.jsonl")
+    said, _ = worker.communicate("go on\n", timeout=60)
+    assert said == "done\n"
+    folder = tmp_path / "home" / "backups"
+    assert sorted(each.name for each in folder.iterdir()) == ["a.jsonl", "b.jsonl"]
+
+
+def test_an_export_that_cannot_be_entered_in_the_trail_leaves_no_file(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world = opener(name="home", writer_wait=0.0)
+    world.app.sessions.add(AGENT, "s1", "hello", "", "")
+    other = FileLock(tmp_path / "home" / "minutebook.db-lock")
+    other.acquire(0.0)
+    with pytest.raises(StoreBusy):
+        world.app.archives.export(AGENT, JOURNAL)
+    assert list((tmp_path / "home" / "backups").iterdir()) == []
+    other.close()
+    world.app.archives.export(AGENT, JOURNAL)
+    assert len(list((tmp_path / "home" / "backups").iterdir())) == 1
+
+
+def test_an_export_clears_away_only_what_an_export_left(kept: World, tmp_path: Path) -> None:
+    folder = tmp_path / "home" / "backups"
+    folder.mkdir()
+    others = ["a.minutebook.part", ".a.part", ".b.minutebook.party"]
+    for name in others:
+        (folder / name).touch()
+    (folder / ".c.minutebook.part").mkdir()
+    (folder / ".d.minutebook.part").symlink_to(folder / ".a.part")
+    kept.app.archives.export(AGENT, JOURNAL, "a.jsonl")
+    names = {".c.minutebook.part", ".d.minutebook.part", "a.jsonl", *others}
+    assert {each.name for each in folder.iterdir()} == names
 
 
 @pytest.mark.parametrize("mode", Mode)

@@ -3,18 +3,18 @@
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from minutebook.app import data_directory, restoring
+from minutebook.app import alone_in, data_directory, restoring
 from minutebook.config import Settings
-from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
 from minutebook.services.backups import BackedUp, Backups
 from minutebook.services.health import examine
 from minutebook.services.restoring import Restoring
-from minutebook.store.sqlite.alone import alone_with
 from tests.services.decided import PERSON, decisions_in, draft
 from tests.services.test_archives_processes import small
 from tests.services.test_decisions_together import check_agreed, decider, start
@@ -30,6 +30,32 @@ def backed_up(world: World, home: Path, path: Path) -> BackedUp:
 
 def restored(home: Path, path: Path) -> None:
     restoring(Settings(home=home)).run(path, NOON)
+
+
+def test_a_directory_that_a_restore_makes_is_its_owners_alone(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world = opener(name="home")
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+    restored(tmp_path / "other", tmp_path / "all.tar")
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o700
+
+
+def test_nobody_is_in_the_directory_while_it_is_restored(opener: Opener, tmp_path: Path) -> None:
+    world = opener(name="home")
+    world.remember("tea at five")
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+    settings = Settings(home=tmp_path / "home")
+    with pytest.raises(StoreBusy, match="in use"), alone_in(settings):
+        pass
+    world.app.store.close()
+    # Stopped, but it would go on with whatever is there.
+    with pytest.raises(StoreBusy, match="in use"), alone_in(settings):
+        pass
+    world.app.close()
+    with alone_in(settings), pytest.raises(StoreBusy, match="try again"):
+        opener(name="home")
+    assert len(opener(name="home").ids("list_memories")) == 1
 
 
 def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_path: Path) -> None:
@@ -93,7 +119,8 @@ def test_a_store_that_a_later_version_wrote_is_not_restored(opener: Opener, tmp_
     def later(database: Path) -> None:
         raise StoreTooNew(f"{database}: the store has format 99")
 
-    work = Restoring(data_directory(Settings(home=tmp_path / "other")), alone_with, later)
+    other = Settings(home=tmp_path / "other")
+    work = Restoring(data_directory(other), partial(alone_in, other), later)
     with pytest.raises(StoreTooNew):
         work.run(tmp_path / "all.tar", NOON)
     assert list((tmp_path / "other").iterdir()) == []

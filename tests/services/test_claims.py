@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.errors import StoreError
+from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.services.claims import Claims
 
 HOLD = """
@@ -28,6 +28,19 @@ def test_one_at_a_time_has_the_claim(tmp_path: Path) -> None:
         with Claims(tmp_path / "claims").taken("a", wait=0.05) as again:
             assert not again
     assert not claims.is_taken("a")
+
+
+def test_many_share_a_claim_that_nobody_has_alone(tmp_path: Path) -> None:
+    claims = Claims(tmp_path)
+    one, other = claims.shared("a"), Claims(tmp_path).shared("a")
+    one.close()
+    assert claims.is_taken("a")
+    other.close()
+    with claims.taken("a") as mine:
+        assert mine
+        with pytest.raises(StoreBusy, match="process has a to itself"):
+            claims.shared("a")
+    claims.shared("a").close()
 
 
 def test_a_turn_can_be_waited_for(tmp_path: Path) -> None:

@@ -13,9 +13,13 @@ from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Reading, Resource, text_of
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.policy import Caller
+from minutebook.services.database import Unopened
 
 Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
+
+Glance = Callable[[Unopened], Content]
+"""Answers a tool that takes no arguments, before the store is open."""
 
 Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
 """Puts a fact of the domain into the contract's words; the call's arguments as they were given."""
@@ -104,7 +108,9 @@ class Contract:
         *,
         door: Door = open_door,
         reading: Reading | None = None,
+        glances: Mapping[str, Glance] | None = None,
     ) -> None:
+        """`glances` are the tools that do not wait for the store to be opened."""
         self._package = package
         self.promise: Mapping[str, Any] = json.loads(text_of(package, "contract.json"))
         self.name = str(self.promise["contract"])
@@ -112,6 +118,7 @@ class Contract:
         self.word = word
         self._door = door
         self._reading = reading or Reading()
+        self._glances = glances or {}
         hidden = self.promise["hidden"]
         lax = self.promise.get("unknownArguments") == "ignored"
         listed = [Tool(each, is_listed=True, ignores_unknown=lax) for each in self.promise["tools"]]
@@ -143,6 +150,14 @@ class Contract:
         """Tell whether the tool of that name, or its safe spelling, may ask the client's model."""
         tool = self.tools.get(self._names[safe(name)])
         return tool is not None and bool(tool.promise.get("asks"))
+
+    def waits(self, name: str) -> bool:
+        """Tell whether a call of that name, or its safe spelling, waits for the store to be open."""
+        return self._names[safe(name)] not in self._glances
+
+    def glance(self, unopened: Unopened, name: str) -> Answer:
+        """Answer a call of a tool that does not wait, before the store is open."""
+        return answered(self._glances[self._names[safe(name)]](unopened))
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""

@@ -6,6 +6,7 @@ import threading
 from minutebook.app import App, open_app, open_embedding
 from minutebook.config import Settings
 from minutebook.domain.errors import MinutebookError
+from minutebook.services.database import Unopened
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +23,7 @@ class Opening:
         self._lock = threading.Lock()
         self._started = threading.Event()
         self._app: App | None = None
+        self._refusal: MinutebookError | None = None
 
     @property
     def is_open(self) -> bool:
@@ -38,10 +40,22 @@ class Opening:
         """Give the app, opened by now; a failure is raised and tried again at the next call."""
         with self._lock:
             if self._app is None:
-                app = open_app(self._settings, embedding=self._embedding)
+                try:
+                    app = open_app(self._settings, embedding=self._embedding)
+                except MinutebookError as error:
+                    self._refusal = error
+                    self._started.clear()
+                    raise
                 app.start()
                 self._app = app
             return self._app
+
+    def seen(self) -> App | Unopened:
+        """Give the app if it is open, without waiting; else have it opened, again where that failed."""
+        if self._app is not None:
+            return self._app
+        self.start()
+        return Unopened(self._refusal)
 
     def close(self) -> None:
         """Close the app if it was opened."""

@@ -89,7 +89,8 @@ def connection_server(
         return app
 
     spelling = safe if settings.tool_names == "safe" else as_promised
-    return build_server(contracts, Worker(open_app, lambda context: caller), spelling)
+    worker = Worker(open_app, lambda context: caller, look=opening.seen)
+    return build_server(contracts, worker, spelling)
 
 
 def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:

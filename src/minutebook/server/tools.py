@@ -9,10 +9,9 @@ import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 
-from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract, Tool
-from minutebook.domain.policy import Ask, Caller, Listener
+from minutebook.domain.policy import Ask, Listener
 from minutebook.server.sampling import ContextOf, Sampling
 from minutebook.server.worker import Worker, protocol_error
 
@@ -60,12 +59,9 @@ class Tools:
         if contract is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
 
-        def call(app: App, asking: Caller) -> Answer:
-            return contract.call(app, asking, name, arguments)
-
         async def work(context_of: ContextOf, ask: Ask | None) -> Answer | Failure:
             asking = self._worker.asking(context, _listener(context_of), ask)
-            return await self._worker.do(contract, name, arguments, asking, call)
+            return await self._worker.call(contract, name, arguments, asking)
 
         if contract.asks(name):
             asking = self._worker.asking(context)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
+import anyio
 import anyio.to_thread
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
@@ -20,7 +21,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
 from minutebook.server.logs import request_id
-from minutebook.services.database import Database
+from minutebook.services.database import Database, Unopened
 
 log = logging.getLogger(__name__)
 
@@ -29,14 +30,22 @@ T = TypeVar("T")
 _SESSION = "minutebook.session"
 """Where a connection keeps its session's name."""
 
+LOOKING_AT_ONCE = 4
+"""How many calls that do not wait are answered at once, in threads that no other can take away."""
+
 OpenApp = Callable[[], App]
 """Gives the app, opening it at the first call."""
+
+Look = Callable[[], App | Unopened]
+"""Gives the app if it is open, without waiting."""
 
 CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
 """Tells who asks in a request; `request` is what the transport calls it, or empty."""
 
 Deed = Callable[[App, Caller], T]
 """What a request asks for, done with the app in a caller's name."""
+
+_Work = Callable[[], T]
 
 Observer = Callable[[str, str, float, Failure | None], None]
 """Hears of each deed: the contract, the act, its seconds, and what it failed with."""
@@ -50,9 +59,17 @@ class Worker:
     """Does what requests ask for, each in the name of whoever asks."""
 
     def __init__(
-        self, open_app: OpenApp, caller_of: CallerOf, observer: Observer = unobserved
+        self,
+        open_app: OpenApp,
+        caller_of: CallerOf,
+        observer: Observer = unobserved,
+        look: Look | None = None,
     ) -> None:
+        """`look` may be left out where `open_app` never waits."""
         self._open_app = open_app
+        self._look = look or open_app
+        # Calls that wait, for the store or for one another, must not keep these from a thread.
+        self._lookers = anyio.CapacityLimiter(LOOKING_AT_ONCE)
         self._caller_of = caller_of
         self._observer = observer
         self._connection = secrets.token_hex(4)
@@ -79,7 +96,34 @@ class Worker:
         deed: Deed[T],
     ) -> T | Failure:
         """Do a deed in a worker thread; what fails is worded by the contract."""
-        return await anyio.to_thread.run_sync(self._observed, contract, act, given, asking, deed)
+
+        def work() -> T:
+            app = self._open_app()
+            app.database.enter(asking.session)
+            self._entered[asking.session] = app.database
+            return deed(app, asking)
+
+        return await anyio.to_thread.run_sync(self._observed, contract, act, given, asking, work)
+
+    async def call(
+        self, contract: Contract, tool: str, arguments: Mapping[str, Any], asking: Caller
+    ) -> Answer | Failure:
+        """Call a tool in a worker thread; one that does not wait takes the store as it finds it."""
+
+        def call(app: App, asking: Caller) -> Answer:
+            return contract.call(app, asking, tool, arguments)
+
+        def glance() -> Answer:
+            found = self._look()
+            if isinstance(found, Unopened):
+                return contract.glance(found, tool)
+            return call(found, asking)
+
+        if contract.waits(tool):
+            return await self.do(contract, tool, arguments, asking, call)
+        return await anyio.to_thread.run_sync(
+            self._observed, contract, tool, arguments, asking, glance, limiter=self._lookers
+        )
 
     def _observed(
         self,
@@ -87,12 +131,12 @@ class Worker:
         act: str,
         given: Mapping[str, Any],
         asking: Caller,
-        deed: Deed[T],
+        work: _Work[T],
     ) -> T | Failure:
         # The thread has a context of its own: every line that is logged below bears this request.
         request_id.set(asking.request)
         began = time.perf_counter()
-        outcome = self._try(contract, act, given, asking, deed)
+        outcome = self._try(contract, act, given, asking, work)
         self._observer(contract.name, act, time.perf_counter() - began, failure_in(outcome))
         return outcome
 
@@ -102,14 +146,11 @@ class Worker:
         act: str,
         given: Mapping[str, Any],
         asking: Caller,
-        deed: Deed[T],
+        work: _Work[T],
     ) -> T | Failure:
-        """Do a deed: a fault of ours must not end the connection."""
+        """Do what is asked: a fault of ours must not end the connection."""
         try:
-            app = self._open_app()
-            app.database.enter(asking.session)
-            self._entered[asking.session] = app.database
-            return deed(app, asking)
+            return work()
         except MinutebookError as error:
             return contract.word(error, given)
         except Exception:

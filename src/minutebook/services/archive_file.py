@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from pathlib import Path
+from functools import partial
 from stat import S_ISREG
 from typing import Any, BinaryIO
 
@@ -22,6 +22,7 @@ from minutebook.domain.archive import (
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
 from minutebook.domain.lines import json_line, object_of, record_of
 from minutebook.domain.records import Kind, Record
+from minutebook.services.archive_paths import ArchivePath
 
 LONGEST_LINE = 64 << 20
 """Bytes of a line; a longer one is refused before it is read whole."""
@@ -55,9 +56,9 @@ class Writer:
 class Reader:
     """Reads an archive, ours or Memory Core's, as often as asked; the owner is for lines without one."""
 
-    def __init__(self, file: BinaryIO, path: Path, owner: Owner) -> None:
+    def __init__(self, file: BinaryIO, called: str, owner: Owner) -> None:
         self._file = file
-        self.path = str(path)
+        self.called = called
         self._owner = owner
         self.size = os.fstat(file.fileno()).st_size
         self.counts: dict[Kind, int] = {}
@@ -76,7 +77,7 @@ class Reader:
         said_counts: dict[Kind, int] | None = None
         found: Counter[Kind] = Counter()
         is_sealed, latest = False, 0
-        while line := self._file.readline(LONGEST_LINE + 1):
+        while line := self._next():
             number, read = number + 1, read + len(line)
             at(read)
             with self._line(number):
@@ -97,9 +98,15 @@ class Reader:
             sum.update(line)
         if number == 0 or (said_counts is not None and not is_sealed):
             reason = "the file is empty" if number == 0 else "the file ends before its last line"
-            raise InvalidArchive(self.path, reason)
+            raise InvalidArchive(self.called, reason)
         self.counts = dict(found) if said_counts is None else said_counts
         self.digest = sum.hexdigest()
+
+    def _next(self) -> bytes:
+        try:
+            return self._file.readline(LONGEST_LINE + 1)
+        except OSError as error:
+            raise StoreError(f"{self.called}: {error.strerror}") from error
 
     def _record(self, said: Mapping[str, Any], *, is_ours: bool) -> Record:
         if not is_ours and not {"kind", "metadata"} & said.keys():
@@ -116,27 +123,29 @@ class Reader:
             yield
         except InvalidInput as error:
             reason = f"{error.argument} {error.remedy}"
-            raise InvalidArchive(self.path, reason, number) from error
+            raise InvalidArchive(self.called, reason, number) from error
 
 
 @contextmanager
-def reading(path: Path, owner: Owner) -> Iterator[Reader]:
+def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
     """Open an archive; InvalidInput for what is no plain file, StoreError where it cannot be read."""
+    called = archive.called
     try:
-        with open(path, "rb", opener=_opened) as file:
-            yield Reader(file, path, owner)
+        file = open(archive.path, "rb", opener=partial(_opened, called))  # noqa: SIM115
     except FileNotFoundError as error:
-        raise InvalidInput("file", f"must be there; there is no {path}") from error
+        raise InvalidInput("file", f"must be there; there is no {called}") from error
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
+        raise StoreError(f"{called}: {error.strerror}") from error
+    with file:
+        yield Reader(file, called, owner)
 
 
-def _opened(path: str, flags: int) -> int:
+def _opened(called: str, path: str, flags: int) -> int:
     """Open a plain file; a pipe is not waited for, a link that came meanwhile not followed."""
     handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
     if not S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise InvalidInput("file", f"must be a plain file; {path} is none")
+        raise InvalidInput("file", f"must be a plain file; {called} is none")
     return handle
 
 

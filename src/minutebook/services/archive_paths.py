@@ -1,54 +1,90 @@
 """Where callers may have archives written and read."""
 
+import hashlib
+import json
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
 from pathlib import Path
 
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.policy import Caller
 
 SUFFIX = ".jsonl"
+
+_LONGEST_SLUG = 40
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivePath:
+    """Where an archive is, and what whoever asked for it calls it: what they are told."""
+
+    path: Path
+    called: str
 
 
 class ArchivePaths:
     """Holds the paths that callers name to some folders and what is below them.
 
-    A relative path is below the first folder, which is made on first use. Links are followed before
-    the place is judged.
+    Who came with a token has one folder, below the first, shared with those of the same scopes only, and
+    hears of no path outside it. A relative path is below the first folder of the caller's, which is
+    made on first use. Links are followed before the place is judged.
     """
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self._folders = folders
 
-    def new(self, given: str | None, now: datetime) -> Path:
+    def new(self, caller: Caller, given: str | None, now: datetime) -> ArchivePath:
         """Give the path of a file to make: as named, or after the instant; InvalidInput, StoreError."""
-        own = self._folders[0]
+        first, own = self._folders[0], self._own(caller)[0]
         try:
-            own.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in (first, own):
+                folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StoreError(f"{own}: {error.strerror}; name another in archive_roots") from error
+            place = "the archives' folder" if caller.token else str(own)
+            reason = f"{place}: {error.strerror}; archive_roots names others"
+            raise StoreError(reason) from error
         if given is not None:
-            return self._allowed(given)
+            return self.known(caller, given)
         stem = f"journal-{rfc3339(now).replace(':', '').replace('.', '-')}"
         names = (f"{stem}{'' if n == 1 else f'-{n}'}{SUFFIX}" for n in count(1))
-        return next(path for name in names if not (path := own / name).exists())
+        return self.known(caller, next(name for name in names if not (own / name).exists()))
 
-    def known(self, given: str) -> Path:
+    def known(self, caller: Caller, given: str) -> ArchivePath:
         """Give the path of a file to read; InvalidInput."""
-        return self._allowed(given)
-
-    def _allowed(self, given: str) -> Path:
         if not given.strip() or "\0" in given:
             raise InvalidInput("file", "must be a path")
+        own = self._own(caller)
         try:
-            path = (self._folders[0] / given).resolve()
-            is_below = any(path.is_relative_to(folder.resolve()) for folder in self._folders)
+            folders = [folder.resolve() for folder in own]
+            path = (own[0] / given).resolve()
         except (OSError, RuntimeError) as error:
-            raise InvalidInput("file", f"must be a path that leads somewhere: {error}") from error
-        if not is_below:
-            places = ", ".join(map(str, self._folders))
+            raise InvalidInput("file", "must be a path that leads somewhere") from error
+        for folder in folders:
+            if path.is_relative_to(folder):
+                below = path.relative_to(folder).as_posix()
+                return ArchivePath(path, below if caller.token else str(path))
+        if caller.token:
             raise InvalidInput(
-                "file", f"must be below {places}; the setting archive_roots names other folders"
+                "file", "must be a name as export_database gave it, of a file in your own folder"
             )
-        return path
+        places = ", ".join(map(str, own))
+        raise InvalidInput(
+            "file", f"must be below {places}; the setting archive_roots names other folders"
+        )
+
+    def _own(self, caller: Caller) -> Sequence[Path]:
+        if not caller.token:
+            return self._folders
+        return [self._folders[0] / _name_of_scopes(caller)]
+
+
+def _name_of_scopes(caller: Caller) -> str:
+    """Name a folder after all that holds the caller: what another may not see, they may not import."""
+    repositories = None if caller.repositories is None else sorted(caller.repositories)
+    held = json.dumps([caller.organization, repositories, caller.user]).encode()
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", caller.organization or "any")[:_LONGEST_SLUG]
+    return f"token-{slug}-{hashlib.sha256(held).hexdigest()[:16]}"

@@ -13,7 +13,7 @@ from minutebook.domain.lines import line_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Record
 from minutebook.services.archive_file import Writer, reading
-from minutebook.services.archive_paths import ArchivePaths
+from minutebook.services.archive_paths import ArchivePath, ArchivePaths
 from minutebook.services.importing import Import, Imported, verified
 from minutebook.services.ledgers import Ledgers
 from minutebook.services.mentions import Mentions
@@ -33,6 +33,8 @@ class Exported:
     """A file that was made, and how many records of which kinds it holds."""
 
     path: Path
+    called: str
+    """What whoever asked for it calls the file."""
     counts: Mapping[Kind, int]
 
 
@@ -64,19 +66,19 @@ class Archives:
         a path, StoreError where the file cannot be written.
         """
         self._check_may_export(caller, kinds)
-        return self._write(caller, kinds, self._paths.new(path, self._clock()))
+        return self._write(caller, kinds, self._paths.new(caller, path, self._clock()))
 
     def export_to(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
         """Do the same in any place; for a person at the command line."""
         self._check_may_export(caller, kinds)
-        return self._write(caller, kinds, path)
+        return self._write(caller, kinds, ArchivePath(path, str(path)))
 
     def import_(self, caller: Caller, path: str, mode: Mode) -> Imported:
         """Bring in the turns and summaries of a file below the allowed folders, all or none.
 
         Raises Refused, InvalidInput for a path, InvalidArchive with the line that does not hold.
         """
-        return self.import_from(caller, self._paths.known(path), mode)
+        return self._read(caller, self._paths.known(caller, path), mode)
 
     def import_from(self, caller: Caller, path: Path, mode: Mode) -> Imported:
         """Do the same from any place; for a person at the command line, an admin's with all kinds.
@@ -84,11 +86,14 @@ class Archives:
         A whole store's archive can be merged only. It leaves what is there as it is: memories with
         their versions, projects with their files, an organization's trail.
         """
+        return self._read(caller, ArchivePath(path, str(path)), mode)
+
+    def _read(self, caller: Caller, archive: ArchivePath, mode: Mode) -> Imported:
         kinds: Collection[Kind] = JOURNAL
         with self._trail.guard(caller, home_of(caller), IMPORT, _subject(kinds), "archive"):
             policy.check_may_import(caller, whole=False)
             owner = Owner(home_of(caller), repository_of(caller), caller.user, caller.name)
-        with reading(path, owner) as reader:
+        with reading(archive, owner) as reader:
             checked = verified(caller, reader)
             kinds = reader.counts
             with self._trail.guard(caller, home_of(caller), IMPORT, _subject(kinds), reader.digest):
@@ -101,24 +106,25 @@ class Archives:
         self._embedded.want()
         return work.told
 
-    def _write(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
+    def _write(self, caller: Caller, kinds: Collection[Kind], archive: ArchivePath) -> Exported:
         with self._store.snapshot() as moment:
             parts = _parts(moment, caller, kinds)
             counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
             for kind, _, size in parts:
                 counts[kind] += size
-            with new_file(path) as file:
+            with new_file(archive.path, archive.called) as file:
                 writer = Writer(file, self._clock(), counts)
                 for done, record in enumerate(_records(moment, parts)):
                     if done % _HEARD_EVERY == 0:
                         caller.listener(done / counts.total(), f"record {done:,}")
                     writer.add(line_of(record))
                 digest = writer.seal()
-        with self._store.transaction():
-            for kind, where, size in parts:
-                if size:
-                    self._trail.note(caller, where.organization, EXPORT, kind, [digest])
-        return Exported(path, counts)
+                # Before the file has its name: none is there of which the trail knows nothing.
+                with self._store.transaction():
+                    for kind, where, size in parts:
+                        if size:
+                            self._trail.note(caller, where.organization, EXPORT, kind, [digest])
+        return Exported(archive.path, archive.called, counts)
 
     def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
         with self._trail.guard(caller, home_of(caller), EXPORT, _subject(kinds), "archive"):

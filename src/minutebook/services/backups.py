@@ -67,7 +67,7 @@ class Backups:
         A ledger that a person keeps in a repository of their own is left out. Raises InvalidInput
         for a name that is taken, StoreError.
         """
-        with new_file(path) as file, ExitStack() as stack:
+        with new_file(path, str(path)) as file, ExitStack() as stack:
             parent = path.parent
             draft = Path(stack.enter_context(TemporaryDirectory(prefix=".", dir=parent))) / DATABASE
             tar = stack.enter_context(tarfile.open(fileobj=file, mode="w"))
@@ -81,7 +81,8 @@ class Backups:
             moment.copy_to(draft)
             digests[DATABASE] = _add(tar, DATABASE, draft)
             digest = _add_manifest(tar, self._clock().isoformat(), digests)
-        self._trail.note(caller, home_of(caller), "backup", Kind.HEAD, [digest])
+            # Before the file has its name: none is there of which the trail knows nothing.
+            self._trail.note(caller, home_of(caller), "backup", Kind.HEAD, [digest])
         return BackedUp(path, len(digests), path.stat().st_size, digest)
 
 

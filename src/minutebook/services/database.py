@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from minutebook.domain import policy
-from minutebook.domain.errors import StoreClosed, StoreError
+from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind
 from minutebook.services.reach import filters
@@ -19,6 +19,11 @@ Counts = Mapping[Kind, int]
 """How many records of each kind a caller may see."""
 
 COUNTED = (Kind.TURN, Kind.SUMMARY)
+
+BEING_OPENED = "The database is being opened; calls that need it wait for it."
+AS_NONE_WANTS = (
+    "The database is closed, as no connection needs it; the next call that does opens it."
+)
 
 
 class Engine(Store, Protocol):
@@ -38,6 +43,13 @@ class Pulse(StrEnum):
     HEALTHY = "healthy"
     DEGRADED = "degraded"
     UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class Unopened:
+    """A store that is not open yet; `error` is what stood in the way at the last attempt, if any."""
+
+    error: MinutebookError | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +80,7 @@ class Database:
         self._guard = threading.Lock()
         self._wanting: set[str] = set()
         self._stopped: set[str] = set()
+        self._refusal: str | None = None
         self._opened = time.monotonic()
 
     def enter(self, session: str) -> None:
@@ -115,7 +128,7 @@ class Database:
         return None if caller.session in self._stopped else self._engine.pid
 
     def health(self, caller: Caller) -> Health:
-        """Tell how the database is, by reading it; nothing is waited for."""
+        """Tell how the database is, by reading it; nothing is opened or waited for."""
         pid, uptime = self.pid(caller), round(time.monotonic() - self._opened, 3)
         try:
             self.check_open(caller)
@@ -124,6 +137,8 @@ class Database:
                 kind: sum(self._engine.count(kind, where) for where in reach) for kind in COUNTED
             }
         except StoreClosed:
+            if caller.session not in self._stopped:
+                return _closed(self._refusal, AS_NONE_WANTS, uptime)
             detail = "The database is stopped; start_database opens it again."
             return Health(Pulse.UNHEALTHY, pid, None, (detail,), uptime)
         except StoreError as error:
@@ -143,6 +158,23 @@ class Database:
 
     def _want(self, session: str) -> None:
         if self._engine.pid is None:
-            self._engine.open()
+            try:
+                self._engine.open()
+            except StoreError as error:
+                self._refusal = f"{error.reason}."
+                raise
+            self._refusal = None
             self._woken()
         self._wanting.add(session)
+
+
+def health_unopened(refusal: str | None) -> Health:
+    """Tell how a database is that was never open; the refusal of the last attempt is a sentence."""
+    return _closed(refusal, BEING_OPENED, 0.0)
+
+
+def _closed(refusal: str | None, otherwise: str, uptime: float) -> Health:
+    if refusal is None:
+        return Health(Pulse.DEGRADED, None, None, (otherwise,), uptime)
+    detail = f"The database cannot be opened: {refusal}"
+    return Health(Pulse.UNHEALTHY, None, None, (detail,), uptime)

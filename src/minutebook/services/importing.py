@@ -44,7 +44,6 @@ class Imported:
     would have been removed or changed, were they the caller's to remove.
     """
 
-    mode: Mode
     imported: Counter[Kind] = field(default_factory=Counter)
     skipped: Counter[Kind] = field(default_factory=Counter)
     removed: Counter[Kind] = field(default_factory=Counter)
@@ -64,7 +63,7 @@ def verified(caller: Caller, reader: Reader) -> Checked:
     if len(again):
         # Records stand a line each, so that the line follows from the place.
         line = first + int(order[again].min())
-        raise InvalidArchive(reader.path, "its record stands in an earlier line too", line)
+        raise InvalidArchive(reader.called, "its record stands in an earlier line too", line)
     return Checked(ordered, reader.digest)
 
 
@@ -87,7 +86,7 @@ class Import:
         self._caller = caller
         self._mode = mode
         self._touched: set[tuple[str, Kind]] = set()
-        self.told = Imported(mode)
+        self.told = Imported()
 
     def run(self, reader: Reader, checked: Checked) -> None:
         """Take all in, enter it, and bring decisions to Git; any error is to undo all of it.
@@ -100,9 +99,9 @@ class Import:
                 self._take(record)
             except InvalidInput as error:
                 reason = f"{error.argument} {error.remedy}"
-                raise InvalidArchive(reader.path, reason, number) from error
+                raise InvalidArchive(reader.called, reason, number) from error
         if reader.digest != checked.digest:
-            raise InvalidArchive(reader.path, "the file was changed while it was read")
+            raise InvalidArchive(reader.called, "the file was changed while it was read")
         if self._mode is Mode.REPLACE:
             for kind in reader.counts:
                 self._remove_others(kind, checked.keys)

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import tarfile
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -17,8 +17,8 @@ from minutebook.services.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.data_directory import ASIDE, DataDirectory
 from minutebook.services.new_file import sync_folder
 
-Alone = Callable[[Path], AbstractContextManager[None]]
-"""Keeps all others from a database meanwhile; raises StoreBusy."""
+Alone = Callable[[], AbstractContextManager[None]]
+"""Keeps all others from the data directory meanwhile; raises StoreBusy."""
 
 Examine = Callable[[Path], None]
 """Raises StoreError for a database that this version cannot open."""
@@ -63,10 +63,11 @@ class Restoring:
         home, database = self._place.path, self._place.database
         draft = home / f"{_DRAFT}{secrets.token_hex(4)}"
         try:
-            draft.mkdir(parents=True, mode=0o700)
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            draft.mkdir(mode=0o700)
             digest = _unpacked(backup, draft)
             self._examine(draft / DATABASE)
-            with self._alone(database) if database.exists() else nullcontext():
+            with self._alone():
                 aside = self._put_aside(now)
                 unpacked = replace(self._place, database=draft / DATABASE, passing=())
                 for path in unpacked.kept():

@@ -181,7 +181,7 @@ class Summaries:
         claim = f"summary\0{session.organization}\0{session.summary_id}"
         with self._claims.taken(claim) as mine:
             if not mine:
-                raise Conflict(session.name, "another process is summarising it; try again")
+                raise Conflict(session.name, "it is being summarised already; try again")
             # Before the turns are read: what is said meanwhile makes the session due again.
             last_turn = self._last_turn(session)
             made = summarizers.summarise(lambda: self._turns(session), session.turn_count)

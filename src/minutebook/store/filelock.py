@@ -32,6 +32,13 @@ class FileLock:
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free; tell whether."""
+        return try_lock(self._opened())
+
+    def try_share(self) -> bool:
+        """Hold the lock with others until it is closed, unless somebody has acquired it; tell whether."""
+        return _try_share(self._opened())
+
+    def _opened(self) -> int:
         if self._file is None:
             try:
                 self._file = os.open(
@@ -40,7 +47,7 @@ class FileLock:
             except OSError as error:
                 raise StoreError(f"{self._path}: {error.strerror}") from error
             self._closing = weakref.finalize(self, os.close, self._file)
-        return _try_lock(self._file)
+        return self._file
 
     def release(self) -> None:
         """Let the next one have it."""
@@ -57,24 +64,41 @@ class FileLock:
 if sys.platform == "win32":
     import msvcrt
 
-    def _try_lock(file: int) -> bool:
-        os.lseek(file, 0, os.SEEK_SET)
+    # Whoever acquires a lock takes all of it; whoever shares it takes one byte, perhaps another's.
+    _ALL = 1 << 30
+
+    def try_lock(file: int) -> bool:
+        """Lock an open file if it is free, until it is closed; tell whether."""
+        return _try_part(file, 0, _ALL)
+
+    def _try_share(file: int) -> bool:
+        return _try_part(file, random.randrange(_ALL), 1)  # noqa: S311
+
+    def _try_part(file: int, start: int, length: int) -> bool:
+        os.lseek(file, start, os.SEEK_SET)
         try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+            msvcrt.locking(file, msvcrt.LK_NBLCK, length)
         except OSError:
             return False
         return True
 
     def _unlock(file: int) -> None:
         os.lseek(file, 0, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
+        msvcrt.locking(file, msvcrt.LK_UNLCK, _ALL)
 
 else:
     import fcntl
 
-    def _try_lock(file: int) -> bool:
+    def try_lock(file: int) -> bool:
+        """Lock an open file if it is free, until it is closed; tell whether."""
+        return _try(file, fcntl.LOCK_EX)
+
+    def _try_share(file: int) -> bool:
+        return _try(file, fcntl.LOCK_SH)
+
+    def _try(file: int, way: int) -> bool:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(file, way | fcntl.LOCK_NB)
         except BlockingIOError:
             return False
         return True

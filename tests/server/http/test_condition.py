@@ -55,6 +55,8 @@ def test_it_is_alive_and_not_ready_with_a_store_that_cannot_be_opened(tmp_path: 
         answer = server.post("/mcp", call("get_status"))
         assert answer.status_code == 503
         assert "minutebook.db" in answer.json()["error"]["message"]
+        told = server.get("/readyz").json()
+        assert told == {"status": "starting", "store": "failed", "model": "loading"}
 
 
 @requirement("journal/considered/metrics")

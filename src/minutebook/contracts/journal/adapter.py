@@ -1,17 +1,18 @@
 """Wire words to domain words and back, for the `journal` contract."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from minutebook import __version__
-from minutebook.app import App
-from minutebook.contracts.contract import Operation
+from minutebook.app import App, now
+from minutebook.contracts.contract import Glance, Operation
 from minutebook.contracts.journal.wording import named
 from minutebook.domain.archive import Mode
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Summary, Turn
-from minutebook.services.database import Counts, Pulse
+from minutebook.services.database import Counts, Health, Pulse, Unopened, health_unopened
 
 Shape = dict[str, Any]
 
@@ -24,32 +25,13 @@ STORED_AS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"}
 
 def healthcheck(app: App, caller: Caller) -> Shape:
     """Tell how the store is, and what is not as it should be."""
-    health = app.database.health(caller)
-    counts = health.counts
-    return {
-        "status": health.pulse,
-        "timestamp": rfc3339(app.clock()),
-        "database": {
-            "process": {
-                "running": health.pid is not None,
-                "pid": health.pid,
-                "managed": True,
-                "strategy": "embedded",
-            },
-            "connection": {
-                "connected": counts is not None,
-                "collections": _collections(counts),
-            },
-        },
-        "features": {"summarization": health.pulse is not Pulse.UNHEALTHY},
-        "startup": {
-            "summarizationStatus": "not_attempted",
-            "summarizationDetails": "Sessions are summarised when summarize_sessions is called.",
-        },
-        "details": list(health.details),
-        "version": __version__,
-        "uptime": health.uptime,
-    }
+    return _health(app.database.health(caller), app.clock())
+
+
+def healthcheck_unopened(unopened: Unopened) -> Shape:
+    """Tell the same of a store that is not open."""
+    refusal = None if unopened.error is None else named(unopened.error)[1]
+    return _health(health_unopened(refusal), now())
 
 
 def start_database(app: App, caller: Caller) -> Shape:
@@ -181,7 +163,7 @@ def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
     done = app.archives.export(caller, asked.values())
     counts = {name: done.counts.get(kind, 0) for name, kind in asked.items()}
     said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    return {"message": f"Exported {said}.", "files": [str(done.path)], "counts": counts}
+    return {"message": f"Exported {said}.", "files": [done.called], "counts": counts}
 
 
 def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
@@ -218,6 +200,38 @@ OPERATIONS: Mapping[str, Operation] = {
     "export_database": export_database,
     "import_database": import_database,
 }
+
+
+UNOPENED: Mapping[str, Glance] = {"healthcheck": healthcheck_unopened}
+"""What does not wait for the store to be opened."""
+
+
+def _health(health: Health, at: datetime) -> Shape:
+    counts = health.counts
+    return {
+        "status": health.pulse,
+        "timestamp": rfc3339(at),
+        "database": {
+            "process": {
+                "running": health.pid is not None,
+                "pid": health.pid,
+                "managed": True,
+                "strategy": "embedded",
+            },
+            "connection": {
+                "connected": counts is not None,
+                "collections": _collections(counts),
+            },
+        },
+        "features": {"summarization": health.pulse is not Pulse.UNHEALTHY},
+        "startup": {
+            "summarizationStatus": "not_attempted",
+            "summarizationDetails": "Sessions are summarised when summarize_sessions is called.",
+        },
+        "details": list(health.details),
+        "version": __version__,
+        "uptime": health.uptime,
+    }
 
 
 def _life(app: App, caller: Caller, status: str, detail: str) -> Shape:

@@ -44,7 +44,7 @@ def application(
 ) -> Starlette:
     """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set."""
     metrics = Metrics(opening)
-    worker = Worker(opening, _caller_of, metrics.observe)
+    worker = Worker(opening, _caller_of, metrics.observe, opening.seen)
     bounds = Bounds(
         body=settings.http_body,
         seconds=settings.http_timeout,

@@ -9,6 +9,7 @@ from starlette.routing import BaseRoute, Route
 
 from minutebook.server.metrics import CONTENT_TYPE, Metrics
 from minutebook.server.opening import Opening
+from minutebook.services.database import Unopened
 
 
 def condition(opening: Opening) -> list[BaseRoute]:
@@ -18,14 +19,14 @@ def condition(opening: Opening) -> list[BaseRoute]:
         return JSONResponse({"status": "alive"})
 
     async def ready(request: Request) -> Response:
-        model = opening().embedding.state if opening.is_open else "loading"
+        found = opening.seen()
+        if isinstance(found, Unopened):
+            store, model = "opening" if found.error is None else "failed", "loading"
+        else:
+            store, model = "open", found.embedding.state
         # A model that cannot be had takes meaning from search, and nothing else from the server.
-        is_ready = opening.is_open and model != "loading"
-        told = {
-            "status": "ready" if is_ready else "starting",
-            "store": "open" if opening.is_open else "opening",
-            "model": model,
-        }
+        is_ready = store == "open" and model != "loading"
+        told = {"status": "ready" if is_ready else "starting", "store": store, "model": model}
         return JSONResponse(told, 200 if is_ready else 503)
 
     return [Route("/healthz", alive), Route("/readyz", ready)]

@@ -9,11 +9,9 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from minutebook.app import App
 from minutebook.contracts import openapi
-from minutebook.contracts.answers import Answer, Failure, failed
+from minutebook.contracts.answers import Failure, failed
 from minutebook.contracts.contract import Contract
-from minutebook.domain.policy import Caller
 from minutebook.server.http.body import BadBody, read_json
 from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.endpoint import Bounds
@@ -83,10 +81,7 @@ async def _answered(
     keeper: Doorkeeper,
     request: Request,
 ) -> Response:
-    def call(app: App, asking: Caller) -> Answer:
-        return contract.call(app, asking, tool, arguments)
-
     caller = keeper.in_session(request.state.caller)
-    outcome = await worker.do(contract, tool, arguments, caller, call)
+    outcome = await worker.call(contract, tool, arguments, caller)
     answer = failed(outcome) if isinstance(outcome, Failure) else outcome
     return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))

@@ -9,6 +9,8 @@ import apsw
 from minutebook.domain.errors import StoreBusy
 from minutebook.store.sqlite.faults import translated
 
+IN_USE = "it is in use; first end the clients and servers that have it open"
+
 
 @contextmanager
 def alone_with(path: Path) -> Iterator[None]:
@@ -23,9 +25,7 @@ def alone_with(path: Path) -> Iterator[None]:
             mine.pragma("journal_mode", "delete")
             mine.execute("BEGIN EXCLUSIVE")
         except (apsw.BusyError, apsw.LockedError) as error:
-            raise StoreBusy(
-                f"{path}: it is in use; first end the clients and servers that have it open"
-            ) from error
+            raise StoreBusy(f"{path}: {IN_USE}") from error
         try:
             yield
         except BaseException:
