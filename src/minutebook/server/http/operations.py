@@ -15,9 +15,9 @@ from minutebook.contracts.contract import Contract
 from minutebook.server.http.body import BadBody, read_json
 from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.endpoint import Bounds
-from minutebook.server.http.pace import Full
 from minutebook.server.http.refusals import refusal
 from minutebook.server.message import BadMessage, decoded
+from minutebook.server.sharing import Full
 from minutebook.server.worker import Worker
 
 PLAIN = "journal"
@@ -41,7 +41,7 @@ def plain_routes(
         async def answer(request: Request) -> Response:
             try:
                 arguments = await _arguments(request, bounds)
-                with bounds.queue.place():
+                with bounds.queue.place(request.state.caller):
                     return await _answered(contract, tool, arguments, worker, keeper, request)
             except BadBody as error:
                 closing = {"Connection": "close"}
@@ -49,7 +49,7 @@ def plain_routes(
             except BadMessage as error:
                 return refusal(request, 400, error.reason)
             except Full as error:
-                return refusal(request, 429, str(error), headers={"Retry-After": "1"})
+                return refusal(request, 429, error.reason, headers={"Retry-After": "1"})
             except ClientDisconnect:
                 return Response(status_code=400)
 
