@@ -9,10 +9,10 @@ from starlette.applications import Starlette
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.grants import Grant
+from minutebook.domain.grants import Grant, principal
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
-from minutebook.server.identity import Identity, principal, user_of
+from minutebook.server.identity import Identity, user_of
 from minutebook.services.tokens import NOBODY
 from tests.server.issuing import AUDIENCE, ISSUER, KEYS, signed
 from tests.world import Opener, World

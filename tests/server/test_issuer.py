@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import json
+import threading
 from pathlib import Path
 from time import time
 from typing import Any
@@ -342,3 +343,30 @@ def test_without_an_issuer_nothing_is_checked() -> None:
 
 def _encoded(told: dict[str, Any]) -> str:
     return base64.urlsafe_b64encode(json.dumps(told).encode()).decode().rstrip("=")
+
+
+def test_who_names_an_unknown_key_waits_for_no_reading_that_another_began() -> None:
+    source, begun, goes_on = Source(), threading.Event(), threading.Event()
+
+    def read() -> bytes:
+        begun.set()
+        assert goes_on.wait(30)
+        return source()
+
+    keys = Keys(read, lambda: source.now)
+    goes_on.set()
+    assert keys.find("r") is not None
+    begun.clear()
+    goes_on.clear()
+    source.now += READ_AGAIN_AFTER
+    first = threading.Thread(target=keys.find, args=["invented"])
+    first.start()
+    assert begun.wait(30)
+    second = threading.Thread(target=keys.find, args=["invented too"])
+    second.start()
+    second.join(5)
+    is_waiting = second.is_alive()
+    goes_on.set()
+    first.join()
+    assert not is_waiting
+    assert keys.find("r") is not None

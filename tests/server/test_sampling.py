@@ -135,9 +135,11 @@ def test_a_client_without_a_model_is_not_asked(sessions: World, mode: Any) -> No
     assert all("built-in" in each.made_by for each in summaries(sessions).values())
 
 
-async def _asked(client: Client) -> types.InputRequiredResult:
+async def _asked(client: Client, **arguments: Any) -> types.InputRequiredResult:
     """Call as a client does that answers by itself; what it is asked."""
-    first = await client.session.call_tool("summarize_sessions", {}, allow_input_required=True)
+    first = await client.session.call_tool(
+        "summarize_sessions", arguments, allow_input_required=True
+    )
     assert isinstance(first, types.InputRequiredResult)
     return first
 
@@ -216,6 +218,18 @@ def test_a_client_that_leaves_between_two_calls_holds_nothing_up(sessions: World
     assert summaries(sessions) == {}
     assert sessions.app.summaries.summarize_all(sessions.caller).failed == []
     assert len(summaries(sessions)) == 3
+
+
+def test_so_many_calls_of_one_caller_wait_for_their_model_and_no_more(sessions: World) -> None:
+    write(sessions, sampling.MOST_TALKS + 1)
+
+    async def steps(client: Client) -> None:
+        for number in range(sampling.MOST_TALKS):
+            await _asked(client, sessionId=f"s{number}")
+        with pytest.raises(MCPError, match="wait for your model"):
+            await _asked(client, sessionId=f"s{sampling.MOST_TALKS}")
+
+    talk(sessions, steps, "2026-07-28", sampling_callback=model([]))
 
 
 def test_a_state_that_nobody_waits_for_is_refused(sessions: World) -> None:

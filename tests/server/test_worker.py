@@ -1,7 +1,10 @@
 """Connections of one process: each has a session of its own, and leaves when it ends."""
 
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -165,3 +168,17 @@ def test_a_store_that_cannot_be_opened_again_is_unhealthy(world: World, tmp_path
             assert (await ask(other, "healthcheck"))["status"] == "healthy"
 
     anyio.run(talk)
+
+
+@pytest.mark.parametrize("id", ["x\n2026 INFO all is well", "x" * 65, "", "ümlaut", 10**70])
+def test_an_id_that_cannot_stand_in_a_line_is_named_by_its_digest(world: World, id: Any) -> None:
+    worker = Worker(lambda: world.app, lambda context: replace(world.caller, session="s"))
+    asking = worker.asking(SimpleNamespace(request_id=id))  # type: ignore[arg-type]
+    _, _, named = asking.request.partition("-")
+    assert re.fullmatch("[0-9a-f]{16}", named)
+
+
+def test_an_id_that_can_stand_in_a_line_is_shown(world: World) -> None:
+    worker = Worker(lambda: world.app, lambda context: replace(world.caller, session="s"))
+    asking = worker.asking(SimpleNamespace(request_id="call:7"))  # type: ignore[arg-type]
+    assert asking.request.endswith("-call:7")

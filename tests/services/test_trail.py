@@ -8,6 +8,7 @@ from minutebook.domain.errors import Forbidden, StoreError
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Entry, Kind, Role
 from minutebook.domain.trail import text_digest
+from minutebook.services.trail import LONGEST_WORD
 from tests.world import World, everything
 
 
@@ -24,6 +25,14 @@ def test_an_act_ends_with_its_entry(world: World) -> None:
     assert (entry.act, entry.subject, entry.outcome) == ("paint", "n", "done")
     assert (entry.before, entry.after) == (text_digest("old"), text_digest("new"))
     assert entry.at == world.clock.now
+
+
+def test_what_callers_choose_fills_no_trail(world: World) -> None:
+    caller = replace(world.caller, role=Role.VIEWER, request="r" * 100_000)
+    with pytest.raises(Forbidden):
+        world.app.sessions.add(caller, "s" * 100_000, "p", "t", "r")
+    (entry,) = trail_of(world)
+    assert len(entry.subject) == len(entry.request) == LONGEST_WORD
 
 
 def test_an_act_that_came_to_nothing_leaves_none(world: World) -> None:

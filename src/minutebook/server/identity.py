@@ -10,8 +10,9 @@ from starlette.routing import Route
 
 from minutebook.config import Settings
 from minutebook.domain.errors import Unidentified
+from minutebook.domain.grants import principal
 from minutebook.domain.policy import Caller
-from minutebook.server.issuer import SIGNED, open_issuer
+from minutebook.server.issuer import open_issuer
 from minutebook.server.worker import OpenApp
 from minutebook.services.tokens import PREFIX
 
@@ -83,13 +84,6 @@ class Identity:
         if self._issuer is None or self._settings.public_url is None:
             return None
         return AnyHttpUrl(self._settings.public_url.rstrip("/") + path)
-
-
-def principal(caller: Caller) -> str:
-    """Name who stays the same while secrets and signed tokens are renewed: whose a session is."""
-    if caller.token.startswith(SIGNED):
-        return f"subject {caller.name}"
-    return f"token {caller.token}" if caller.token else "owner"
 
 
 def user_of(caller: Caller) -> AuthenticatedUser:

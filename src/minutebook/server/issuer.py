@@ -14,7 +14,7 @@ import jwt
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.grants import Grant, caller_with, check_grant
+from minutebook.domain.grants import SIGNED, Grant, caller_with, check_grant
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
 
@@ -28,9 +28,6 @@ ALGORITHMS = frozenset(
 ROLE, ORGANIZATION = "minutebook_role", "minutebook_organization"
 REPOSITORIES, USER = "minutebook_repositories", "minutebook_user"
 """The claims that say whom a token makes of its bearer, beside `sub`, which names them."""
-
-SIGNED = "jwt:"
-"""What stands before the id (`jti`) of a signed token, to tell it from one of our own."""
 
 LEEWAY = 30.0
 """Seconds by which the issuer's clock may differ from ours."""
@@ -85,7 +82,10 @@ class Keys:
         return next((key for key in known if key.key_id == name), None)
 
     def _refresh(self) -> None:
-        with self._lock:
+        # Who shows an invented key must not keep those with a known one waiting for a slow issuer.
+        if not self._lock.acquire(blocking=not self._known):
+            return
+        try:
             now = self._now()
             if now - self._tried_at >= READ_AGAIN_AFTER:
                 self._tried_at = now
@@ -97,6 +97,8 @@ class Keys:
             if self._failure is not None and now - self._read_at >= KEYS_OUTLIVE:
                 self._known = []
                 raise self._failure
+        finally:
+            self._lock.release()
 
 
 class Issuer:

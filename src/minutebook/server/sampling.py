@@ -6,6 +6,7 @@ thread meanwhile.
 """
 
 import secrets
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -23,13 +24,18 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from minutebook.domain.errors import AskedEnough, Unanswered
+from minutebook.domain.grants import principal
 from minutebook.domain.policy import Ask, Caller
+from minutebook.server.sharing import Full
 
 ASK_WITHIN = 300.0
 """Seconds in which the client's model, and perhaps its user first, has to answer."""
 
 MOST_ROUNDS = 10
 """How often one call may ask in 2026-07-28: as often as clients go along with by default."""
+
+MOST_TALKS = 8
+"""How many calls of one caller wait for their client's model between two requests, each in a thread."""
 
 T = TypeVar("T")
 
@@ -47,6 +53,7 @@ class Sampling(Generic[T]):
     def __init__(self) -> None:
         self._waiting: dict[str, _Talk[T]] = {}
         self._group: TaskGroup | None = None
+        self._talks: Counter[str] = Counter()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -85,9 +92,22 @@ class Sampling(Generic[T]):
             return await talk.go_on(context, params.input_responses or {})
         if self._group is None:
             raise RuntimeError("calls that may ask need the server's lifespan")
+        if self._talks[principal(asking)] >= MOST_TALKS:
+            raise Full(
+                f"{MOST_TALKS} calls of yours wait for your model's answer; go on with those"
+            )
         talk = _Talk(call, self._waiting)
-        self._group.start_soon(talk.run, work)
+        self._group.start_soon(self._keep, talk, principal(asking), work)
         return await talk.go_on(context, {})
+
+    async def _keep(self, talk: "_Talk[T]", caller: str, work: Work[T]) -> None:
+        self._talks[caller] += 1
+        try:
+            await talk.run(work)
+        finally:
+            self._talks[caller] -= 1
+            if not self._talks[caller]:
+                del self._talks[caller]
 
 
 class _Talk(Generic[T]):
@@ -103,6 +123,7 @@ class _Talk(Generic[T]):
         self._asked: types.InputRequiredResult | None = None
         self._answers: types.InputResponses = {}
         self._outcome: list[T] = []
+        self._refused: MCPError | None = None
         self._rounds = 0
 
     async def run(self, work: Work[T]) -> None:
@@ -112,7 +133,10 @@ class _Talk(Generic[T]):
             return anyio.from_thread.run(self._ask, system, prompt, max_tokens)
 
         with self._scope:
-            self._outcome.append(await work(lambda: self._context, ask))
+            try:
+                self._outcome.append(await work(lambda: self._context, ask))
+            except MCPError as error:
+                self._refused = error
         self._news.set()
 
     async def go_on(
@@ -134,6 +158,8 @@ class _Talk(Generic[T]):
     def _came(self) -> T | types.InputRequiredResult:
         if self._asked is not None:
             return self._asked
+        if self._refused is not None:
+            raise self._refused
         if not self._outcome:
             raise MCPError(types.INTERNAL_ERROR, "the call was ended before it was done")
         return self._outcome[0]

@@ -23,6 +23,7 @@ from mcp.server.subscriptions import (
     ResourcesListChanged,
     ResourceUpdated,
 )
+from mcp.shared.exceptions import MCPError
 
 from minutebook.app import App
 from minutebook.contracts.answers import Failure
@@ -36,7 +37,10 @@ EVERY = 1.0
 """Seconds between two looks for what other processes changed."""
 
 TOLD_WITHIN = 1.0
-"""Seconds that one client may take to be told, while others wait."""
+"""Seconds that one client may take to be told of all that changed, while others wait."""
+
+MOST_WATCHED = 100
+"""How many resources one connection or stream watches: each is read anew whenever anything changes."""
 
 LIST = ""
 """What stands for the list of resources among the URIs that are watched."""
@@ -98,6 +102,8 @@ class Watch:
             *(asked.resource_subscriptions or ()),
             *([LIST] * bool(asked.resources_list_changed)),
         ]
+        if len(uris) > MOST_WATCHED:
+            raise _too_many()
         bus = InMemorySubscriptionBus()
 
         async def tell(uri: str) -> None:
@@ -139,7 +145,11 @@ class Watch:
         self._watchers.discard(self._connected.pop(connection))
 
     async def _note(self, watcher: _Watcher, uri: str) -> None:
-        if watcher in self._watchers and uri not in watcher.shown:
+        if watcher in self._watchers and not watcher.shown.get(uri):
+            if uri not in watcher.shown and len(watcher.shown) >= MOST_WATCHED:
+                raise _too_many()
+            # Before it is read: a second one that comes meanwhile is to count it.
+            watcher.shown[uri] = ""
             watcher.shown[uri] = await self._fingerprint(watcher.caller, uri)
             # It may have changed while it was read: compare whatever the sequences say.
             self._sequences = None
@@ -160,7 +170,9 @@ class Watch:
         """Tell whether any organization of those who watch has changed since the last look."""
         sequences: dict[str, int] = {}
         for caller in {each.caller for each in self._watchers}:
-            seen = await self._worker.do(self.contracts[0], "watch", {}, caller, _sequences_of)
+            seen = await self._worker.do_at_once(
+                self.contracts[0], "watch", {}, caller, _sequences_of
+            )
             if not isinstance(seen, Failure):
                 sequences |= seen
         before, self._sequences = self._sequences, sequences
@@ -168,13 +180,17 @@ class Watch:
 
     async def _compare(self) -> None:
         read: dict[tuple[Caller, str], str] = {}
+        changed: dict[_Watcher, list[str]] = {}
         for watcher, uri in self._watched():
             place = watcher.caller, uri
             if place not in read:
                 read[place] = await self._fingerprint(*place)
-            if watcher.shown.get(uri, read[place]) != read[place]:
+            if watcher.shown.get(uri, "") not in ("", read[place]):
                 watcher.shown[uri] = read[place]
-                await _tell(watcher, uri)
+                changed.setdefault(watcher, []).append(uri)
+        async with anyio.create_task_group() as group:
+            for watcher, uris in changed.items():
+                group.start_soon(_tell, watcher, uris)
 
     async def _fingerprint(self, caller: Caller, uri: str) -> str:
         """Digest what a client would read now; what cannot be read has a digest too."""
@@ -187,19 +203,27 @@ class Watch:
                     listed = contract.listing(app, caller)
                     return json.dumps([(each["uri"], each["name"]) for each in listed])
 
-                text = await self._worker.do(contract, "watch", {"uri": uri}, caller, reading)
+                text = await self._worker.do_at_once(
+                    contract, "watch", {"uri": uri}, caller, reading
+                )
                 told = text.text if isinstance(text, Failure) else text
                 return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
         return ""
 
 
-async def _tell(watcher: _Watcher, uri: str) -> None:
+async def _tell(watcher: _Watcher, uris: Sequence[str]) -> None:
     """Tell one client; who has gone, or does not read what it is told, keeps nobody else waiting."""
     try:
         with anyio.move_on_after(TOLD_WITHIN):
-            await watcher.tell(uri)
+            for uri in uris:
+                await watcher.tell(uri)
     except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-        log.debug("a client that watches %s has gone", uri)
+        log.debug("a client that watches %s has gone", uris)
+
+
+def _too_many() -> MCPError:
+    reason = f"At most {MOST_WATCHED} resources are watched at once; unsubscribe from some"
+    return MCPError(types.INVALID_PARAMS, reason)
 
 
 def _sequences_of(app: App, caller: Caller) -> dict[str, int]:

@@ -1,6 +1,8 @@
 """The work of requests: done in threads, each in its caller's name, whatever happens."""
 
+import hashlib
 import logging
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -21,11 +23,15 @@ from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
 from minutebook.server.logs import request_id
+from minutebook.server.sharing import Lines
 from minutebook.services.database import Database, Unopened
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
+
+_FITTING = re.compile(r"[!-~]{1,64}")
+"""What a request may be called in the log and on the trail."""
 
 _SESSION = "minutebook.session"
 """Where a connection keeps its session's name."""
@@ -74,6 +80,7 @@ class Worker:
         self._observer = observer
         self._connection = secrets.token_hex(4)
         self._entered: dict[str, Database] = {}
+        self._lines = Lines()
 
     def asking(
         self,
@@ -83,7 +90,7 @@ class Worker:
     ) -> Caller:
         """Give who asks in a request, as the deed is to know them."""
         caller = self._caller_of(context)
-        request = f"{caller.request or self._connection}-{context.request_id}"
+        request = f"{caller.request or self._connection}-{_plain(context.request_id)}"
         session = caller.session or self._session_of(connection_of(context.session))
         return replace(caller, request=request, session=session, listener=listener, ask=ask)
 
@@ -95,7 +102,22 @@ class Worker:
         asking: Caller,
         deed: Deed[T],
     ) -> T | Failure:
-        """Do a deed in a worker thread; what fails is worded by the contract."""
+        """Do a deed in a worker thread when it is its caller's turn; Full.
+
+        What fails is worded by the contract.
+        """
+        async with self._lines.turn(asking):
+            return await self.do_at_once(contract, act, given, asking, deed)
+
+    async def do_at_once(
+        self,
+        contract: Contract,
+        act: str,
+        given: Mapping[str, Any],
+        asking: Caller,
+        deed: Deed[T],
+    ) -> T | Failure:
+        """Do a deed that others wait for, whatever else its caller has under way."""
 
         def work() -> T:
             app = self._open_app()
@@ -174,6 +196,14 @@ class Worker:
 def new_session() -> str:
     """Name a session after now, unlike any other."""
     return f"session_{time.time_ns() // 1_000_000}_{secrets.token_hex(4)}"
+
+
+def _plain(id: str | int | None) -> str:
+    """Give a request's id as it can stand in a line; any text that is none gets a digest's name."""
+    text = str(id)
+    if _FITTING.fullmatch(text):
+        return text
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def failure_in(outcome: object) -> Failure | None:

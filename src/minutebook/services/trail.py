@@ -19,6 +19,9 @@ from minutebook.store.protocol import Store
 DONE = "done"
 """The outcome of an act that was not refused."""
 
+LONGEST_WORD = 1000
+"""Characters that an entry keeps of a subject or a request's name: callers choose both."""
+
 
 @dataclass(slots=True)
 class Deed:
@@ -216,8 +219,8 @@ class Trail:
             role=caller.role,
             act=act,
             subject_kind=kind,
-            subject=deed.subject,
-            request=caller.request,
+            subject=deed.subject[:LONGEST_WORD],
+            request=caller.request[:LONGEST_WORD],
             outcome=outcome,
             before=before,
             after=after,

@@ -2,7 +2,16 @@
 
 import pytest
 
-from minutebook.server.http.pace import BURST, KEPT, Full, Pace, Queue
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Role
+from minutebook.server.http.pace import BURST, KEPT, Pace, Queue
+from minutebook.server.sharing import Full
+
+OWNER = Caller(name="root", role=Role.HUMAN)
+
+
+def bearer(token: str) -> Caller:
+    return Caller(name="ci", role=Role.AGENT, token=token)
 
 
 class Seconds:
@@ -63,10 +72,21 @@ def test_keys_that_have_all_their_rate_again_are_forgotten_and_others_are_not() 
 
 def test_a_queue_has_so_many_places_and_gives_them_again() -> None:
     queue = Queue(2)
-    with queue.place(), queue.place():
-        with pytest.raises(Full), queue.place():
+    with queue.place(OWNER), queue.place(OWNER):
+        with pytest.raises(Full), queue.place(OWNER):
             raise AssertionError
         assert queue.taken == 2
-    with pytest.raises(ValueError), queue.place():
+    with pytest.raises(ValueError), queue.place(OWNER):
         raise ValueError
     assert queue.taken == 0
+
+
+def test_a_bearer_holds_a_quarter_of_the_places_and_leaves_the_others() -> None:
+    queue, ana, ben = Queue(8), bearer("t1"), bearer("t2")
+    with queue.place(ana), queue.place(ana):
+        with pytest.raises(Full, match="yours"), queue.place(ana):
+            raise AssertionError
+        with queue.place(ben):
+            assert queue.taken == 3
+    with queue.place(ana):
+        assert queue.taken == 1

@@ -10,10 +10,11 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from minutebook.domain.errors import KeysUnavailable, StoreError, Unidentified
+from minutebook.domain.grants import principal
 from minutebook.domain.policy import Caller
-from minutebook.server.http.pace import Pace
+from minutebook.server.http.pace import Pace, Queue
 from minutebook.server.http.refusals import refusal
-from minutebook.server.identity import Identity, principal, user_of
+from minutebook.server.identity import Identity, user_of
 from minutebook.server.worker import OpenApp, new_session
 
 log = logging.getLogger(__name__)
@@ -23,6 +24,9 @@ ASKED_EVERY = 2.0
 
 DOOR = "door"
 """The session in whose name the door keeps the store running."""
+
+MOST_STREAMS = 384
+"""How many streams are open at once, so that connections are left for calls."""
 
 ASKING_AT_ONCE = 4
 """How many requests are identified at once, in threads that no call can take away."""
@@ -48,6 +52,7 @@ class Doorkeeper:
         self._admits_nobody = admits_nobody
         self._askers = anyio.CapacityLimiter(ASKING_AT_ONCE)
         self._sessions: dict[str, str] = defaultdict(new_session)
+        self._streams = Queue(MOST_STREAMS)
 
     async def caller_of(self, request: Request) -> Caller:
         """Tell who asks; Unidentified, KeysUnavailable, StoreError."""
@@ -66,7 +71,11 @@ class Doorkeeper:
         return replace(caller, session=self._sessions[principal(caller)])
 
     async def stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a stream without end, until its caller is known no longer or the server leaves."""
+        """Serve a stream without end, until its caller is known no longer or the server leaves; Full."""
+        with self._streams.place(Request(scope).state.caller):
+            await self._stream(app, scope, receive, send)
+
+    async def _stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         last: Message | None = None
 
         async def sending(message: Message) -> None:

@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
+from mcp.server.auth.middleware.bearer_auth import authorization_context
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http import MCP_SESSION_ID_HEADER, check_accept_headers
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -14,12 +15,15 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from minutebook.server.http.body import BadBody, read_json, replayed
+from minutebook.server.http.body import read_json, replayed
 from minutebook.server.http.door import Doorkeeper
-from minutebook.server.http.pace import Full, Queue
-from minutebook.server.http.refusals import refusal
-from minutebook.server.message import BadMessage, parsed
+from minutebook.server.http.pace import Queue
+from minutebook.server.http.refusals import UNTAKEN, untaken
+from minutebook.server.message import parsed
 from minutebook.server.proxy import ENDLESS
+from minutebook.server.sharing import Full, share_of
+
+INITIALIZE = "initialize"
 
 MOST_SESSIONS = 1000
 """How many sessions one contract keeps open; each ends after half an hour without a request."""
@@ -71,12 +75,16 @@ class Endpoint:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request: a message that is posted, a stream that is opened, a session's end."""
         request = Request(scope, receive)
-        if request.method == "GET" and not _is_modern(request):
-            await self._keeper.stream(self._sessions.handle_request, scope, receive, send)
-        elif request.method == "POST":
-            await self._post(request, scope, receive, send)
-        else:
-            await self._sessions.handle_request(scope, receive, send)
+        request.state.call = None
+        try:
+            if request.method == "GET" and not _is_modern(request):
+                await self._keeper.stream(self._sessions.handle_request, scope, receive, send)
+            elif request.method == "POST":
+                await self._post(request, scope, receive, send)
+            else:
+                await self._sessions.handle_request(scope, receive, send)
+        except UNTAKEN as error:
+            await untaken(request, error, request.state.call)(scope, receive, send)
 
     async def _post(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -84,17 +92,11 @@ class Endpoint:
             message = parsed(body)
         except ClientDisconnect:
             return
-        except BadBody as error:
-            # What comes after a body that was not read is no request.
-            response = refusal(request, error.status, error.reason, headers={"Connection": "close"})
-            await response(scope, receive, send)
-            return
-        except BadMessage as error:
-            response = refusal(request, 400, error.reason, code=error.code, id=error.id)
-            await response(scope, receive, send)
-            return
         call = message if isinstance(message, JSONRPCRequest) else None
+        request.state.call = None if call is None else call.id
         manager = self._manager_for(request, call)
+        if manager is self._sessions and call is not None and call.method == INITIALIZE:
+            self._check_may_open_session(request)
         if manager is self._single or _is_modern(request):
             request.state.caller = self._keeper.in_session(request.state.caller)
         handle = manager.handle_request
@@ -102,14 +104,9 @@ class Endpoint:
         if call is not None and call.method == ENDLESS:
             await self._keeper.stream(handle, scope, receive, send)
             return
-        try:
-            # A call under way may wait for an answer of the client's, or be told to end.
-            with nullcontext() if call is None else self._bounds.queue.place():
-                await handle(scope, receive, send)
-        except Full as error:
-            id = None if call is None else call.id
-            response = refusal(request, 429, str(error), headers={"Retry-After": "1"}, id=id)
-            await response(scope, receive, send)
+        # A call under way may wait for an answer of the client's, or be told to end.
+        with nullcontext() if call is None else self._bounds.queue.place(request.state.caller):
+            await handle(scope, receive, send)
 
     def _manager_for(
         self, request: Request, call: JSONRPCRequest | None
@@ -117,10 +114,20 @@ class Endpoint:
         _, takes_streams = check_accept_headers(request)
         if not takes_streams:
             return self._single
-        opens_session = call is not None and call.method == "initialize"
+        opens_session = call is not None and call.method == INITIALIZE
         if _is_modern(request) or opens_session or MCP_SESSION_ID_HEADER in request.headers:
             return self._sessions
         return self._single
+
+    def _check_may_open_session(self, request: Request) -> None:
+        """Refuse a token's bearer who keeps as many sessions open as one may; Full."""
+        if not request.state.caller.token:
+            return
+        who = authorization_context(request.user)
+        # The SDK bounds the sessions of all, and does not tell whose they are in public.
+        owners = self._sessions._session_owners.values()
+        if sum(each == who for each in owners) >= share_of(MOST_SESSIONS):
+            raise Full("As many sessions of yours are open as one caller may have; DELETE ends one")
 
 
 def _is_modern(request: Request) -> bool:

@@ -12,11 +12,10 @@ from starlette.routing import BaseRoute, Route
 from minutebook.contracts import openapi
 from minutebook.contracts.answers import Failure, failed
 from minutebook.contracts.contract import Contract
-from minutebook.server.http.body import BadBody, read_json
+from minutebook.server.http.body import read_json
 from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.endpoint import Bounds
-from minutebook.server.http.pace import Full
-from minutebook.server.http.refusals import refusal
+from minutebook.server.http.refusals import UNTAKEN, untaken
 from minutebook.server.message import BadMessage, decoded
 from minutebook.server.worker import Worker
 
@@ -38,15 +37,10 @@ def plain_routes(
         async def answer(request: Request) -> Response:
             try:
                 arguments = await _arguments(request, bounds)
-                with bounds.queue.place():
+                with bounds.queue.place(request.state.caller):
                     return await _answered(contract, tool, arguments, worker, keeper, request)
-            except BadBody as error:
-                closing = {"Connection": "close"}
-                return refusal(request, error.status, error.reason, headers=closing)
-            except BadMessage as error:
-                return refusal(request, 400, error.reason)
-            except Full as error:
-                return refusal(request, 429, str(error), headers={"Retry-After": "1"})
+            except UNTAKEN as error:
+                return untaken(request, error)
             except ClientDisconnect:
                 return Response(status_code=400)
 

@@ -2,9 +2,14 @@
 
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
+
+from minutebook.domain.grants import principal
+from minutebook.domain.policy import Caller
+from minutebook.server.sharing import Full, share_of
 
 BURST = 10.0
 """Seconds over which a rate is an average."""
@@ -13,30 +18,31 @@ KEPT = 1024
 """How many keys are remembered before those with nothing to remember are dropped."""
 
 
-class Full(Exception):
-    """As much is being done, or waits to be done, as may."""
-
-    def __str__(self) -> str:
-        return "The server has as many calls as it takes on; come again in a second"
-
-
 class Queue:
-    """Counts what is being done or waits, up to `most`."""
+    """Counts what is being done or waits, up to `most`, and of one caller up to their share."""
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._held: Counter[str] = Counter()
         self.taken = 0
 
     @contextmanager
-    def place(self) -> Iterator[None]:
-        """Hold a place; Full if none is left."""
+    def place(self, caller: Caller) -> Iterator[None]:
+        """Hold a place; Full if none is left, or the caller holds all that one may."""
         if self.taken >= self._most:
-            raise Full
+            raise Full("The server has as many calls as it takes on; come again in a second")
+        holder = principal(caller)
+        if caller.token and self._held[holder] >= share_of(self._most):
+            raise Full("As many calls of yours are under way as one caller may have; await one")
         self.taken += 1
+        self._held[holder] += 1
         try:
             yield
         finally:
             self.taken -= 1
+            self._held[holder] -= 1
+            if not self._held[holder]:
+                del self._held[holder]
 
 
 class Pace:

@@ -15,13 +15,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from minutebook.server.http.body import BadBody, read_json, replayed
+from minutebook.domain.policy import Caller
+from minutebook.server.http.body import read_json, replayed
 from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.endpoint import Bounds
-from minutebook.server.http.pace import Full, Queue
-from minutebook.server.http.refusals import refusal
-from minutebook.server.message import BadMessage, parsed
+from minutebook.server.http.pace import Queue
+from minutebook.server.http.refusals import UNTAKEN, untaken
+from minutebook.server.message import parsed
 from minutebook.server.protocol import options
+from minutebook.server.sharing import Full
 
 SSE = "/sse"
 """Where these clients open their stream: for the default contract, and below it for each."""
@@ -49,12 +51,16 @@ class Stream:
         ]
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._keeper.stream(self._serve, scope, receive, send)
+        try:
+            await self._keeper.stream(self._serve, scope, receive, send)
+        except UNTAKEN as error:
+            await untaken(Request(scope), error)(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = Request(scope).state.caller
         async with (
             self._transport.connect_sse(scope, receive, send) as (incoming, outgoing),
-            _bounded(incoming, outgoing, self._bounds.queue) as (calls, answers),
+            _bounded(incoming, outgoing, self._bounds.queue, caller) as (calls, answers),
         ):
             await self._server.run(calls, answers, options(self._server))
 
@@ -65,16 +71,10 @@ class Stream:
             parsed(body)
         except ClientDisconnect:
             return
-        except BadBody as error:
-            # What comes after a body that was not read is no request.
-            closing = {"Connection": "close"}
-            response = refusal(request, error.status, error.reason, headers=closing)
-        except BadMessage as error:
-            response = refusal(request, 400, error.reason)
+        except UNTAKEN as error:
+            await untaken(request, error)(scope, receive, send)
         else:
             await self._transport.handle_post_message(scope, replayed(body, receive), send)
-            return
-        await response(scope, receive, send)
 
 
 class _Endpoint:
@@ -89,7 +89,10 @@ class _Endpoint:
 
 @asynccontextmanager
 async def _bounded(
-    incoming: ReadStream[_Incoming], outgoing: WriteStream[SessionMessage], queue: Queue
+    incoming: ReadStream[_Incoming],
+    outgoing: WriteStream[SessionMessage],
+    queue: Queue,
+    caller: Caller,
 ) -> AsyncIterator[
     tuple[MemoryObjectReceiveStream[_Incoming], MemoryObjectSendStream[SessionMessage]]
 ]:
@@ -108,7 +111,7 @@ async def _bounded(
                 if isinstance(message, types.JSONRPCRequest):
                     place = ExitStack()
                     try:
-                        place.enter_context(queue.place())
+                        place.enter_context(queue.place(caller))
                     except Full as error:
                         await outgoing.send(SessionMessage(_full(message.id, error)))
                         continue
@@ -133,5 +136,5 @@ async def _bounded(
 
 
 def _full(id: str | int, error: Full) -> types.JSONRPCError:
-    told = types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
+    told = types.ErrorData(code=types.INVALID_REQUEST, message=error.reason)
     return types.JSONRPCError(jsonrpc="2.0", id=id, error=told)
