@@ -142,11 +142,13 @@ def test_a_bearer_is_told_no_path_of_the_servers(
 
 
 def test_a_bearer_is_not_told_where_an_export_could_not_be_written(
-    world: World, backups: Path
+    world: World, backups: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     client = bearer(world)
     backups.write_text("no folder", encoding="utf-8")
     name, message = client.refused("export_database")
     assert name == "Database connection failed"
-    assert "archive_roots" in message
+    assert "the log of the server tells why" in message
     assert str(backups.parent) not in message
+    assert f"{backups}: " in caplog.text
+    assert "archive_roots names others" in caplog.text

@@ -40,13 +40,12 @@ class ArchivePaths:
     def new(self, caller: Caller, given: str | None, now: datetime) -> ArchivePath:
         """Give the path of a file to make: as named, or after the instant; InvalidInput, StoreError."""
         first, own = self._folders[0], self._own(caller)[0]
-        try:
-            for folder in (first, own):
+        for folder in (first, own):
+            try:
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            place = "the archives' folder" if caller.token else str(own)
-            reason = f"{place}: {error.strerror}; archive_roots names others"
-            raise StoreError(reason) from error
+            except OSError as error:
+                reason = f"{folder}: {error.strerror}; archive_roots names others"
+                raise StoreError(reason) from error
         if given is not None:
             return self.known(caller, given)
         stem = f"journal-{rfc3339(now).replace(':', '').replace('.', '-')}"
