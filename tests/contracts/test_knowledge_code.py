@@ -375,6 +375,8 @@ def test_recall_of_code_keeps_to_a_project_and_a_language(world: World, kettle: 
         return {each["file_path"] for each in world.call("recall", **asked, **more)["results"]}
 
     assert paths(language="rust") == {"src/point.rs"}
+    assert paths(language="Rust") == paths(language="rs") == {"src/point.rs"}
+    assert paths(language="klingon") == set()
     assert paths(project_id="other") == {"a.py"}
     assert paths(project_id="other", language="rust") == set()
     assert world.refused("recall", **asked, project_id="x") == "Project not found: x"

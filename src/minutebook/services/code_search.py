@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
+from minutebook.code.languages import language_named
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, Kind
@@ -51,6 +52,7 @@ class CodeSearch:
     ) -> list[FoundCode]:
         """Rank chunks, of one project or language where these are named; NotFound, EmbeddingNotReady.
 
+        A language may be called as people do: `C++`, `TypeScript`, `py`.
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
         words say stands in for what its meaning would.
         """
@@ -75,7 +77,10 @@ class CodeSearch:
         ]
 
     def _reach(self, caller: Caller, project: str | None, language: str | None) -> list[Filter]:
-        conditions = {"language": language} if language is not None else {}
+        conditions = {}
+        if language is not None:
+            known = language_named(language)
+            conditions["language"] = language if known is None else known.name
         if project is None:
             return [narrowed(where, **conditions) for where in filters(self._store, caller)]
         organization = read_project(self._store, caller, project).organization
