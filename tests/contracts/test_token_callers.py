@@ -102,6 +102,7 @@ def test_catalog_takes_no_scope_beyond_the_token(world: World, said: dict[str, s
     plain = {
         "organization": "acme",
         "scope_type": "organization",
+        "repository": "api",
         "memory_type": "fact",
         "current_content": "Tea",
     }
@@ -246,3 +247,28 @@ def test_who_came_by_a_token_hears_nothing_of_where_the_data_are(
     assert "the log of the server tells why" in str(told)
     assert "/srv/secret" in str(promise.worded(error, world.caller, {}))
     assert "/srv/secret" not in str(told)
+
+
+@pytest.mark.parametrize("role", [Role.AGENT, Role.HUMAN, Role.ADMIN])
+def test_what_is_the_whole_organizations_is_read_only_to_a_token_of_some_repositories(
+    world: World, role: Role
+) -> None:
+    wide = world.by(organization="acme", role=Role.HUMAN)
+    shared, decided = wide.remember("Tea at five"), ledgered.Client(wide).record("store")
+    held = bearer(world, role=role, repositories=("web",), user=None)
+    kept = world.memory(shared, "acme")
+    assert held.ids("list_memories") == [shared]
+    for tool, more in (("update_memory", {"content": "mine"}), ("invalidate", {})):
+        assert "organization" in held.refused(tool, id=shared, **more)
+    assert "organization" in held.refused("delete_memory", id=shared)
+    assert held.told("reset_all_memory", confirm=True)["deleted"]["memories"] == 0
+    facts = facts_of(held)
+    fact = RULE | {"memory_type": "fact", "scope_type": "organization"}
+    facts.refused("memory-write", **fact)
+    facts.call("memory-write", repository="web", **fact)
+    assert (
+        ledgered.Client(held).refused("supersede_decision", **superseding("store", decided))[0]
+        == 403
+    )
+    assert world.memory(shared, "acme") == kept
+    assert held.memory(held.remember("Tea of the web"), "acme").repository == "web"

@@ -75,6 +75,7 @@ def test_a_token_grants_what_it_was_made_with() -> None:
         repositories=frozenset({"api", "web"}),
         user="ana",
         token="t1",
+        confined=True,
     )
 
 

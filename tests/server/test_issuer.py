@@ -87,6 +87,7 @@ def test_the_claims_say_who_comes() -> None:
         repositories=frozenset({"api", "web"}),
         user="anna",
         token="jwt:7",
+        confined=True,
     )
 
 

@@ -44,6 +44,7 @@ def test_who_shows_the_secret_is_who_it_was_made_for(world: World) -> None:
         organization="acme",
         repositories=frozenset({"api"}),
         token=issued.token.id,
+        confined=True,
     )
 
 

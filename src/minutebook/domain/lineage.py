@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, check_reaches
 from minutebook.domain.records import (
     Authorship,
     Decision,
@@ -244,9 +244,10 @@ def check_may_supersede(
     """Refuse to supersede what is not active on the seat, less than all that is, or a person's.
 
     `active` are those on the seat; where a merge left several, a person chooses. Raises Forbidden,
-    Conflict.
+    ScopeViolation, Conflict.
     """
     _check_not_viewer(caller, "supersede")
+    check_reaches(caller, "supersede", seat.repository, seat.user)
     if not old:
         raise Conflict(seat.target, "name the decision that is superseded")
     for each in old:

@@ -60,7 +60,8 @@ class Caller:
     command line's, and catalog's in an open store. `sets_status` lets the statuses `locked` and
     `verified` be set as any other: catalog's in an open store. `governed` protects rules and
     shared scopes from agents whatever the store's policy: the governance contract's.
-    `listener` hears how far a long act is. `session` is the connection's own, into which turns go
+    `confined` are bearers of a token that names repositories: what is the whole organization's, they
+    read only. `listener` hears how far a long act is. `session` is the connection's own, into which turns go
     that name no other. `ask` asks the client's model, None where the client offers none.
     """
 
@@ -74,6 +75,7 @@ class Caller:
     writes_system: bool = False
     sets_status: bool = False
     governed: bool = False
+    confined: bool = False
     session: str = ""
     listener: Listener = field(default=unheard, compare=False, repr=False)
     ask: Ask | None = field(default=None, compare=False, repr=False)
@@ -138,6 +140,7 @@ def check_may_change(caller: Caller, rules: Policy, memory: Memory) -> None:
     _check_not_viewer(caller, "change")
     _check_unlocked("change", memory)
     _check_unprotected(caller, rules, "change", memory.type, memory.scope)
+    check_reaches(caller, "change", memory.repository, memory.user)
 
 
 def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
@@ -145,6 +148,7 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
     _check_not_viewer(caller, "delete")
     _check_unlocked("delete", memory)
     _check_unprotected(caller, rules, "delete", memory.type, memory.scope)
+    check_reaches(caller, "delete", memory.repository, memory.user)
     if not may_remove_work_of(caller, memory.author):
         raise Forbidden("delete", f"written by {memory.author!r}; an agent deletes only its own")
 
@@ -161,6 +165,16 @@ def check_may_journal(caller: Caller, organization: str | None = None) -> None:
     _check_not_viewer(caller, "journal")
     if organization == SYSTEM_ORGANIZATION:
         _check_system_door(caller, "journal")
+
+
+def check_reaches(caller: Caller, act: str, repository: str | None, user: str | None) -> None:
+    """Refuse to write or change what is a whole organization's to whose token names repositories."""
+    if caller.confined and (repository, user) == (None, None):
+        raise ScopeViolation(
+            act,
+            "the scope organization is beyond this token, which names repositories; whose token "
+            "names none may",
+        )
 
 
 def check_may_index(caller: Caller) -> None:
@@ -203,6 +217,12 @@ def is_locked_above(caller: Caller, memory: Memory) -> bool:
 def may_remove_work_of(caller: Caller, author: str) -> bool:
     """Tell whether the caller may remove for good what the author wrote: an agent only its own."""
     return caller.role is not Role.AGENT or author == caller.name
+
+
+def may_forget(caller: Caller, summary: Summary) -> bool:
+    """Tell whether the caller may remove a summary for good."""
+    is_beyond = caller.confined and summary.repository is None and summary.user is None
+    return not is_beyond and may_remove_work_of(caller, summary.author)
 
 
 def check_may_lock(caller: Caller) -> None:

@@ -5,7 +5,7 @@ import re
 import secrets
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -404,10 +404,3 @@ def _message(act: Act) -> str:
     subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
     trailers = [f"Act: {act.id}", *(f"Decision: {each.id}" for each in act.decisions)]
     return "\n".join([subject, "", *trailers, ""])
-
-
-def acts_of(message: str) -> Iterator[str]:
-    """Give the ids of acts that a commit's message names."""
-    for line in message.splitlines():
-        if line.startswith("Act: "):
-            yield line.removeprefix("Act: ").strip()

@@ -150,7 +150,7 @@ class Summaries:
             ) as deed:
                 gone = 0
                 for summary in self._store.find(Kind.SUMMARY, where):
-                    if policy.may_remove_work_of(caller, cast("Summary", summary).author):
+                    if policy.may_forget(caller, cast("Summary", summary)):
                         self._store.delete(Kind.SUMMARY, where.organization, summary.id)
                         gone += 1
                     else:
