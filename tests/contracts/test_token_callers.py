@@ -7,7 +7,13 @@ from typing import Any
 import pytest
 
 from minutebook.contracts.registry import CONTRACTS
-from minutebook.domain.errors import Forbidden, LedgerError, MinutebookError, StoreError
+from minutebook.domain.errors import (
+    Forbidden,
+    LedgerError,
+    MinutebookError,
+    ScopeViolation,
+    StoreError,
+)
 from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.policy import ANYBODY, Caller
@@ -272,3 +278,16 @@ def test_what_is_the_whole_organizations_is_read_only_to_a_token_of_some_reposit
     )
     assert world.memory(shared, "acme") == kept
     assert held.memory(held.remember("Tea of the web"), "acme").repository == "web"
+
+
+def test_a_token_of_some_repositories_writes_no_summary_that_all_read(world: World) -> None:
+    wide = world.by(organization="acme", role=Role.HUMAN).caller
+    app, held = world.app, bearer(world, role=Role.HUMAN, repositories=("web",), user=None).caller
+    for caller, name in ((wide, "wide"), (wide, "both"), (held, "both")):
+        app.sessions.add(caller, name, "Mend the boiler", "", "Done.")
+    with pytest.raises(ScopeViolation):
+        app.summaries.summarize(held, "wide")
+    assert [each.repository for each in app.summaries.summarize(held, "both")] == ["web"]
+    assert app.summaries.summarize_all(held).done == []
+    assert len(app.summaries.summarize_all(wide).done) == 2
+    assert (app.summaries.delete_all(held).deleted, app.summaries.delete_all(held).kept) == (1, 2)

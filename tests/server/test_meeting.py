@@ -5,7 +5,7 @@ import socket
 import stat
 import threading
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
@@ -107,3 +107,11 @@ def test_a_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
     folder.symlink_to(tmp_path)
     with pytest.raises(PermissionError):
         meeting.owned(str(folder))
+
+
+@pytest.mark.parametrize("kind", [each for each in KINDS if each is not LoopbackDoor])
+def test_two_hundred_guests_may_come_before_the_first_is_let_in(kind: Kind, path: str) -> None:
+    door = kind(path)
+    with door.open(), ExitStack() as guests:
+        for _ in range(200):
+            guests.enter_context(door.enter(5.0))

@@ -167,9 +167,14 @@ def check_may_journal(caller: Caller, organization: str | None = None) -> None:
         _check_system_door(caller, "journal")
 
 
+def reaches(caller: Caller, repository: str | None, user: str | None) -> bool:
+    """Tell whether what belongs to a repository or user, or to neither, is the caller's to write."""
+    return not caller.confined or (repository, user) != (None, None)
+
+
 def check_reaches(caller: Caller, act: str, repository: str | None, user: str | None) -> None:
     """Refuse to write or change what is a whole organization's to whose token names repositories."""
-    if caller.confined and (repository, user) == (None, None):
+    if not reaches(caller, repository, user):
         raise ScopeViolation(
             act,
             "the scope organization is beyond this token, which names repositories; whose token "
@@ -221,8 +226,9 @@ def may_remove_work_of(caller: Caller, author: str) -> bool:
 
 def may_forget(caller: Caller, summary: Summary) -> bool:
     """Tell whether the caller may remove a summary for good."""
-    is_beyond = caller.confined and summary.repository is None and summary.user is None
-    return not is_beyond and may_remove_work_of(caller, summary.author)
+    return reaches(caller, summary.repository, summary.user) and may_remove_work_of(
+        caller, summary.author
+    )
 
 
 def check_may_lock(caller: Caller) -> None:

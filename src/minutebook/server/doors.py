@@ -6,6 +6,9 @@ Standard library only and little of it, for the thin proxy imports it.
 import os
 import socket
 
+BACKLOG = 1024
+"""How many guests wait to be let in; the system sends the next away at once."""
+
 
 class Door:
     """A file that leads to a daemon, for those who may read it."""
@@ -42,7 +45,7 @@ class UnixDoor(Door):
         listener = socket.socket(socket.AF_UNIX)
         listener.bind(self.path)
         os.chmod(self.path, 0o600)
-        listener.listen(128)
+        listener.listen(BACKLOG)
         return listener
 
     def check(self, guest: socket.socket) -> None:

@@ -4,7 +4,7 @@ import hmac
 import os
 import socket
 
-from minutebook.server.doors import Door
+from minutebook.server.doors import BACKLOG, Door
 
 PROOF_WAIT = 5.0
 """Seconds in which a guest has to prove itself."""
@@ -21,7 +21,7 @@ class LoopbackDoor(Door):
 
     def open(self) -> socket.socket:
         """Listen, and write down where."""
-        listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
         port, key = listener.getsockname()[1], os.urandom(_SIZE)
         written = os.open(f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(written, "wb") as file:

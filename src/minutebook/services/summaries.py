@@ -106,10 +106,13 @@ class Summaries:
         found = self._sessions.all(caller, name)
         if not found:
             raise NotFound("session", name)
-        for session in found:
-            self._check_may(caller, SUMMARIZE, session.organization, name)
+        own = [each for each in found if policy.reaches(caller, each.repository, each.user)]
+        for session in own or found:
+            with self._trail.guard(caller, session.organization, SUMMARIZE, Kind.SUMMARY, name):
+                policy.check_may_journal(caller, session.organization)
+                policy.check_reaches(caller, SUMMARIZE, session.repository, session.user)
         summarizers = Summarizers(caller, self._service)
-        return [self._summarise(caller, session, summarizers) for session in _heard(caller, found)]
+        return [self._summarise(caller, session, summarizers) for session in _heard(caller, own)]
 
     def summarize_all(self, caller: Caller) -> Batch:
         """Summarise every session that has no summary or has grown since, the oldest first.
@@ -167,6 +170,8 @@ class Summaries:
     def _is_due(self, caller: Caller, session: Session) -> bool:
         """Tell whether a session has changed since its summary, or has none, and may have one."""
         if session.organization == SYSTEM_ORGANIZATION and not caller.writes_system:
+            return False
+        if not policy.reaches(caller, session.repository, session.user):
             return False
         summary = self.of(session)
         return (

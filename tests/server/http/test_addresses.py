@@ -58,6 +58,7 @@ SHARED = Names({"memory.example.com"}, {"https://app.example.com"}, is_loopback=
         ("evil.example#localhost", False),
         ("localhost@evil.example", False),
         ("[::1", False),
+        ("evil.example@localhost", False),
     ],
 )
 def test_a_host_is_a_number_or_a_name_that_was_named(host: str, is_known: bool) -> None:
@@ -75,6 +76,7 @@ def test_a_host_is_a_number_or_a_name_that_was_named(host: str, is_known: bool) 
         ("http://app.example.com", "memory.example.com", False, False),
         ("https://evil.example", "memory.example.com", False, False),
         ("null", "localhost", False, False),
+        ("file://localhost", "localhost", False, False),
         ("", "localhost", False, False),
     ],
 )

@@ -60,17 +60,17 @@ class Names:
 
         A number is nobody's to point elsewhere, so any will do.
         """
-        name = _name_of(f"//{host}")
+        name = None if "@" in host else _name_of(f"//{host}")
         return name is not None and (name in {LOOPBACK, *self.hosts} or _is_number(name))
 
     def has_origin(self, origin: str, host: str) -> bool:
         """Tell whether a page of that origin may call the server under that `Host`."""
-        name = _name_of(origin)
-        if name is None:
-            return False
-        if origin in self.origins or urlsplit(origin).netloc == host:
+        if origin in self.origins:
             return True
-        return self.is_loopback and _is_loopback(name)
+        name = _name_of(origin)
+        if name is None or urlsplit(origin).scheme not in ("http", "https"):
+            return False
+        return urlsplit(origin).netloc == host or (self.is_loopback and _is_loopback(name))
 
 
 class Addressed:
