@@ -371,3 +371,11 @@ def test_who_names_an_unknown_key_waits_for_no_reading_that_another_began() -> N
     first.join()
     assert not is_waiting
     assert keys.find("r") is not None
+
+
+def test_a_claim_of_no_repositories_does_not_stand_for_any() -> None:
+    claims = jwt.decode(signed(), options={"verify_signature": False})
+    token = jwt.encode(
+        claims | {"minutebook_repositories": None}, RSA, "RS256", headers={"kid": "r"}
+    )
+    assert "minutebook_repositories" in refusal(token)

@@ -166,7 +166,7 @@ def _grant(claims: Mapping[str, Any]) -> Grant:
     named = claims.get(REPOSITORIES)
     if isinstance(named, str):
         named = named.split()
-    if named is not None and not _are_texts(named):
+    if REPOSITORIES in claims and not _are_texts(named):
         raise Unidentified(f"the claim {REPOSITORIES} must be a list of names")
     name = _text(claims, "sub", "")
     return Grant(
