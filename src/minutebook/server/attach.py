@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
     from minutebook.server.stdio import InProcess
 
+LOG = "daemon.log"
+"""The log of daemons, in the data directory."""
+
 WELCOME_WAIT = 10.0
 """Seconds in which a daemon that listens has to answer."""
 
@@ -165,15 +168,17 @@ def _started(asked: Invocation, place: Meeting) -> socket.socket:
     given = json.dumps(asked.given)
     deadline = time.monotonic() + START_WAIT
     while time.monotonic() < deadline:
+        log = _log_of(asked)
         process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-m", "minutebook.server.start", asked.address, given],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            stderr=log,
             env=variables,
             cwd=os.path.dirname(place.lock),
             start_new_session=True,
         )
+        os.close(log)
         # Whoever outlives the daemon must not leave its corpse in the table of processes.
         threading.Thread(target=process.wait, name="reap", daemon=True).start()
         again = min(deadline, time.monotonic() + AGAIN)
@@ -182,8 +187,20 @@ def _started(asked: Invocation, place: Meeting) -> socket.socket:
             if (connection := _connected(place)) is not None:
                 return connection
             if process.returncode not in (None, TAKEN):
-                raise Unattached(f"it ended at once, with status {process.returncode}")
+                raise Unattached(
+                    f"it ended at once, with status {process.returncode}; {LOG} in the data "
+                    "directory may tell why"
+                )
     raise Unattached(f"it did not listen within {START_WAIT:g} s")
+
+
+def _log_of(asked: Invocation) -> int:
+    """Open the log to which a daemon says what keeps it from starting, where there is a place for it."""
+    how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    try:
+        return os.open(os.path.join(asked.home, LOG), how, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)
 
 
 def _welcomed(connection: socket.socket, asked: Invocation, session: str) -> Link:

@@ -25,6 +25,7 @@ from minutebook.contracts.registry import opened
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Role
+from minutebook.server.attach import LOG
 from minutebook.server.lines import serve_on
 from minutebook.server.linger import LINGER
 from minutebook.server.logs import log_to_stderr
@@ -34,8 +35,6 @@ from minutebook.server.stdio import connection_server, reading_tools
 from minutebook.server.worker import new_session
 
 log = logging.getLogger(__name__)
-
-LOG = "daemon.log"
 
 LOG_SIZE = 1 << 20
 """Bytes after which the log is put aside; what was put aside before is lost."""

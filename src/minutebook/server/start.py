@@ -7,15 +7,15 @@ import sys
 from pathlib import Path
 
 from minutebook.server.attach import TAKEN
-from minutebook.server.meeting import all_of_this_user, meeting
+from minutebook.server.meeting import Meeting, all_of_this_user, meeting
 from minutebook.store.filelock import FileLock
 
 
 def main(address: str, given: str) -> None:
     """Claim the place of an address, and be its daemon."""
     place = meeting(address)
-    lock = FileLock(Path(place.lock))
-    if not lock.try_acquire():
+    lock = _claimed(place)
+    if lock is None:
         sys.exit(TAKEN)
     clear_away_dead()
     from minutebook.server import daemon
@@ -26,10 +26,25 @@ def main(address: str, given: str) -> None:
 def clear_away_dead() -> None:
     """Leave no trace of daemons that were killed: whose lock can be had is dead."""
     for place in all_of_this_user():
+        if (lock := _claimed(place)) is not None:
+            place.take_away()
+            lock.close()
+
+
+def _claimed(place: Meeting) -> FileLock | None:
+    """Hold the lock of a place; None where another has it.
+
+    Its file may be taken away between being opened and being locked; the next is another.
+    """
+    while True:
         lock = FileLock(Path(place.lock))
         if lock.try_acquire():
-            place.take_away()
-        lock.close()
+            if lock.is_in_place():
+                return lock
+            lock.close()
+        else:
+            lock.close()
+            return None
 
 
 if __name__ == "__main__":

@@ -38,6 +38,13 @@ class FileLock:
         """Hold the lock with others until it is closed, unless somebody has acquired it; tell whether."""
         return _try_share(self._opened())
 
+    def is_in_place(self) -> bool:
+        """Tell whether the lock's file is the one at its path: who locks another locks nobody out."""
+        try:
+            return os.path.samestat(os.fstat(self._opened()), self._path.stat())
+        except FileNotFoundError:
+            return False
+
     def _opened(self) -> int:
         if self._file is None:
             try:
