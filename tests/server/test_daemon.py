@@ -287,6 +287,30 @@ def test_a_daemon_without_clients_ends_and_leaves_nothing(house: House) -> None:
     assert not Path(house.place().lock).exists()
 
 
+@pytest.mark.parametrize(
+    "hello",
+    [
+        b"7",
+        b"[1]",
+        b"no JSON",
+        b"{}",
+        b'{"version": 7, "given": 8}',
+        b'{"version": "0.1.0"}',
+        b'{"version": "0.1.0", "given": [], "variables": {}, "contracts": [], "session": ""}',
+        b'{"version": "0.1.0", "given": {}, "variables": {}, "contracts": [1], "session": ""}',
+        b'{"version": "0.1.0", "given": {}, "variables": {}, "contracts": [], "session": "\\u0000"}',
+    ],
+)
+def test_a_guest_that_says_what_no_proxy_does_is_sent_away(house: House, hello: bytes) -> None:
+    pipe = house.client()
+    with house.place().door.enter(10) as guest:
+        guest.sendall(hello + b"\n")
+        heard = guest.recv(65536)
+    assert heard == b"" or "refused" in json.loads(heard)
+    assert "Traceback" not in (house.home / "daemon.log").read_text()
+    assert stored(pipe, "still here")
+
+
 def test_what_a_killed_daemon_left_is_cleared_away_by_the_next(house: House) -> None:
     pipe = house.client()
     dead = house.place()

@@ -46,7 +46,7 @@ def test_who_reads_the_door_gets_in(kind: Kind, path: str) -> None:
         assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
         let_in(door, listener, b"welcome\n")
         with kind(path).enter(5) as guest:
-            assert meeting.read_line(guest) == b"welcome\n"
+            assert meeting.read_line(guest, 5) == b"welcome\n"
 
 
 @pytest.mark.parametrize("kind", KINDS)

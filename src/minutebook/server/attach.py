@@ -132,7 +132,7 @@ def ask(place: Meeting, word: str) -> dict[str, object] | None:
     try:
         with place.door.enter(WELCOME_WAIT) as connection:
             connection.sendall(json.dumps({"ask": word}).encode() + b"\n")
-            told: dict[str, object] = json.loads(read_line(connection))
+            told: dict[str, object] = json.loads(read_line(connection, WELCOME_WAIT))
             return told
     except (OSError, EOFError, ValueError):
         return None
@@ -214,7 +214,7 @@ def _welcomed(connection: socket.socket, asked: Invocation, session: str) -> Lin
     try:
         connection.settimeout(WELCOME_WAIT)
         connection.sendall(json.dumps(hello).encode() + b"\n")
-        answer = json.loads(read_line(connection))
+        answer = json.loads(read_line(connection, WELCOME_WAIT))
         connection.settimeout(None)
         if "refused" in answer:
             raise Unattached(str(answer["refused"]))

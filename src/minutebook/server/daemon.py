@@ -25,6 +25,7 @@ from minutebook.contracts.registry import opened
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Role
+from minutebook.domain.turns import check_session
 from minutebook.server.attach import LOG
 from minutebook.server.lines import serve_on
 from minutebook.server.linger import LINGER
@@ -44,6 +45,15 @@ HELLO_WAIT = 10.0
 
 TICK = 1.0
 """Seconds between two looks at whether the daemon is still wanted."""
+
+
+_HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
+    "given": dict,
+    "variables": dict,
+    "contracts": list,
+    "session": str,
+}
+"""What a guest says first beside its version, all of texts."""
 
 
 class Daemon:
@@ -112,8 +122,7 @@ class Daemon:
     def _attend(self, connection: socket.socket) -> None:
         try:
             self._place.door.check(connection)
-            connection.settimeout(HELLO_WAIT)
-            hello = json.loads(read_line(connection))
+            hello = _checked(json.loads(read_line(connection, HELLO_WAIT)))
             if "ask" in hello:
                 _say(connection, self._told(str(hello["ask"])))
             else:
@@ -146,6 +155,8 @@ class Daemon:
             _say(connection, {"refused": f"it is of version {__version__}"})
             return
         try:
+            if hello["session"]:
+                check_session(hello["session"])
             settings = load(hello["given"], hello["variables"])
             contracts = self._opened(hello["contracts"])
         except MinutebookError as error:
@@ -219,6 +230,22 @@ def shared(settings: Settings) -> Settings:
         user=None,
         tool_names="contract",
     )
+
+
+def _checked(hello: object) -> Mapping[str, Any]:
+    """Give what a guest says first, if it is in its form; ValueError."""
+    if not isinstance(hello, dict):
+        raise ValueError("its first line is no object")
+    if "ask" in hello or hello.get("version") != __version__:
+        return {"version": None, **hello}
+    for name, kind in _HELLO.items():
+        told = hello.get(name)
+        if not isinstance(told, kind):
+            raise ValueError(f"its first line tells no {name}")
+        parts = told.values() if isinstance(told, dict) else told
+        if not all(isinstance(part, str) for part in parts):
+            raise ValueError(f"its first line tells of {name} what is no text")
+    return hello
 
 
 def _differing(one: Settings, other: Settings) -> list[str]:

@@ -8,6 +8,7 @@ import os
 import socket
 import stat
 import sys
+import time
 
 from minutebook.server.doors import Door, UnixDoor
 
@@ -60,13 +61,15 @@ def all_of_this_user() -> list[Meeting]:
     return [Meeting(path, address) for address in sorted(locks)]
 
 
-def read_line(connection: socket.socket) -> bytes:
-    """Read the first line that is sent; EOFError where the connection ends before.
+def read_line(connection: socket.socket, within: float) -> bytes:
+    """Read the first line that is sent; EOFError where the connection ends before, TimeoutError.
 
     Whoever sends it waits for an answer, so nothing follows it.
     """
-    told = b""
+    told, until = b"", time.monotonic() + within
     while not told.endswith(b"\n"):
+        # Not for each part: who sends them one by one must not be waited for without end.
+        connection.settimeout(max(0.001, until - time.monotonic()))
         more = connection.recv(65536)
         if not more or len(told) > _LONGEST_LINE:
             raise EOFError("the connection ended within its first line")
