@@ -195,9 +195,10 @@ def _started(asked: Invocation, place: Meeting) -> socket.socket:
 
 
 def _log_of(asked: Invocation) -> int:
-    """Open the log to which a daemon says what keeps it from starting, where there is a place for it."""
+    """Open the log to which a daemon says what keeps it from starting, where there can be one."""
     how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     try:
+        os.makedirs(asked.home, mode=0o700, exist_ok=True)
         return os.open(os.path.join(asked.home, LOG), how, 0o600)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)

@@ -4,8 +4,10 @@ Of many that start at once all but one end here, before anything heavy is import
 """
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+from minutebook.domain.errors import StoreError
 from minutebook.server.attach import TAKEN
 from minutebook.server.meeting import Meeting, all_of_this_user, meeting
 from minutebook.store.filelock import FileLock
@@ -26,9 +28,11 @@ def main(address: str, given: str) -> None:
 def clear_away_dead() -> None:
     """Leave no trace of daemons that were killed: whose lock can be had is dead."""
     for place in all_of_this_user():
-        if (lock := _claimed(place)) is not None:
-            place.take_away()
-            lock.close()
+        # What cannot be taken away there keeps nobody from being a daemon here.
+        with suppress(OSError, StoreError):
+            if (lock := _claimed(place)) is not None:
+                place.take_away()
+                lock.close()
 
 
 def _claimed(place: Meeting) -> FileLock | None:
