@@ -2,12 +2,15 @@
 
 import json
 import os
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from minutebook.cli import main
+from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
+from minutebook.invocation import SECRETS
 from tests.terminal import Run, remembered
 
 
@@ -264,3 +267,13 @@ def test_the_allowed_roots_are_read_from_every_place(
     assert run("index", str(kettle)).exit_code == 0
     config.write_text("index_roots = 7\n")
     assert "index_roots must be a list of folders" in run("index", str(kettle)).stderr
+
+
+def test_no_setting_that_is_a_secret_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {each.name for each in fields(Settings) if not each.repr} == SECRETS
+    for name in SECRETS:
+        monkeypatch.setenv(f"MINUTEBOOK_{name.upper()}", "open sesame")
+    for how in ((), ("--json",)):
+        told = run("settings", *how)
+        assert told.exit_code == 0
+        assert "open sesame" not in told.output

@@ -25,6 +25,10 @@ def _setting(default: Any, help: str) -> Any:
     return field(default=default, metadata={"help": help})
 
 
+def _secret(help: str) -> Any:
+    return field(default=None, repr=False, metadata={"help": help})
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """What a person may set."""
@@ -70,7 +74,7 @@ class Settings:
         "Base URL of an OpenAI-compatible embeddings service, such as http://localhost:8000/v1.",
     )
     endpoint_model: str | None = _setting(None, "Model name to ask the service for.")
-    endpoint_key: str | None = _setting(None, "Bearer key for the service, if it wants one.")
+    endpoint_key: str | None = _secret("Bearer key for the service, if it wants one.")
     endpoint_query_prefix: str = _setting("", "What the service's model wants before a question.")
     endpoint_passage_prefix: str = _setting("", "What it wants before a text to be found.")
     index_roots: tuple[Path, ...] = _setting(
@@ -97,13 +101,9 @@ class Settings:
             "help": "`true`: `recall` of the knowledge contract shows decisions that hold, too."
         },
     )
-    agent_memory_secret: str | None = field(
-        default=None,
-        repr=False,
-        metadata={
-            "help": "Secret without which no proposal is accepted; the first admin start pins it. "
-            "Read from the variable AGENT_MEMORY_SECRET too."
-        },
+    agent_memory_secret: str | None = _secret(
+        "Secret without which no proposal is accepted; the first admin start pins it. "
+        "Read from the variable AGENT_MEMORY_SECRET too."
     )
     summary_url: str | None = _setting(
         None,
@@ -111,7 +111,7 @@ class Settings:
         "no model to ask, such as http://localhost:8000/v1; what was said in a session goes there.",
     )
     summary_model: str | None = _setting(None, "Model name to ask that service for.")
-    summary_key: str | None = _setting(None, "Bearer key for that service, if it wants one.")
+    summary_key: str | None = _secret("Bearer key for that service, if it wants one.")
     tool_names: Literal["contract", "safe"] = _setting(
         "contract",
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "

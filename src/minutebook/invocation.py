@@ -30,10 +30,12 @@ SERVING = (*IDENTITY, "tool_names")
 OWN = frozenset({"role", "agent", "organization", "repository", "user", "tool_names"})
 """The settings that are a connection's own; the others are the same for all of one daemon."""
 
+SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "summary_key"})
+"""The settings whose values are shown nowhere."""
+
 _PATHS = frozenset({"home", "models", "ledger"})
 _PATH_LISTS = frozenset({"index_roots", "archive_roots"})
 _EMBEDDERS = frozenset({"built-in", "endpoint", "none"})
-_SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "summary_key"})
 _PLACES = ("HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "LOCALAPPDATA")
 
 
@@ -90,7 +92,7 @@ class Invocation:
                 *((n.removeprefix(PREFIX).lower(), v) for n, v in self.variables.items()),
                 *self.given.items(),
             ]
-            if name not in OWN | _SECRETS and name != SECRET.lower() and name != "daemon"
+            if name not in OWN | SECRETS and name != SECRET.lower() and name != "daemon"
         }
         told: list[object] = [
             __version__,

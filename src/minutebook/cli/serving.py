@@ -16,7 +16,7 @@ from minutebook.cli.terminal import (
     serving,
 )
 from minutebook.config import Settings, environment, load
-from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SERVING
+from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SECRETS, SERVING
 from minutebook.server.logs import log_to_stderr
 
 
@@ -173,7 +173,7 @@ def settings(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     shape = {
         each.name: str(getattr(current, each.name) or "")
         for each in fields(Settings)
-        if each.name not in ("endpoint_key", "agent_memory_secret")
+        if each.name not in SECRETS
     }
     lines = [
         f"{click.style(PREFIX + each.name.upper(), bold=True)} = {shape.get(each.name, '(hidden)')}"
