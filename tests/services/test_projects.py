@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -127,6 +128,28 @@ def test_a_run_that_was_interrupted_is_resumed_by_the_next_server(
     world.app.projects.settle()
     assert only_project(world).state is IndexState.COMPLETED
     check_in_step(world, root)
+
+
+def test_what_another_run_reads_to_its_end_meanwhile_is_not_read_again(
+    opener: Opener, tmp_path: Path
+) -> None:
+    one, other = modelless(opener, "same"), modelless(opener, "same")
+    root = tree(tmp_path / "p", 5)
+    heard: list[float] = []
+    resuming = threading.Thread(
+        target=other.app.projects.resume, args=(lambda part, what: heard.append(part),)
+    )
+
+    def listener(part: float, what: str) -> None:
+        if what == "004.py":
+            resuming.start()
+            # Meanwhile it finds the project unfinished, and its claim taken.
+            time.sleep(0.05)
+
+    progress = one.app.projects.index(heard_by(one, listener), str(root)).progress
+    resuming.join()
+    assert heard == []
+    assert (progress.project.indexed_files, progress.project.total_files) == (5, 5)
 
 
 def test_resuming_ends_when_the_server_stops(opener: Opener, tmp_path: Path) -> None:

@@ -117,22 +117,32 @@ class Projects:
         None where another run is under way. Raises as `index`, and NotFound.
         """
         with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
-            if not mine:
-                return None
-            project = self._store.get(Kind.PROJECT, organization, id)
-            if not isinstance(project, Project):
-                raise NotFound(Kind.PROJECT, id)
-            check_root(project.path, self._allowed)
-            return self._run(self._begun(project), listener).touched
+            return self._read_again(self._kept(organization, id), listener) if mine else None
 
     def resume(self, listener: Listener) -> None:
         """Go on with every run that ended before all files were read."""
         for project in self._unfinished():
             if project.read_at is None:
                 try:
-                    self.refresh(project.organization, project.id, listener)
+                    self._go_on(project.organization, project.id, listener)
                 except (InvalidRoot, Conflict, NotFound) as error:
                     log.warning("cannot go on indexing %s: %s", project.id, error)
+
+    def _go_on(self, organization: str, id: str, listener: Listener) -> None:
+        """Read what is left of a project, unless whoever had its claim has read it all by now."""
+        with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
+            if mine and (project := self._kept(organization, id)).read_at is None:
+                self._read_again(project, listener)
+
+    def _read_again(self, project: Project, listener: Listener) -> int:
+        check_root(project.path, self._allowed)
+        return self._run(self._begun(project), listener).touched
+
+    def _kept(self, organization: str, id: str) -> Project:
+        kept = self._store.get(Kind.PROJECT, organization, id)
+        if not isinstance(kept, Project):
+            raise NotFound(Kind.PROJECT, id)
+        return kept
 
     def settle(self) -> None:
         """Note of each project whose last vectors have come that it is completed."""
@@ -162,10 +172,7 @@ class Projects:
     def _progress(self, project: Project) -> Progress:
         """Tell how far the index is of a project that may have got on since it was read."""
         self.settle()
-        kept = self._store.get(Kind.PROJECT, project.organization, project.id)
-        if not isinstance(kept, Project):
-            raise NotFound(Kind.PROJECT, project.id)
-        project = kept
+        project = self._kept(project.organization, project.id)
         is_read = project.state is not IndexState.INDEXING or project.read_at is not None
         if not is_read and not self._claims.is_taken(_claim(project.organization, project.id)):
             reason = "it was interrupted; index it again, and it goes on where it was"
