@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import peers, serving_load
-from benchmarks.measure import ROOT, NotThere, Table, asked, cpu_seconds, machine, pss, publish
+from benchmarks import peers, serving_load, start
+from benchmarks.measure import Table, asked, cpu_seconds, machine, pss, publish
 from benchmarks.pipe import Pipe
 from minutebook import invocation
 from minutebook.server import attach
@@ -37,17 +37,9 @@ def none() -> int | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Starter:
-    """Something to start, and the first thing to ask of it.
+class Starter(start.Starter):
+    """What is done before it is started, and the process that works for it besides (`shared`)."""
 
-    `before` is done before it is started; `shared` names the process that works for it besides.
-    """
-
-    name: str
-    command: Sequence[str | Path]
-    tool: str
-    arguments: Mapping[str, object]
-    variables: Mapping[str, str] = field(default_factory=dict)
     before: Callable[[], object] = nothing
     shared: Callable[[], int | None] = none
 
@@ -107,16 +99,12 @@ def starters(scratch: Path, stack: ExitStack, *, install: bool) -> list[Starter]
             question,
             shared=warm.pid,
         ),
-        Starter("bare SDK server", [program, ROOT / "benchmarks" / "bare.py"], "nothing", {}),
     ]
-    try:
-        command = peers.memory_server(install=install)
-    except NotThere as reason:
-        print(f"left out: {reason}")
-        return found
-    file = {"MEMORY_FILE_PATH": str(scratch / "memory.jsonl")}
-    asking = {"query": "meeting"}
-    return [*found, Starter("server-memory, node", command, "search_nodes", asking, file)]
+    others = start.beside(scratch, install=install)
+    return [
+        *found,
+        *(Starter(o.name, o.command, o.tool, o.arguments, o.variables) for o in others),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,16 +64,22 @@ def starters(homes: Mapping[str, Path], scratch: Path, *, install: bool) -> list
         Starter(f"minutebook, {name}", serve_command(home), "recall", question)
         for name, home in homes.items()
     ]
-    bare = ROOT / "benchmarks" / "bare.py"
-    found.append(Starter("bare SDK server", [sys.executable, bare], "nothing", {}))
+    return [*found, *beside(scratch, install=install)]
+
+
+def beside(scratch: Path, *, install: bool) -> list[Starter]:
+    """Name what stands beside Minutebook: the least that the SDK allows, and a peer if it is there."""
+    bare = Starter(
+        "bare SDK server", [sys.executable, ROOT / "benchmarks" / "bare.py"], "nothing", {}
+    )
     try:
         command = peers.memory_server(install=install)
     except NotThere as reason:
         print(f"left out: {reason}")
-        return found
+        return [bare]
     file = {"MEMORY_FILE_PATH": str(scratch / "memory.jsonl")}
     asking = {"query": "meeting"}
-    return [*found, Starter("server-memory, node", command, "search_nodes", asking, file)]
+    return [bare, Starter("server-memory, node", command, "search_nodes", asking, file)]
 
 
 def measure(rounds: int, *, install: bool) -> list[tuple[str | float, ...]]:

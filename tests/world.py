@@ -243,6 +243,18 @@ def wait_until(seen: Callable[[], bool]) -> None:
     raise AssertionError("it did not come to pass in 30 seconds")
 
 
+def hears(caller: Caller, record: Any) -> bool:
+    """Tell whether a record is the caller's to hear, worked out once more, the plain way."""
+    return (
+        (
+            caller.organization in (None, record.organization)
+            or record.organization == SYSTEM_ORGANIZATION
+        )
+        and (caller.repositories is None or record.repository in (None, *caller.repositories))
+        and (caller.user is None or record.user in (None, caller.user))
+    )
+
+
 def everything(organization: str) -> Filter:
     return Filter(organization=organization, with_deleted=True)
 

@@ -28,7 +28,7 @@ from minutebook.domain.records import (
 )
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN, Client
 from tests.contracts.requirements import requirement
-from tests.world import NOON, World, bare, worlds
+from tests.world import NOON, World, bare, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER, SYSTEM_ORGANIZATION)
 REPOSITORIES = (None, ONE, TWO)
@@ -136,22 +136,10 @@ queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 limits = st.sampled_from([1, 5, 50])
 
 
-def hears(caller: Caller, record: Memory | Entity) -> bool:
-    """Tell whether a record is the caller's to hear, worked out once more, the plain way."""
-    if isinstance(record, Memory) and record.deleted_at is not None:
-        return False
-    organization = caller.organization is None or record.organization in (
-        caller.organization,
-        SYSTEM_ORGANIZATION,
-    )
-    repository = (
-        caller.repositories is None
-        or record.repository is None
-        or record.repository in caller.repositories
-    )
-    return (
-        organization and repository and (caller.user is None or record.user in (None, caller.user))
-    )
+def is_shown(caller: Caller, record: Memory | Entity) -> bool:
+    """Tell whether a record is the caller's to hear, and not deleted."""
+    is_deleted = isinstance(record, Memory) and record.deleted_at is not None
+    return not is_deleted and hears(caller, record)
 
 
 def holds(memory: Memory, world: World) -> bool:
@@ -159,7 +147,7 @@ def holds(memory: Memory, world: World) -> bool:
 
 
 def heard(population: Population, caller: Caller) -> dict[str, Memory]:
-    return {id: each for id, each in population.memories.items() if hears(caller, each)}
+    return {id: each for id, each in population.memories.items() if is_shown(caller, each)}
 
 
 @given(callers, queries, limits)
@@ -210,7 +198,7 @@ def test_one_memory_is_shown_to_whom_it_concerns_and_unknown_to_others(
     world = replace(population.world, caller=caller)
     id = data.draw(st.sampled_from(sorted(population.memories)))
     answer = world.contract.call(world.app, world.caller, "get_memory", {"id": id})
-    if hears(caller, population.memories[id]):
+    if is_shown(caller, population.memories[id]):
         assert answer.error is None
     else:
         assert answer.text == f"Memory not found: {id}"
@@ -224,15 +212,15 @@ def test_no_walk_comes_to_an_entity_that_the_caller_may_not_see(
     id = data.draw(st.sampled_from(sorted(population.entities)))
     asked = {"entity_id": id, "depth": depth, "direction": direction}
     answer = world.contract.call(world.app, world.caller, "get_related", asked)
-    if not hears(caller, population.entities[id]):
+    if not is_shown(caller, population.entities[id]):
         assert answer.text == f"Entity not found: {id}"
         return
     assert answer.content is not None
     for each in answer.content["entities"]:
-        assert hears(caller, population.entities[each["id"]])
+        assert is_shown(caller, population.entities[each["id"]])
     for each in answer.content["relations"]:
         for end in (each["from_entity"], each["to_entity"]):
-            assert hears(caller, population.entities[end])
+            assert is_shown(caller, population.entities[end])
 
 
 @given(callers)
@@ -240,7 +228,7 @@ def test_the_status_counts_what_the_caller_may_hear(population: Population, call
     world = replace(population.world, caller=caller)
     answer = world.call("get_status")
     assert answer["memories_count"] == len(heard(population, caller))
-    entities = [each for each in population.entities.values() if hears(caller, each)]
+    entities = [each for each in population.entities.values() if is_shown(caller, each)]
     assert answer["entities_count"] == len(entities)
 
 

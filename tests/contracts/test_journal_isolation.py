@@ -15,7 +15,7 @@ from minutebook.domain.records import Kind, Role, Summary, Turn
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement
-from tests.world import everything, worlds
+from tests.world import everything, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER)
 SCOPES = tuple(product(ORGANIZATIONS, (None, ONE, TWO), (None, "ana", "ben")))
@@ -75,19 +75,6 @@ def population(
         assert len(made.turns) == 3 * len(SCOPES)
         assert len(made.summaries) > len(SCOPES)
         yield made
-
-
-def hears(caller: Caller, record: Turn | Summary) -> bool:
-    """Tell whether a record is the caller's to hear, worked out once more, the plain way."""
-    return (
-        caller.organization in (None, record.organization)
-        and (
-            caller.repositories is None
-            or record.repository is None
-            or record.repository in caller.repositories
-        )
-        and (caller.user is None or record.user in (None, caller.user))
-    )
 
 
 @requirement("policy/read")

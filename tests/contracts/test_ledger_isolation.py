@@ -13,7 +13,7 @@ from minutebook.domain.records import Decision, Kind, Proposal, Role
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.ledgered import SECRET, WHY, WINDOW, Client
 from tests.contracts.requirements import requirement
-from tests.world import everything, worlds
+from tests.world import everything, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER)
 REPOSITORIES = (None, ONE, TWO)
@@ -72,19 +72,6 @@ def population(
     with worlds(tmp_path_factory.mktemp("isolation")) as open_one:
         world = open_one(role=Role.ADMIN, agent_memory_secret=SECRET)
         yield settle(Client(world), Random(request.param))
-
-
-def hears(caller: Caller, record: Decision | Proposal) -> bool:
-    """Tell whether a record is the caller's to hear, worked out once more, the plain way."""
-    return (
-        caller.organization in (None, record.organization)
-        and (
-            caller.repositories is None
-            or record.repository is None
-            or record.repository in caller.repositories
-        )
-        and (caller.user is None or record.user in (None, caller.user))
-    )
 
 
 @requirement("policy/read")

@@ -23,7 +23,7 @@ from minutebook.domain.records import (
     Status,
 )
 from minutebook.services.retrieval import WEIGHTS
-from tests.world import World, worlds
+from tests.world import World, hears, worlds
 
 ORGANIZATIONS = ("acme", "other")
 REPOSITORIES = (None, "one", "two")
@@ -118,17 +118,6 @@ narrowings = st.builds(
     type=st.none() | st.sampled_from(TYPES),
     status=st.none() | st.sampled_from(Status),
 )
-
-
-def hears(caller: Caller, memory: Memory) -> bool:
-    """Tell whether a memory is the caller's to hear, worked out once more, the plain way."""
-    return (
-        caller.organization in (None, memory.organization)
-        or memory.organization == SYSTEM_ORGANIZATION
-    ) and (
-        (caller.repositories is None or memory.repository in (None, *caller.repositories))
-        and (caller.user is None or memory.user in (None, caller.user))
-    )
 
 
 def fits(narrowing: Narrowing, memory: Memory) -> bool:
