@@ -134,6 +134,7 @@ def _small_files(number: int) -> Path:
 def _first_query(home: Path) -> None:
     command: list[str | Path] = [
         sys.executable,
+        "-P",
         "-m",
         "minutebook",
         "code",

@@ -24,7 +24,7 @@ from minutebook.server import attach
 from minutebook.server.meeting import Meeting, meeting
 
 AT_ONCE = 8
-SERVE = ("-m", "minutebook", "serve", "--home")
+SERVE = ("-P", "-m", "minutebook", "serve", "--home")
 
 
 def nothing() -> None:

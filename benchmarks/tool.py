@@ -189,7 +189,7 @@ def copied(home: Path) -> Iterator[Path]:
 
 def serve_command(home: Path) -> list[str | Path]:
     """Give the command that serves a home over stdio."""
-    return [sys.executable, "-m", "minutebook", "serve", "--no-daemon", "--home", home]
+    return [sys.executable, "-P", "-m", "minutebook", "serve", "--no-daemon", "--home", home]
 
 
 def ours(home: Path, work: Work) -> dict[str, Timing]:

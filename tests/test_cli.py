@@ -149,7 +149,7 @@ def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
     asked = ("--contract", "catalog", "--contract", "knowledge", "--tool-names", "safe")
     assert run("install", "cursor", *asked).exit_code == 0
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
-    assert entry["args"][2:5] == ["serve", "catalog", "knowledge"]
+    assert entry["args"][:3] == ["serve", "catalog", "knowledge"]
     assert entry["args"][-2:] == ["--tool-names", "safe"]
 
 

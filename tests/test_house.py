@@ -156,6 +156,12 @@ def test_only_the_command_line_prints() -> None:
     assert told(MODULE, "x.print('x')\n") == []
 
 
+def test_a_module_is_run_without_the_working_directory_on_the_path() -> None:
+    what = "a command with -m and without -P"
+    assert told(MODULE, "x = [program, '-m', 'minutebook']\n") == [(1, what)]
+    assert told(MODULE, "x = (program, '-P', '-m', 'minutebook')\n") == []
+
+
 def test_words_that_say_nothing_are_found_as_whole_words() -> None:
     text = "a smartphone\nA Robust,\nsmart and enhanced way\n"
     page = PurePosixPath("docs/guides/page.md")

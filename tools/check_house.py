@@ -105,6 +105,9 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
         case ast.Call(func=ast.Name("suppress") | ast.Attribute(attr="suppress")):
             if any(_is_broad(argument) for argument in node.args):
                 yield node.lineno, "broad suppress", "name the errors that are expected"
+        case ast.List(elts) | ast.Tuple(elts) if _runs_a_module(elts):
+            remedy = "`-m` imports from the working directory: put `-P` before it"
+            yield node.lineno, "a command with -m and without -P", remedy
         case ast.Call(func=ast.Name("print")) if name not in PRINTS:
             remedy = "log it, or give it back to the caller: stdout is the protocol's"
             yield node.lineno, "print", remedy
@@ -132,6 +135,11 @@ def _environment(node: ast.AST, name: str) -> Iterator[_Fault]:
                 elif name not in ENVIRONMENT_WRITES:
                     what = "the environment is written"
                     yield child.lineno, what, "give the value to whoever needs it"
+
+
+def _runs_a_module(elements: Sequence[ast.expr]) -> bool:
+    words = [each.value for each in elements if isinstance(each, ast.Constant)]
+    return "-m" in words and "-P" not in words
 
 
 def _is_broad(node: ast.expr | None) -> bool:

@@ -96,6 +96,7 @@ def install(
     """
     from minutebook.contracts.registry import opened
     from minutebook.server import clients
+    from minutebook.server.launch import import_path, installed_command
 
     opened(contracts)
     settings = load(given)
@@ -107,7 +108,7 @@ def install(
         if (value := getattr(settings, name)) != getattr(standard, name)
         for part in (option_of(name), str(value))
     ]
-    serve_command = [sys.executable, "-m", "minutebook", "serve", *contracts, *asked]
+    serve_command = [*installed_command(), "serve", *contracts, *asked]
     places = clients.Places(
         platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment()
     )
@@ -121,7 +122,7 @@ def install(
         plan = clients.plan(
             client,
             command=serve_command,
-            environment={},
+            environment=import_path(environment()),
             scope=scope,
             places=places,
             now=now,

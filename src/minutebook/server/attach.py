@@ -164,13 +164,15 @@ def _connected(place: Meeting) -> socket.socket | None:
 def _started(asked: Invocation, place: Meeting) -> socket.socket:
     import subprocess
 
+    from minutebook.server.launch import module_command
+
     variables = {**asked.environment, **asked.variables}
     given = json.dumps(asked.given)
     deadline = time.monotonic() + START_WAIT
     while time.monotonic() < deadline:
         log = _log_of(asked)
         process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-m", "minutebook.server.start", asked.address, given],
+            module_command("minutebook.server.start", asked.address, given),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=log,

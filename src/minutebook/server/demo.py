@@ -1,7 +1,6 @@
 """The main job, shown: a real server over stdio, a real MCP client, a store of its own."""
 
 import shutil
-import sys
 import sysconfig
 import tempfile
 from collections.abc import Mapping
@@ -12,6 +11,8 @@ import anyio
 import click
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
+
+from minutebook.server.launch import module_command
 
 MEMORIES = {
     "port": "The staging database listens on port 5432.",
@@ -66,19 +67,10 @@ def run(*, keep: bool) -> int:
 
 
 async def _play(home: Path) -> int:
-    server = StdioServerParameters(
-        command=sys.executable,
-        args=[
-            "-m",
-            "minutebook",
-            "serve",
-            "--no-daemon",
-            "knowledge",
-            "ledger",
-            "--home",
-            str(home),
-        ],
+    program, *arguments = module_command(
+        "minutebook", "serve", "--no-daemon", "knowledge", "ledger", "--home", str(home)
     )
+    server = StdioServerParameters(command=program, args=arguments)
     click.secho("Minutebook, over stdio, as an agent sees it\n", bold=True)
     async with Client(server) as client:
         story = Story(client)
