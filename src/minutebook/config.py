@@ -150,7 +150,9 @@ class Settings:
     )
     http_body: int = _setting(4 << 20, "Bytes that a request over HTTP may have.")
     http_timeout: float = _setting(
-        30.0, "Seconds that an HTTP client may take to send its request or to read the answer."
+        10.0,
+        "Seconds that an HTTP client may take to send the body of its request or to read the answer; "
+        "for the head it has five at most.",
     )
     http_calls: int = _setting(
         64, "Calls over HTTP that are taken on at once; those beyond are told to come again."

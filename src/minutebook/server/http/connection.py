@@ -1,42 +1,71 @@
-"""Connections that do not wait for ever: for a request to be said, or for an answer to be read."""
+"""Connections: deadlines for what a client sends and reads, and who makes room when all are taken."""
 
 from asyncio import BaseTransport, TimerHandle
+from collections import Counter
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from minutebook.domain.grants import principal
+from minutebook.domain.policy import Caller
+
+HEAD_WITHIN = 5.0
+"""Seconds in which the head of a request has to come, from its first byte to its last."""
+
 
 class Connection(H11Protocol):
-    """One client's connection; it is cut where the client keeps it waiting for `patience` seconds.
+    """One client's connection; it is closed where the client keeps it waiting too long.
 
     uvicorn bounds only the time between two requests.
     """
 
     patience = 30.0
+    """Seconds that a client may take to read."""
+
+    open: "Connections"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.address = ""
+        self.since = 0.0
+        """When the last head was whole, the last answer complete, or else the connection made."""
+        self._caller: Caller | None = None
         self._waiting: TimerHandle | None = None
         self._blocked: TimerHandle | None = None
 
     def connection_made(self, transport: BaseTransport) -> None:
-        """Begin to wait for a request's head."""
+        """Begin to wait for a request's head, if there is room for the connection."""
         super().connection_made(transport)  # type: ignore[arg-type]
-        self._waiting = self.loop.call_later(self.patience, self._cut)
+        self.address = _network_of(self.client[0] if self.client else "")
+        self.since = self.loop.time()
+        if not self.open.admit(self):
+            # uvicorn answers 503 to whatever is asked for.
+            self.limit_concurrency = 0
+        self._wait_for_head()
 
     def data_received(self, data: bytes) -> None:
         """Wait on, from a head's first byte, until it is whole."""
+        cycle = self.cycle
         super().data_received(data)
+        if self.cycle is not cycle:
+            self.since = self.loop.time()
         if not self._is_answering:
-            self._waiting = self._waiting or self.loop.call_later(self.patience, self._cut)
+            self._wait_for_head()
         elif self._waiting is not None:
             self._waiting.cancel()
             self._waiting = None
 
+    def on_response_complete(self) -> None:
+        """Remember in whose name the request was answered."""
+        self._caller = self.caller
+        self.since = self.loop.time()
+        super().on_response_complete()
+
     def pause_writing(self) -> None:
         """Begin to wait for the client to read."""
         super().pause_writing()
-        self._blocked = self.loop.call_later(self.patience, self._cut)
+        self._blocked = self.loop.call_later(self.patience, self.cut)
 
     def resume_writing(self) -> None:
         """Wait no longer."""
@@ -46,19 +75,97 @@ class Connection(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing any more."""
+        self.open.discard(self)
         for timer in (self._waiting, self._blocked):
             if timer is not None:
                 timer.cancel()
         super().connection_lost(exc)
 
     @property
+    def caller(self) -> Caller | None:
+        """Whom the last request was let in as; None if none was."""
+        state = self.scope["state"] if self.scope else {}
+        return state.get("caller", self._caller)
+
+    @property
+    def holder(self) -> str:
+        """Whose connection this is: a token's bearer's, else an address's."""
+        caller = self.caller
+        return principal(caller) if caller is not None and caller.token else self.address
+
+    @property
+    def waits_for_client(self) -> bool:
+        """Whether the next thing to come is the client's: a head, a body, or reading the answer."""
+        return not self._is_answering or self.cycle.more_body or self.flow.write_paused
+
+    @property
     def _is_answering(self) -> bool:
         return self.cycle is not None and not self.cycle.response_complete
 
-    def _cut(self) -> None:
+    def _wait_for_head(self) -> None:
+        within = min(HEAD_WITHIN, self.patience)
+        self._waiting = self._waiting or self.loop.call_later(within, self.cut)
+
+    def cut(self) -> None:
+        """Close at once, with nothing more said."""
         self.transport.abort()
 
 
-def waiting(seconds: float) -> type[Connection]:
-    """Give connections that wait for so long."""
-    return type("Connection", (Connection,), {"patience": seconds})
+class Connections:
+    """The open connections of a server, at most so many.
+
+    A new one is always let in as long as another only waits for its client: that one makes room.
+    Clients that were let in by none yet may hold three quarters, so a quarter is left for the rest.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._most_strangers = max(1, most * 3 // 4)
+        # By identity and in the order in which they came.
+        self._open: dict[Connection, None] = {}
+
+    def admit(self, new: Connection) -> bool:
+        """Count a connection, and close another where there are too many; False if none can be."""
+        has_room = self._has_room()
+        self._open[new] = None
+        return has_room
+
+    def discard(self, connection: Connection) -> None:
+        """Count a connection no longer."""
+        self._open.pop(connection, None)
+
+    def _has_room(self) -> bool:
+        if len(self._open) < self._most_strangers:
+            return True
+        strangers = [each for each in self._open if each.caller is None]
+        if len(strangers) >= self._most_strangers:
+            return self._make_room(strangers)
+        if len(self._open) < self._most:
+            return True
+        return self._make_room(strangers) or self._make_room(list(self._open))
+
+    def _make_room(self, among: list[Connection]) -> bool:
+        """Close the one that waits longest, of whoever has most that wait; False if none waits."""
+        waiting = [each for each in among if each.waits_for_client]
+        if not waiting:
+            return False
+        held = Counter(each.holder for each in waiting)
+        longest = min(waiting, key=lambda each: (-held[each.holder], each.since))
+        # It is lost only when the event loop comes to it.
+        self.discard(longest)
+        longest.cut()
+        return True
+
+
+def _network_of(address: str) -> str:
+    """Give an address, or the network of one IPv6 subscriber, who has 2^64 of them."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    return str(ip_network((parsed, 64), strict=False)) if parsed.version == 6 else address
+
+
+def bounded(patience: float, most: int) -> type[Connection]:
+    """Give connections of one server: so patient with their clients, and so many at once."""
+    return type("Connection", (Connection,), {"patience": patience, "open": Connections(most)})

@@ -18,7 +18,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import InvalidInput
 from minutebook.server.http.addresses import Address, Names
 from minutebook.server.http.application import application
-from minutebook.server.http.connection import waiting
+from minutebook.server.http.connection import bounded
 from minutebook.server.identity import Identity
 from minutebook.server.opening import Opening
 from minutebook.server.traces import trace_to
@@ -26,7 +26,7 @@ from minutebook.server.traces import trace_to
 log = logging.getLogger(__name__)
 
 MOST_CONNECTIONS = 512
-"""How many clients may be connected; further ones are sent away with 503."""
+"""How many clients may be connected; for a further one another is closed that only waits."""
 
 IDLE = 60
 """Seconds between two requests after which a connection is closed."""
@@ -105,7 +105,7 @@ class _Server(uvicorn.Server):
 def _config(settings: Settings, app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
-        http=waiting(settings.http_timeout),
+        http=bounded(settings.http_timeout, MOST_CONNECTIONS),
         ws="none",
         loop="asyncio",
         lifespan="on",
@@ -113,7 +113,6 @@ def _config(settings: Settings, app: object) -> uvicorn.Config:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        limit_concurrency=MOST_CONNECTIONS,
         timeout_keep_alive=IDLE,
         timeout_graceful_shutdown=1,
     )
