@@ -7,12 +7,19 @@ from minutebook import invocation
 
 
 def main() -> None:
-    """Serve through the daemon what can be; the command line does everything else."""
-    asked = invocation.read(sys.argv[1:], os.environ)
+    """Have the daemon serve and run what it can; the command line does everything else."""
+    arguments = sys.argv[1:]
+    asked = invocation.read(arguments, os.environ)
     if asked is not None and asked.wants_daemon:
         from minutebook.server import attach
 
         attach.serve(asked)
+    elif typed := invocation.read_command(arguments, os.environ):
+        command, asked = typed
+        if asked.wants_daemon:
+            from minutebook.server import command_client
+
+            command_client.run_and_exit(asked, command, arguments)
     from minutebook.cli import main as command_line
 
     command_line()

@@ -30,6 +30,30 @@ SERVING = (*IDENTITY, "tool_names")
 OWN = frozenset({"role", "agent", "organization", "repository", "user", "tool_names"})
 """The settings that are a connection's own; the others are the same for all of one daemon."""
 
+DAEMON_COMMANDS = {
+    "search": True,
+    "show": True,
+    "list": True,
+    "status": True,
+    "code": True,
+    "projects": False,
+    "sessions": True,
+    "session": True,
+    "decisions": True,
+    "proposals": True,
+    "audit": True,
+    "remember": False,
+    "link": False,
+    "lock": False,
+    "unlock": False,
+    "verify": False,
+    "deprecate": False,
+}
+"""The commands that a daemon runs if one is there, and whether they only read.
+
+They ask nothing of the person, and no path in them is one of the person's folder.
+"""
+
 SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "summary_key"})
 """The settings whose values are shown nowhere."""
 
@@ -135,6 +159,35 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
         else:
             return None
     return Invocation(given, contracts, environment) if serving else None
+
+
+def read_command(
+    arguments: Sequence[str], environment: Mapping[str, str]
+) -> tuple[str, Invocation] | None:
+    """Read a command that a daemon may run; None for any other, and for one that reads stdin.
+
+    What is read here of its options only finds the daemon, which reads them all again.
+    """
+    given: dict[str, str] = {}
+    command = None
+    left = iter(arguments)
+    for word in left:
+        name, equals, value = word.removeprefix("--").partition("=")
+        name = name.replace("-", "_")
+        if word in ("-", "-h", "--help", "--version"):
+            return None
+        if word == "--":
+            break
+        if word.startswith("--") and name in IDENTITY:
+            told = value if equals else next(left, None)
+            if told is None:
+                return None
+            given[name] = told
+        elif command is None:
+            command = word
+    if command not in DAEMON_COMMANDS:
+        return None
+    return command, Invocation(given, (), environment)
 
 
 def default_home(data_home: str = "") -> str:

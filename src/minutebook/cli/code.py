@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, say, short
+from minutebook.cli.terminal import (
+    as_json,
+    bar,
+    fields_of,
+    identity,
+    opened,
+    say,
+    short,
+    working_directory,
+)
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import Caller
 
@@ -143,7 +152,7 @@ def _roots(app: Any, caller: Caller) -> dict[str, Path]:
 def _shown(root: Path, path: str) -> str:
     """Name a file so that it can be opened from here."""
     whole = root / path
-    here = Path.cwd()
+    here = working_directory()
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 

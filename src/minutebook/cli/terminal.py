@@ -5,8 +5,9 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import fields, replace
+from contextlib import ExitStack, closing, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -36,7 +37,8 @@ from minutebook.domain.errors import (
 from minutebook.domain.ids import id_of
 from minutebook.domain.policy import ANYBODY, Caller, Listener
 from minutebook.domain.records import Role
-from minutebook.invocation import IDENTITY, SERVING
+from minutebook.invocation import IDENTITY, SERVING, absolute
+from minutebook.server.commands import Command, Host
 from minutebook.server.logs import log_to_stderr
 
 _SPAN = re.compile(r"(\d{1,5})([mhd])")
@@ -84,7 +86,7 @@ def _with_options(command: F, names: tuple[str, ...]) -> F:
 def _remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
     given = context.ensure_object(dict)
     if value is not None and option.name is not None:
-        given[option.name] = value
+        given[option.name] = absolute(option.name, value, str(working_directory()))
 
 
 def as_json(command: F) -> F:
@@ -156,24 +158,54 @@ def sentence(error: MinutebookError) -> str:
             return str(error)
 
 
+@dataclass(frozen=True, slots=True)
+class Hosted:
+    """A command that the daemon runs for its client, and what the daemon lends to it."""
+
+    command: Command
+    host: Host
+
+
+HOSTED: ContextVar[Hosted | None] = ContextVar("hosted", default=None)
+"""Set where this thread runs a command in the daemon."""
+
+
+def settings_of(given: dict[str, str]) -> Settings:
+    """Put together the settings of whoever typed the command; InvalidInput."""
+    hosted = HOSTED.get()
+    return load(given, None if hosted is None else hosted.command.variables)
+
+
+def working_directory() -> Path:
+    """Give the folder in which the command was typed."""
+    hosted = HOSTED.get()
+    return Path.cwd() if hosted is None else Path(hosted.command.folder)
+
+
 @contextmanager
 def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
-    """Open the store for a person at the keyboard, to whom system scope is open too."""
-    from minutebook.app import open_app
+    """Open the store for a person at the keyboard, to whom system scope is open too.
 
-    settings = load(given)
-    log_to_stderr(settings)
-    app = open_app(settings)
-    app.embedding.start()
-    asks = replace(settings.caller(), request="command-line", writes_system=True)
-    if asks.role is Role.AGENT and "role" not in given:
-        asks = replace(asks, role=Role.HUMAN)
-    if asks.name == ANYBODY:
-        asks = replace(asks, name=getpass.getuser())
-    try:
+    In the daemon it is open already; raises LeftToClient if the settings are not the daemon's. The
+    model is loaded when it is first needed.
+    """
+    settings, hosted = settings_of(given), HOSTED.get()
+    with ExitStack() as stack:
+        if hosted is None:
+            from minutebook.app import open_app
+
+            log_to_stderr(settings)
+            app = stack.enter_context(closing(open_app(settings)))
+            user = getpass.getuser()
+        else:
+            hosted.host.check_same(settings)
+            app, user = hosted.host.app(), hosted.command.user or getpass.getuser()
+        asks = replace(settings.caller(), request="command-line", writes_system=True)
+        if asks.role is Role.AGENT and "role" not in given:
+            asks = replace(asks, role=Role.HUMAN)
+        if asks.name == ANYBODY:
+            asks = replace(asks, name=user)
         yield app, asks
-    finally:
-        app.close()
 
 
 def span_given(text: str) -> timedelta | None:

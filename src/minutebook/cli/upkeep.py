@@ -5,7 +5,7 @@ import sys
 import click
 
 from minutebook import __version__
-from minutebook.cli.terminal import as_json, identity, opened, say
+from minutebook.cli.terminal import as_json, identity, opened, say, settings_of
 from minutebook.config import load
 from minutebook.domain.records import Kind
 
@@ -28,16 +28,15 @@ _SHOWN = {
 def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
     with opened(given) as (app, caller):
-        app.embedding.settle()
         held, model = app.overview.counts(caller, _SHOWN), app.embedding.model
         shape = {
             "version": __version__,
-            "home": str(load(given).home),
+            "home": str(settings_of(given).home),
             **{_SHOWN[kind]: count for kind, count in held.items()},
             "policy": app.rules(),
             "model": model.name,
             "dimensions": model.dimensions,
-            "model_state": app.embedding.state,
+            "model_state": app.embedding.state if app.embedding.is_started else "not loaded",
             "model_reason": app.embedding.reason,
             "bytes": app.store.size(),
         }

@@ -56,6 +56,12 @@ class Embedding:
         threading.Thread(target=self._load, name="embedding", daemon=True).start()
 
     @property
+    def is_started(self) -> bool:
+        """Whether the model was asked for: it is loading, has loaded or has failed to."""
+        with self._lock:
+            return self._started
+
+    @property
     def state(self) -> State:
         """`loading` (also before `start`), `ready`, or `error`."""
         with self._lock:

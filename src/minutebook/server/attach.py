@@ -172,7 +172,7 @@ def _started(asked: Invocation, place: Meeting) -> socket.socket:
     while time.monotonic() < deadline:
         log = _log_of(asked)
         process = subprocess.Popen(  # noqa: S603
-            module_command("minutebook.server.start", asked.address, given),
+            module_command("minutebook.daemon", asked.address, given),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=log,

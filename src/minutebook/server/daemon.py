@@ -26,6 +26,7 @@ from minutebook.domain.errors import MinutebookError
 from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Role
 from minutebook.domain.turns import check_session
+from minutebook.server import commands
 from minutebook.server.attach import LOG
 from minutebook.server.lines import serve_on
 from minutebook.server.linger import LINGER
@@ -59,9 +60,10 @@ _HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
 class Daemon:
     """Serves whoever comes to a place, until nobody has for a while or its home is gone."""
 
-    def __init__(self, settings: Settings, place: Meeting) -> None:
+    def __init__(self, settings: Settings, place: Meeting, run_command: commands.Run) -> None:
         self._settings = settings
         self._place = place
+        self._run_command = run_command
         self._home = _mark(settings.home)
         self._database: tuple[int, int] | None = None
         self._mark: tuple[int, int] | None = None
@@ -125,6 +127,9 @@ class Daemon:
             hello = _checked(json.loads(read_line(connection, HELLO_WAIT)))
             if "ask" in hello:
                 _say(connection, self._told(str(hello["ask"])))
+            elif "command" in hello:
+                host = commands.Host(self._opening, self._check_same)
+                commands.answer(connection, hello, host, self._run_command)
             else:
                 self._serve(connection, hello)
         except (OSError, EOFError, ValueError) as error:
@@ -178,6 +183,10 @@ class Daemon:
             if self._opening.is_open:
                 self._opening().database.leave(session)
 
+    def _check_same(self, settings: Settings) -> None:
+        if differing := _differing(settings, self._settings):
+            raise commands.LeftToClient(f"it was started with another {', '.join(differing)}")
+
     def _opened(self, names: list[str]) -> list[Contract]:
         with self._lock:
             key = tuple(names)
@@ -208,14 +217,17 @@ class Daemon:
         os._exit(0)
 
 
-def main(given: str, place: Meeting) -> NoReturn:
-    """Be the daemon of a place that nobody else has; `given` is the options as JSON."""
+def main(given: str, place: Meeting, run_command: commands.Run) -> NoReturn:
+    """Be the daemon of a place that nobody else has.
+
+    `given` is the options as JSON; `run_command` runs what a person typed at a terminal.
+    """
     settings = shared(load(json.loads(given), environment()))
     make_home(settings.home)
     # All that is said, by whatever part of the process, goes to the log in the data directory.
     _open_log(settings.home)
     log_to_stderr(settings)
-    Daemon(settings, place).run()
+    Daemon(settings, place, run_command).run()
 
 
 def shared(settings: Settings) -> Settings:
@@ -236,7 +248,7 @@ def _checked(hello: object) -> Mapping[str, Any]:
     """Give what a guest says first, if it is in its form; ValueError."""
     if not isinstance(hello, dict):
         raise ValueError("its first line is no object")
-    if "ask" in hello or hello.get("version") != __version__:
+    if "ask" in hello or "command" in hello or hello.get("version") != __version__:
         return {"version": None, **hello}
     for name, kind in _HELLO.items():
         told = hello.get(name)

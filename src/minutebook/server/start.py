@@ -1,4 +1,4 @@
-"""Start as the daemon of a place, unless there is one: what `attach.py` runs.
+"""Start as the daemon of a place, unless there is one.
 
 Of many that start at once all but one end here, before anything heavy is imported.
 """
@@ -6,15 +6,19 @@ Of many that start at once all but one end here, before anything heavy is import
 import sys
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from minutebook.domain.errors import StoreError
 from minutebook.server.attach import TAKEN
 from minutebook.server.meeting import Meeting, all_of_this_user, meeting
 from minutebook.store.filelock import FileLock
 
+if TYPE_CHECKING:
+    from minutebook.server.commands import Run
 
-def main(address: str, given: str) -> None:
-    """Claim the place of an address, and be its daemon."""
+
+def main(address: str, given: str, run_command: "Run") -> None:
+    """Claim the place of an address, and be its daemon, which runs commands as it is told here."""
     place = meeting(address)
     lock = _claimed(place)
     if lock is None:
@@ -22,7 +26,7 @@ def main(address: str, given: str) -> None:
     clear_away_dead()
     from minutebook.server import daemon
 
-    daemon.main(given, place)
+    daemon.main(given, place, run_command)
 
 
 def clear_away_dead() -> None:
@@ -49,7 +53,3 @@ def _claimed(place: Meeting) -> FileLock | None:
         else:
             lock.close()
             return None
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

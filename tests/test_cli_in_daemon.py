@@ -1,0 +1,174 @@
+"""Commands that the daemon runs: they say and do what they would in a process of their own."""
+
+import io
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from minutebook.app import App, open_app
+from minutebook.cli import in_daemon, main
+from minutebook.config import Settings, load
+from minutebook.invocation import DAEMON_COMMANDS, read_command
+from minutebook.server.commands import ClientLost, Command, Host, LeftToClient, Stream
+from minutebook.server.daemon import shared
+from tests.terminal import Run, remembered
+
+SESSION = "morning"
+
+
+class Daemon:
+    """The part of a daemon that runs commands: a store that is open, and what was printed."""
+
+    def __init__(self) -> None:
+        self.settings = shared(load({}))
+        self.app: App = open_app(self.settings)
+        self.printed: dict[Stream, str] = {}
+
+    def run(self, *words: str, folder: Path | None = None, terminal: bool = False) -> int:
+        """Run a command as its client would have it run; the exit status."""
+        self.printed = {"stdout": "", "stderr": ""}
+        streams: frozenset[Stream] = frozenset({"stdout"} if terminal else ())
+        command = Command(words, os.environ, str(folder or Path.cwd()), "ada", streams)
+        return in_daemon.run(command, Host(lambda: self.app, self._check_same), self._write)
+
+    def _write(self, stream: Stream, text: str) -> None:
+        self.printed[stream] += text
+
+    def _check_same(self, settings: Settings) -> None:
+        if shared(settings) != self.settings:
+            raise LeftToClient("other settings")
+
+
+@pytest.fixture
+def daemon(run: Run) -> Iterator[Daemon]:
+    """A daemon on the store of `run`."""
+    own = (sys.stdout, sys.stderr)
+    started = Daemon()
+    yield started
+    started.app.close()
+    sys.stdout, sys.stderr = own
+
+
+def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
+    return {
+        "search": ["kettle", "--explain"],
+        "show": [id],
+        "list": [],
+        "status": ["--json"],
+        "code": ["kettle"],
+        "projects": [],
+        "sessions": [],
+        "session": [SESSION],
+        "decisions": [],
+        "proposals": [],
+        "audit": ["--json"],
+        "remember": ["  "],
+        "link": [id, other],
+        "lock": [id],
+        "unlock": [id],
+        "verify": [id],
+        "deprecate": [id, "--reason", "cold"],
+    }
+
+
+def test_each_command_of_the_daemon_is_one_of_the_command_line() -> None:
+    assert set(DAEMON_COMMANDS) <= set(main.commands)
+    assert set(_typed_for_each("", "")) == set(DAEMON_COMMANDS)
+
+
+@pytest.mark.parametrize("name", DAEMON_COMMANDS)
+def test_a_command_prints_and_ends_as_it_does_in_a_process_of_its_own(
+    name: str, daemon: Daemon, run: Run
+) -> None:
+    id, other = remembered(run, "The kettle is in the attic."), remembered(run, "Tea at five.")
+    words = [name, *_typed_for_each(id, other)[name]]
+    # What changes something is done twice, so that both find the same.
+    if not DAEMON_COMMANDS[name]:
+        run(*words)
+    there = run(*words)
+    status = daemon.run(*words)
+    assert (status, daemon.printed["stderr"]) == (there.exit_code, there.stderr)
+    if name == "status":
+        return
+    assert daemon.printed["stdout"] == there.stdout
+
+
+def test_what_the_daemon_keeps_is_by_the_person_who_typed_it(daemon: Daemon) -> None:
+    assert daemon.run("remember", "Tea at five.") == 0
+    (id,) = daemon.printed["stdout"].split()
+    daemon.run("show", id)
+    assert "created by ada (human)" in daemon.printed["stdout"]
+
+
+def test_a_command_with_other_settings_is_left_to_its_client(daemon: Daemon) -> None:
+    with pytest.raises(LeftToClient):
+        daemon.run("list", "--policy", "governed")
+    assert daemon.printed == {"stdout": "", "stderr": ""}
+
+
+def test_a_relative_home_is_one_of_the_folder_where_the_command_was_typed(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    home = daemon.settings.home
+    assert daemon.run("list", "--home", home.name, folder=home.parent) == 0
+    with pytest.raises(LeftToClient):
+        daemon.run("list", "--home", home.name, folder=tmp_path / "elsewhere")
+
+
+def test_colours_reach_a_terminal_and_nothing_else(daemon: Daemon) -> None:
+    daemon.run("remember", "Tea at five.")
+    daemon.run("list", terminal=True)
+    assert "\x1b[" in daemon.printed["stdout"]
+    daemon.run("list")
+    assert "\x1b[" not in daemon.printed["stdout"]
+
+
+def test_a_client_that_is_gone_ends_its_command_and_leaves_the_streams_as_they_were(
+    daemon: Daemon,
+) -> None:
+    daemon.run("remember", "Tea at five.")
+
+    def gone(stream: Stream, text: str) -> None:
+        raise ClientLost
+
+    command = Command(("list",), os.environ, str(Path.cwd()), "ada", frozenset())
+    with pytest.raises(ClientLost):
+        in_daemon.run(command, Host(lambda: daemon.app, lambda settings: None), gone)
+    assert daemon.run("list") == 0
+    assert "Tea at five." in daemon.printed["stdout"]
+
+
+def test_what_no_command_prints_goes_where_the_process_writes(daemon: Daemon) -> None:
+    written = sys.stdout = io.StringIO()
+    daemon.run("list")
+    sys.stdout.write("of the process\n")
+    assert written.getvalue() == "of the process\n"
+
+
+@pytest.mark.parametrize(
+    ("typed", "home"),
+    [
+        (["list"], None),
+        (["--home", "/a", "list"], "/a"),
+        (["list", "--home=/a", "--limit", "3"], "/a"),
+        (["search", "--", "--home", "/a"], None),
+        (["session", "--home", "/a", "morning"], "/a"),
+    ],
+)
+def test_the_daemon_of_a_command_is_found_by_its_options(
+    typed: list[str], home: str | None
+) -> None:
+    read = read_command(typed, {})
+    assert read is not None
+    assert read[1].given.get("home") == home
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [[], ["serve"], ["remember", "-"], ["list", "--help"], ["forget", "x"], ["list", "--home"]],
+)
+def test_what_asks_a_person_or_reads_stdin_is_not_for_the_daemon(typed: list[str]) -> None:
+    assert read_command(typed, {}) is None
