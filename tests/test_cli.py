@@ -108,10 +108,23 @@ def test_a_viewer_may_read_and_not_write(run: Run) -> None:
 
 
 def test_status_and_doctor_say_that_search_by_meaning_is_off(run: Run) -> None:
-    assert "error" in run("status").output
+    told = json.loads(run("status", "--json").output)
+    assert told["model_state"] == "off"
+    assert "by words" in told["model_reason"]
     examined = run("doctor")
     assert examined.exit_code == 1
     assert "Search by meaning is off" in examined.output
+
+
+def test_status_loads_and_prepares_no_model(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
+    monkeypatch.setenv("MINUTEBOOK_MODELS", str(tmp_path / "models"))
+    told = json.loads(run("status", "--json").output)
+    assert told["model_state"] == "not prepared"
+    assert "minutebook model prepare" in told["model_reason"]
+    assert not (tmp_path / "models").exists()
 
 
 def test_doctor_repairs_a_damaged_index_and_finds_a_changed_trail(run: Run, tmp_path: Path) -> None:

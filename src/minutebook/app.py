@@ -341,6 +341,19 @@ def models_of(settings: Settings) -> Models:
     return Models(open_embedding(settings), open_summarizer(settings))
 
 
+def unloaded_model(settings: Settings) -> tuple[str, str]:
+    """Tell the state of a model that nobody has loaded yet, and what a person may do about it."""
+    match settings.embedder:
+        case "none":
+            return "off", "`embedder` is none, so search is by words and graph"
+        case "built-in" if not builtin.is_prepared(settings.models):
+            return "not prepared", f"its first use does that, or {builtin.PREPARE}"
+        case "built-in":
+            return "prepared", ""
+        case _:
+            return "not loaded", ""
+
+
 def open_summarizer(settings: Settings) -> Summarizer | None:
     """Choose the chat service that the settings name, None where they name none; InvalidInput."""
     if settings.summary_url is None:

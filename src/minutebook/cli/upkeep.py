@@ -27,17 +27,23 @@ _SHOWN = {
 @click.pass_obj
 def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
+    from minutebook.app import unloaded_model
+
+    settings = settings_of(given)
     with opened(given) as (app, caller):
+        state, reason = unloaded_model(settings)
+        if app.embedding.is_started:
+            state, reason = app.embedding.state, app.embedding.reason
         held, model = app.overview.counts(caller, _SHOWN), app.embedding.model
         shape = {
             "version": __version__,
-            "home": str(settings_of(given).home),
+            "home": str(settings.home),
             **{_SHOWN[kind]: count for kind, count in held.items()},
             "policy": app.rules(),
             "model": model.name,
             "dimensions": model.dimensions,
-            "model_state": app.embedding.state if app.embedding.is_started else "not loaded",
-            "model_reason": app.embedding.reason,
+            "model_state": state,
+            "model_reason": reason,
             "bytes": app.store.size(),
         }
     lines = [

@@ -100,6 +100,13 @@ def folder_of(models_dir: Path) -> Path:
     return models_dir / f"{NAME}-{MODEL.digest[:8]}"
 
 
+def is_prepared(models_dir: Path) -> bool:
+    """Tell whether the model's files are there, each of its size; `verify` reads them."""
+    return (
+        prepared.damage(folder_of(models_dir), by_size=frozenset({BODY, WORDS, TOKENIZER})) is None
+    )
+
+
 def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
     """Open the prepared model, prepared first if it is missing or damaged.
 
