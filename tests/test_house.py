@@ -162,6 +162,14 @@ def test_a_module_is_run_without_the_working_directory_on_the_path() -> None:
     assert told(MODULE, "x = (program, '-P', '-m', 'minutebook')\n") == []
 
 
+@pytest.mark.parametrize("name", ["echo", "secho", "style"])
+def test_one_module_of_the_command_line_prints(name: str) -> None:
+    text = f"click.{name}('x')\n"
+    assert told("src/minutebook/cli/journal.py", text) == [(1, f"click.{name}")]
+    assert told("src/minutebook/cli/printing.py", text) == []
+    assert told("src/minutebook/cli/journal.py", "click.prompt('x')\n") == []
+
+
 def test_words_that_say_nothing_are_found_as_whole_words() -> None:
     text = "a smartphone\nA Robust,\nsmart and enhanced way\n"
     page = PurePosixPath("docs/guides/page.md")

@@ -28,6 +28,10 @@ ENVIRONMENT_WRITES = {"embedding/runtime.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDER = "store"
 PRINTS = {"server/demo.py"}
+# Elsewhere in the command line, click's own printing would let stored text steer the terminal.
+COMMANDS = PurePosixPath("cli")
+CLICK_PRINTS = {"cli/printing.py"}
+_CLICK = {"echo", "secho", "style", "echo_via_pager"}
 EMPTY_NAMES = {
     "utils",
     "util",
@@ -111,6 +115,10 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
         case ast.Call(func=ast.Name("print")) if name not in PRINTS:
             remedy = "log it, or give it back to the caller: stdout is the protocol's"
             yield node.lineno, "print", remedy
+        case ast.Attribute(value=ast.Name("click"), attr=attribute) if attribute in _CLICK:
+            if inside.is_relative_to(COMMANDS) and name not in CLICK_PRINTS:
+                remedy = "print with cli/printing.py, which escapes what was stored"
+                yield node.lineno, f"click.{attribute}", remedy
         case ast.Constant() | ast.JoinedStr() if inside.parts[0] != SQL_FOLDER:
             if node not in idle and _is_sql(_text(node)):
                 yield node.lineno, "SQL", "ask for it through the Store protocol"

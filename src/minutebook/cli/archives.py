@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from minutebook.cli.governance import restore_memory
+from minutebook.cli.printing import echo
 from minutebook.cli.terminal import bar, identity, opened
 from minutebook.config import load
 from minutebook.domain.errors import InvalidInput, NotFound
@@ -25,7 +26,7 @@ def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: 
     with opened(given) as (app, caller), bar("Exporting", hidden=False) as listener:
         told = dataclasses.replace(caller, listener=listener)
         done = app.archives.export_to(told, JOURNAL if sessions else KINDS, path.absolute())
-    click.echo(f"Exported {_counted(done.counts)} to {done.path}.")
+    echo(f"Exported {_counted(done.counts)} to {done.path}.")
 
 
 @click.command("import")
@@ -46,14 +47,14 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
     with opened(given) as (app, caller), bar("Importing", hidden=False) as listener:
         asks = dataclasses.replace(caller, listener=listener)
         told = app.archives.import_from(asks, path.resolve(), mode)
-    click.echo(f"Imported {_counted(told.imported)}.")
+    echo(f"Imported {_counted(told.imported)}.")
     for counts, what in (
         (told.skipped, "here already"),
         (told.removed, "removed, as the file does not hold it"),
         (told.kept, "kept, as it is not yours to replace"),
     ):
         if any(counts.values()):
-            click.echo(f"{_counted(counts)}: {what}.")
+            echo(f"{_counted(counts)}: {what}.")
 
 
 @click.command()
@@ -73,9 +74,9 @@ def backup(given: dict[str, str], path: Path) -> None:
     path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
     with opened(given) as (app, caller):
         made = Backups(data_directory(settings), app.store, app.trail, app.clock).make(caller, path)
-    click.echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}.")
+    echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}.")
     if settings.ledger is not None:
-        click.echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
+        echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
 
 
 @click.command()
@@ -119,9 +120,9 @@ def _restore_backup(given: dict[str, str], path: Path) -> None:
     done = restoring(settings).run(path, now())
     with opened(given) as (app, caller):
         app.trail.note(caller, home_of(caller), "restore", Kind.HEAD, [done.digest])
-    click.echo(f"Restored {settings.home} from {path}.")
+    echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:
-        click.echo(f"What was there before is in {done.aside}.")
+        echo(f"What was there before is in {done.aside}.")
 
 
 def _counted(counts: Mapping[str, int]) -> str:

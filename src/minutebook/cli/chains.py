@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from minutebook.domain.control_characters import escaped
+
 MARKS: Mapping[str, str] = {"active": "●", "superseded": "○", "withdrawn": "×"}
 
 Describe = Callable[[Any], str]
@@ -112,9 +114,9 @@ def _label(decision: Any) -> tuple[str, str, str]:
 
 def _mermaid_text(text: str) -> str:
     """Put a text into a quoted label, where entities are written `#34;`."""
-    plain = " ".join(text.split())
+    plain = escaped(" ".join(text.split()))
     return "".join(f"#{ord(each)};" if each in '#"<>&`\\' else each for each in plain)
 
 
 def _dot_text(text: str) -> str:
-    return " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
+    return escaped(" ".join(text.split())).replace("\\", "\\\\").replace('"', '\\"')

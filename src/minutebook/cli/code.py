@@ -1,19 +1,20 @@
 """Index folders of code, find in them, list them."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
+from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
     bar,
     fields_of,
     identity,
     opened,
-    say,
     short,
     working_directory,
 )
@@ -57,23 +58,23 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
             lines.append(f"Left out: {reasons}.")
         if app.embedding.state == "error":
             lines.append(f"By words only: {app.embedding.reason}")
-        say(shape, "\n".join(lines), as_json)
+        say(shape, lines, as_json)
         if watch:
             _stay(app, project)
 
 
 def _stay(app: Any, project: Any) -> None:
     """Watch a project until Ctrl-C."""
-    click.echo(f"Watching {project.path}. Ctrl-C ends it.", err=True)
+    warn(f"Watching {project.path}. Ctrl-C ends it.")
 
     def changed(each: Any) -> None:
-        click.echo(f"{app.clock():%H:%M:%S}  read what changed in {each.id}", err=True)
+        warn(f"{app.clock():%H:%M:%S}  read what changed in {each.id}")
 
     app.watching.watch(project, changed)
     try:
         app.watching.join(project)
     except KeyboardInterrupt:
-        click.echo(err=True)
+        warn("")
 
 
 @click.command()
@@ -104,21 +105,19 @@ def code(
         say([{**fields_of(each.chunk), "score": each.score} for each in found], "", as_json)
         return
     if not found:
-        click.echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")
+        echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")
     sought = {word.casefold() for word in words(query)}
     for each in found:
         chunk = each.chunk
-        place = click.style(
-            f"{_shown(roots[chunk.project], chunk.path)}:{chunk.start_line}", fg="cyan"
-        )
-        name = f"  {click.style(chunk.name, bold=True)}" if chunk.name else ""
-        click.echo(f"{place}{name}  {click.style(f'{each.score:.3f}', dim=True)}")
+        place = style(f"{_shown(roots[chunk.project], chunk.path)}:{chunk.start_line}", fg="cyan")
+        name = f"  {style(chunk.name, bold=True)}" if chunk.name else ""
+        echo(f"{place}{name}  {style(f'{each.score:.3f}', dim=True)}")
         lines = chunk.content.rstrip().splitlines()
         for number, line in enumerate(lines[:_LINES], chunk.start_line):
-            click.echo(f"{click.style(f'{number:>6}', dim=True)}  {_marked(line, sought)}")
+            echo(f"{style(f'{number:>6}', dim=True)}  {_marked(line, sought)}")
         if len(lines) > _LINES:
-            click.secho(f"        … {len(lines) - _LINES} more lines", dim=True)
-        click.echo()
+            echo(style(f"        … {len(lines) - _LINES} more lines", dim=True))
+        echo("")
 
 
 @click.command()
@@ -135,14 +134,18 @@ def projects(given: dict[str, str], delete: str | None, as_json: bool) -> None: 
             return
         told = [app.projects.progress(caller, each.id) for each in app.projects.all(caller)]
     shapes = [fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in told]
-    lines = [
-        f"{click.style(each.project.id, bold=True)}  {each.project.state} {each.part:.0%}  "
-        f"{each.project.indexed_files} files, {each.chunks} chunks  "
-        f"{click.style(each.project.path, dim=True)}"
-        + (f"\n  {each.project.reason}" if each.project.reason else "")
-        for each in told
-    ]
-    say(shapes, "\n".join(lines) or "No project is indexed; run `minutebook index`.", as_json)
+    lines = [line for each in told for line in _project_lines(each)]
+    say(shapes, lines or "No project is indexed; run `minutebook index`.", as_json)
+
+
+def _project_lines(progress: Any) -> Iterator[str]:
+    project = progress.project
+    yield (
+        f"{style(project.id, bold=True)}  {project.state} {progress.part:.0%}  "
+        f"{project.indexed_files} files, {progress.chunks} chunks  {style(project.path, dim=True)}"
+    )
+    if project.reason:
+        yield f"  {project.reason}"
 
 
 def _roots(app: Any, caller: Caller) -> dict[str, Path]:
@@ -159,9 +162,7 @@ def _shown(root: Path, path: str) -> str:
 def _marked(line: str, sought: set[str]) -> str:
     return re.sub(
         r"\w+",
-        lambda found: (
-            click.style(found[0], fg="yellow") if found[0].casefold() in sought else found[0]
-        ),
+        lambda found: style(found[0], fg="yellow") if found[0].casefold() in sought else found[0],
         short(line.expandtabs(4), 160),
     )
 

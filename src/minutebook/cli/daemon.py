@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minutebook.cli.terminal import as_json, place, say
+from minutebook.cli.printing import echo, say
+from minutebook.cli.terminal import as_json, place
 from minutebook.config import environment, load
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         f"{each['clients']} clients, model {each['model']}"
         for each in told
     ]
-    say(told, "\n".join(lines) or "No daemon serves this store.", as_json)
+    say(told, lines or "No daemon serves this store.", as_json)
 
 
 @daemon.command()
@@ -44,7 +45,7 @@ def stop(given: dict[str, str]) -> None:
     Clients that are still there start another with their next request.
     """
     stopped = _stop(given)
-    click.echo(f"Stopped {stopped}." if stopped else "No daemon serves this store.")
+    echo(f"Stopped {stopped}." if stopped else "No daemon serves this store.")
 
 
 @daemon.command()
@@ -62,7 +63,7 @@ def restart(given: dict[str, str]) -> None:
         attach.start(asked, meeting(asked.address))
     except (attach.Unattached, OSError) as error:
         raise click.ClickException(f"no daemon could be started: {error}") from error
-    click.echo("A daemon is ready.")
+    echo("A daemon is ready.")
 
 
 def _stop(given: dict[str, str]) -> str:

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from minutebook.cli import chains
-from minutebook.cli.terminal import as_json, fields_of, identity, opened, say
+from minutebook.cli.printing import body, echo, say, style, warn
+from minutebook.cli.terminal import as_json, fields_of, identity, opened
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
 
@@ -77,7 +78,7 @@ def decide(
                 decision = app.decisions.record(caller, draft)
     except MinutebookError:
         if written is not None:
-            click.echo(written, err=True)
+            warn(body(written))
         raise
     say(fields_of(decision), decision.id, as_json)
 
@@ -138,31 +139,27 @@ def decisions(
             found = app.decisions.truths(caller)
         states = [each for each in app.ledgers.states(caller) if each.reason is not None]
     for state in states:
-        click.secho(
-            f"The ledger in {state.path} is read-only: {state.reason}; {state.remedy}",
-            err=True,
-            fg="yellow",
+        warn(
+            f"The ledger in {state.path} is read-only: {state.reason}; {state.remedy}", fg="yellow"
         )
     if as_json:
         say([fields_of(each) for each in found], "", as_json)
     elif graph is not None:
-        click.echo("\n".join({"mermaid": chains.mermaid, "dot": chains.dot}[graph](found)))
+        echo(*{"mermaid": chains.mermaid, "dot": chains.dot}[graph](found))
     elif not found:
-        click.echo(
-            "Nothing was decided." if target is None else f"Nothing was decided on {target}."
-        )
+        echo("Nothing was decided." if target is None else f"Nothing was decided on {target}.")
     elif target is not None:
-        click.echo("\n".join(chains.tree(found, _line)))
+        echo(*chains.tree(found, _line))
     else:
         width = max(len(each.target) for each in found)
         for each in found:
-            click.echo(f"{click.style(f'{each.target:<{width}}', bold=True)}  {_line(each)}")
+            echo(f"{style(f'{each.target:<{width}}', bold=True)}  {_line(each)}")
 
 
 def _line(decision: Any) -> str:
     who = f"{decision.author} ({decision.authorship})"
     told = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
-    return f"{told}  {click.style(decision.id, dim=True)}"
+    return f"{told}  {style(decision.id, dim=True)}"
 
 
 @click.command()
@@ -178,14 +175,12 @@ def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         say([fields_of(each) | {"opens": opens[each.id]} for each in pending], "", as_json)
         return
     for each in pending:
-        click.echo(f"{click.style(each.id, bold=True)}  {each.target}: {each.title}")
+        echo(f"{style(each.id, bold=True)}  {each.target}: {each.title}")
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
-        click.secho(
-            f"  by {each.author}, to accept from {opens[each.id]:%Y-%m-%d %H:%M:%S} UTC{replaces}",
-            dim=True,
-        )
+        when = f"{opens[each.id]:%Y-%m-%d %H:%M:%S}"
+        echo(style(f"  by {each.author}, to accept from {when} UTC{replaces}", dim=True))
     if not pending:
-        click.echo("No proposals.")
+        echo("No proposals.")
 
 
 @click.command()
@@ -202,7 +197,7 @@ def accept(given: dict[str, str], id: str) -> None:
         if secret is None:
             secret = click.prompt("Secret", hide_input=True, err=True)
         decision = app.proposals.accept(caller, _id(id), secret)
-    click.echo(f"Accepted as {decision.id}.")
+    echo(f"Accepted as {decision.id}.")
 
 
 @click.group()
@@ -221,7 +216,7 @@ def secret_set(given: dict[str, str]) -> None:
             current = click.prompt("Present secret", hide_input=True, err=True)
         text = click.prompt("New secret", hide_input=True, confirmation_prompt=True, err=True)
         app.secret.set(caller, text, current)
-    click.echo("The secret is set.")
+    echo("The secret is set.")
 
 
 @click.group()
@@ -240,12 +235,12 @@ def rebuild(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     if as_json:
         say(fields_of(done), "", as_json)
         return
-    click.echo(
+    echo(
         f"{done.path}: {done.decisions} decisions; {len(done.to_tables)} brought to the tables, "
         f"{len(done.to_git)} brought to Git."
     )
     for each in (*done.conflicts, *done.notes):
-        click.secho(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow")
+        echo(style(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow"))
 
 
 def _id(text: str) -> str:

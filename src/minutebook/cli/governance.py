@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import (
     as_json,
     entry_line,
@@ -16,7 +17,6 @@ from minutebook.cli.terminal import (
     instant_given,
     one_of,
     opened,
-    say,
     span_given,
     text_given,
 )
@@ -26,7 +26,7 @@ from minutebook.domain.errors import InvalidInput
 def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, str], Any]) -> None:
     with opened(given) as (app, caller):
         memory = act(app, caller, id_given(id))
-    click.echo(f"{said} {memory.id}; its status is {memory.status}.")
+    echo(f"{said} {memory.id}; its status is {memory.status}.")
 
 
 @click.command()
@@ -77,7 +77,7 @@ def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
     """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
     with opened(given) as (app, caller):
         memory = app.memories.restore(caller, id_given(id), number)
-    click.echo(f"Restored {memory.id}; it is at version {memory.version}.")
+    echo(f"Restored {memory.id}; it is at version {memory.version}.")
 
 
 @click.command()
@@ -94,7 +94,7 @@ def link(given: dict[str, str], source: str, target: str, link_type: str) -> Non
         raise InvalidInput("--type", "must not be empty")
     with opened(given) as (app, caller):
         edge = app.links.link(caller, id_given(source), id_given(target), link_type)
-    click.echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
+    echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
 
 
 @click.group()
@@ -167,10 +167,10 @@ def audit(
         say([fields_of(entry) for entry in entries], "", as_json)
         return
     for entry in entries:
-        where = click.style(f"{entry.organization} {entry.number:>6}", dim=True)
-        click.echo(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}")
+        where = style(f"{entry.organization} {entry.number:>6}", dim=True)
+        echo(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}")
     if not entries:
-        click.echo("No entries.")
+        echo("No entries.")
 
 
 @audit.command("verify")
@@ -214,15 +214,13 @@ def audit_verify(context: click.Context, noted: str | None, as_json: bool) -> No
 
 def _show_proof(proof: Any) -> None:
     if proof.broken is not None:
-        click.secho(
-            f"{proof.organization}: broken at entry {proof.broken.number}: {proof.broken.reason}",
-            fg="red",
-        )
+        reason = f"broken at entry {proof.broken.number}: {proof.broken.reason}"
+        echo(style(f"{proof.organization}: {reason}", fg="red"))
     elif proof.head is None:
-        click.echo(f"{proof.organization}: no entries")
+        echo(f"{proof.organization}: no entries")
     else:
-        click.echo(f"{proof.organization}: {proof.head.number} entries, sound")
-        click.secho(f"  its end is {proof.head.number}:{proof.head.digest}", dim=True)
+        echo(f"{proof.organization}: {proof.head.number} entries, sound")
+        echo(style(f"  its end is {proof.head.number}:{proof.head.digest}", dim=True))
 
 
 def _noted(text: str) -> tuple[int, str]:

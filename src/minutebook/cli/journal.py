@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, say, sentence, short
+from minutebook.cli.printing import body, say, style, warn
+from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, sentence, short
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import SCORES
 
@@ -32,7 +33,7 @@ def sessions(given: dict[str, str], limit: int, offset: int, as_json: bool) -> N
         rest = page.total - offset - len(told)
         if rest > 0:
             lines.append(f"… and {rest} more; --offset {offset + len(told)} shows them.")
-        say(shape, "\n".join(lines) or "No session was written yet.", as_json)
+        say(shape, lines or "No session was written yet.", as_json)
 
 
 @click.command()
@@ -54,7 +55,9 @@ def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: F
             "turns": [fields_of(each) for each in turns],
         }
         parts = [*map(_of_summary, summaries), *map(_of_turn, turns)]
-        say(shape, "\n\n".join(parts), as_json)
+        # An empty line between two of them.
+        lines = [line for part in parts for line in ("", *part)][1:]
+        say(shape, lines, as_json)
 
 
 @click.command()
@@ -78,10 +81,10 @@ def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  
                 done, failed = app.summaries.summarize(asks, name), []
         left = {each.session.name: sentence(each.error) for each in failed}
         shape = {"done": [fields_of(each) for each in done], "failed": left}
-        lines = [f"{click.style(each.session, dim=True)}  {each.title}" for each in done]
-        say(shape, "\n".join(lines) or "Every session has a summary of what it is now.", as_json)
+        lines = [f"{style(each.session, dim=True)}  {each.title}" for each in done]
+        say(shape, lines or "Every session has a summary of what it is now.", as_json)
         for session, reason in left.items():
-            click.secho(f"{session}: {reason}", err=True, fg="red")
+            warn(f"{session}: {reason}", fg="red")
     if left:
         sys.exit(1)
 
@@ -90,30 +93,31 @@ def _headline(session: Any, summary: Any) -> str:
     title = "(no summary yet)" if summary is None else summary.title
     when = f"{session.last:%Y-%m-%d %H:%M}"
     turns = f"{session.turn_count} turn{'' if session.turn_count == 1 else 's'}"
-    return f"{when}  {click.style(session.name, dim=True)}  {turns}  {short(title, 80)}"
+    return f"{when}  {style(session.name, dim=True)}  {turns}  {short(title, 80)}"
 
 
-def _of_summary(summary: Any) -> str:
+def _of_summary(summary: Any) -> list[str]:
     scores = ", ".join(f"{name} {getattr(summary, name)}" for name in SCORES)
     lines = [
-        click.style(summary.title, bold=True),
-        summary.summary,
+        style(summary.title, bold=True),
+        body(summary.summary, _INDENT),
         f"{summary.category}; {scores}; by {summary.made_by}, over {summary.turn_count} turns",
     ]
     if summary.technologies:
         lines.append(", ".join(summary.technologies))
-    return "\n".join(lines)
+    return lines
 
 
-def _of_turn(turn: Any) -> str:
+def _of_turn(turn: Any) -> list[str]:
     said = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
-    head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {click.style(turn.id, dim=True)}  {turn.author}"
+    head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  {turn.author}"
     parts = [
-        f"{click.style(name, fg='cyan')}\n{_INDENT}{text.replace(chr(10), chr(10) + _INDENT)}"
+        line
         for name, text in said
         if text
+        for line in (style(name, fg="cyan"), f"{_INDENT}{body(text, _INDENT)}")
     ]
-    return "\n".join([head, *parts])
+    return [head, *parts]
 
 
 COMMANDS = (sessions, session, summarize)

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
     entry_line,
@@ -15,11 +16,13 @@ from minutebook.cli.terminal import (
     identity,
     one_of,
     opened,
-    say,
     text_given,
 )
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import ledger_id_of
+
+_FIELD = 15
+"""Columns that the name of a field takes."""
 
 
 @click.command()
@@ -56,7 +59,7 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
     with opened(given) as (app, caller):
         recollection = app.retrieval.recall_with_decisions(caller, query, limit, WEIGHTS)
         if app.embedding.state == "error":
-            click.secho(f"By words and graph only: {app.embedding.reason}", err=True, fg="yellow")
+            warn(f"By words and graph only: {app.embedding.reason}", fg="yellow")
     found = [(each.hit, each.memory) for each in recollection.hits]
     found += [(each.hit, each.decision) for each in recollection.decisions]
     found.sort(key=lambda each: -each[0].score)
@@ -64,17 +67,14 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
         say([_hit_shape(hit, record) for hit, record in found], "", as_json)
         return
     if not found:
-        click.echo("Nothing found.")
+        echo("Nothing found.")
     for place, (hit, record) in enumerate(found, 1):
-        click.echo(headline(f"{place:>2}  {hit.score:.3f}", record))
+        echo(headline(f"{place:>2}  {hit.score:.3f}", record))
         for share in hit.shares if explain else ():
             rank = "not found" if share.rank is None else f"rank {share.rank}"
             raw = "–" if share.raw is None else f"{share.raw:.3f}"
-            click.secho(
-                f"        {share.signal:<8} {raw:>8}  {rank:<10} "
-                f"× {share.weight:.2f} = {share.share:>4.0%} of the score",
-                dim=True,
-            )
+            part = f"× {share.weight:.2f} = {share.share:>4.0%} of the score"
+            echo(style(f"        {share.signal:<8} {raw:>8}  {rank:<10} {part}", dim=True))
 
 
 def _hit_shape(hit: Any, record: Any) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
     with opened(given) as (app, caller):
         if (on_record := ledger_id_of(id)) is not None:
             record = app.decisions.read(caller, on_record)
-            say(fields_of(record), "\n".join(_field_lines(record)), as_json)
+            say(fields_of(record), _field_lines(record), as_json)
             return
         if number is not None:
             version = app.memories.version(caller, id_given(id), number)
@@ -119,32 +119,32 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
         }
         say(shape, "", as_json)
         return
-    click.echo("\n".join(_field_lines(memory)))
+    echo(*_field_lines(memory))
     for version in history.versions[:-1]:
-        click.echo(f"\n{_version_text(version)}")
+        echo("", *_version_text(version))
     if links:
-        click.echo("\nlinks")
+        echo("", "links")
     for link in links:
         way = "→" if link.edge.source == memory.id else "←"
-        click.echo(headline(f"  {way} {link.edge.type}", link.memory))
-    click.echo("\naudit")
+        echo(headline(f"  {way} {link.edge.type}", link.memory))
+    echo("", "audit")
     for entry in history.entries:
-        click.echo(f"  {entry_line(entry)}")
+        echo(f"  {entry_line(entry)}")
 
 
 def _field_lines(record: Any) -> Iterator[str]:
     for name, value in fields_of(record).items():
         if value not in (None, {}, ()):
-            told = ", ".join(value) if isinstance(value, tuple) else value
-            yield f"{click.style(f'{name:<15}', bold=True)} {told}"
+            told = ", ".join(value) if isinstance(value, tuple) else str(value)
+            yield f"{style(f'{name:<{_FIELD}}', bold=True)} {body(told, ' ' * (_FIELD + 1))}"
 
 
-def _version_text(version: Any) -> str:
-    title = "" if version.title is None else f"  {version.title}\n"
-    return (
-        f"version {version.number}, {version.changed_at:%Y-%m-%d %H:%M:%S} by {version.changed_by}"
-        f"\n{title}  {version.content}"
-    )
+def _version_text(version: Any) -> Iterator[str]:
+    when = f"{version.changed_at:%Y-%m-%d %H:%M:%S}"
+    yield f"version {version.number}, {when} by {version.changed_by}"
+    if version.title is not None:
+        yield f"  {version.title}"
+    yield f"  {body(version.content, '  ')}"
 
 
 @click.command("list")
@@ -185,8 +185,8 @@ def list_(
         return
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
-        click.echo(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended)
-    click.secho(f"{len(page.memories)} of {page.total}", dim=True)
+        echo(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended)
+    echo(style(f"{len(page.memories)} of {page.total}", dim=True))
 
 
 @click.command()
@@ -199,10 +199,10 @@ def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
     with opened(given) as (app, caller):
         memory = app.memories.read(caller, id_given(id))
         if not yes:
-            click.echo(memory.content)
+            echo(f"  {body(memory.content, '  ')}")
             click.confirm("Remove this for good?", abort=True)
         app.memories.delete(caller, memory.id)
-        click.echo(f"Removed {memory.id}.")
+        echo(f"Removed {memory.id}.")
 
 
 COMMANDS = (remember, search, show, list_, forget)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
+from minutebook.cli.printing import body, echo, say, say_exactly, style, warn
 from minutebook.cli.terminal import (
     as_json,
     identity,
     option_of,
-    say,
     serving,
 )
 from minutebook.config import Settings, environment, load
@@ -59,7 +59,7 @@ def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -
 
 
 def _announce(url: str) -> None:
-    click.echo(f"Minutebook serves at {url}/mcp", err=True)
+    warn(f"Minutebook serves at {url}/mcp")
 
 
 @click.command()
@@ -130,15 +130,15 @@ def install(
         )
     _show_difference(plan.before or "", plan.after, plan.path)
     if not plan.changed:
-        click.echo(f"{plan.path} is as it should be.")
+        echo(f"{plan.path} is as it should be.")
     elif dry_run:
-        click.echo("Nothing was written.")
+        echo("Nothing was written.")
     else:
         clients.apply(plan)
-        click.secho(f"Wrote {plan.path}.", fg="green")
+        echo(style(f"Wrote {plan.path}.", fg="green"))
         if plan.backup is not None:
-            click.echo(f"The file as it was: {plan.backup}")
-        click.echo(plan.note)
+            echo(f"The file as it was: {plan.backup}")
+        echo(body(plan.note))
 
 
 def _show_difference(before: str, after: str, path: Path) -> None:
@@ -147,7 +147,7 @@ def _show_difference(before: str, after: str, path: Path) -> None:
     )
     colours = {"+": "green", "-": "red"}
     for line in lines:
-        click.secho(line, fg=colours.get(line[0]))
+        echo(style(line, fg=colours.get(line[:1])))
 
 
 @click.command("export-schema")
@@ -161,7 +161,7 @@ def export_schema(contract: str, openapi: bool) -> None:  # noqa: FBT001
     (chosen,) = opened([contract])
     text = exported(chosen) if openapi else chosen.exported()
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
-    click.echo(text.encode(), nl=False)
+    say_exactly(text.encode())
 
 
 @click.command()
@@ -177,11 +177,14 @@ def settings(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         if each.name not in SECRETS
     }
     lines = [
-        f"{click.style(PREFIX + each.name.upper(), bold=True)} = {shape.get(each.name, '(hidden)')}"
-        f"\n    {each.metadata['help']}"
+        line
         for each in fields(Settings)
+        for line in (
+            f"{style(PREFIX + each.name.upper(), bold=True)} = {shape.get(each.name, '(hidden)')}",
+            f"    {each.metadata['help']}",
+        )
     ]
-    say(shape, "\n".join(lines), as_json)
+    say(shape, lines, as_json)
 
 
 COMMANDS = (serve, demo, install, export_schema, settings)

@@ -1,7 +1,6 @@
 """What all commands share: who asks, the store opened for them, answers and errors in words."""
 
 import getpass
-import json
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -15,7 +14,9 @@ from typing import Any, TypeVar, overload
 
 import click
 
+from minutebook.cli.printing import style, warn
 from minutebook.config import Settings, load
+from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import (
     Conflict,
     Decided,
@@ -97,13 +98,31 @@ def as_json(command: F) -> F:
 class Group(click.Group):
     """A group whose commands show what was refused or failed in a sentence, not a traceback."""
 
+    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+        """Read what was typed; what click says of it is escaped, as it quotes it."""
+        with _escaped_usage_errors():
+            return super().make_context(*arguments, **more)
+
     def invoke(self, context: click.Context) -> Any:
         """Run the command; exit with 1 and the sentence on stderr if it cannot be done."""
         try:
-            return super().invoke(context)
+            with _escaped_usage_errors():
+                return super().invoke(context)
         except MinutebookError as error:
-            click.secho(f"minutebook: {sentence(error)}", err=True, fg="red")
+            warn(f"minutebook: {sentence(error)}", fg="red")
             context.exit(1)
+
+
+@contextmanager
+def _escaped_usage_errors() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        raise click.UsageError(escaped(error.format_message()), error.ctx) from None
+    except click.ClickException as error:
+        raise click.ClickException(escaped(error.format_message())) from None
 
 
 _LISTS = {
@@ -232,7 +251,7 @@ def bar(label: str, *, hidden: bool) -> Iterator[Listener]:
         length=_STEPS,
         label=label,
         file=sys.stderr,
-        item_show_func=lambda what: "" if what is None else short(str(what), 40),
+        item_show_func=lambda what: "" if what is None else escaped(short(str(what), 40)),
     )
     with shown as progress:
 
@@ -277,7 +296,7 @@ def fields_of(record: Any) -> dict[str, Any]:
 def headline(lead: str, memory: Any) -> str:
     """Give a memory on one line."""
     text = " ".join(memory.text.split())
-    return f"{lead}  {click.style(memory.id, dim=True)}  {short(text, 100)}"
+    return f"{lead}  {style(memory.id, dim=True)}  {short(text, 100)}"
 
 
 def short(text: str, room: int) -> str:
@@ -292,22 +311,4 @@ def entry_line(entry: Any) -> str:
         f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} ({entry.role}{with_token}): "
         f"{entry.outcome}"
     )
-    return click.style(line, fg=None if entry.outcome == "done" else "red")
-
-
-def say(shape: Any, text: str, as_json: bool) -> None:  # noqa: FBT001
-    """Print the text, or the shape as JSON."""
-    if as_json:
-        click.echo(json.dumps(shape, indent=2, ensure_ascii=False, default=_plain))
-    else:
-        click.echo(text)
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case datetime():
-            return value.isoformat()
-        case Path():
-            return str(value)
-        case _:
-            return dict(value)
+    return style(line, fg=None if entry.outcome == "done" else "red")

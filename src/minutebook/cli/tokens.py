@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
     fields_of,
@@ -13,7 +14,6 @@ from minutebook.cli.terminal import (
     one_of,
     opened,
     place,
-    say,
     span_given,
 )
 from minutebook.config import load
@@ -85,9 +85,9 @@ def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     with opened(given) as (app, caller):
         tokens = app.tokens.list(caller)
     now = datetime.now(UTC)
-    lines = [f"{click.style(each.id, dim=True)}  {_line(each, now)}" for each in tokens]
-    text = "\n".join(lines) or "No tokens; `minutebook token create --name NAME` makes one."
-    say([_shape(each, now) for each in tokens], text, as_json)
+    lines = [f"{style(each.id, dim=True)}  {_line(each, now)}" for each in tokens]
+    none = "No tokens; `minutebook token create --name NAME` makes one."
+    say([_shape(each, now) for each in tokens], lines or none, as_json)
 
 
 @token.command()
@@ -98,7 +98,7 @@ def revoke(given: dict[str, str], id: str) -> None:
     """Take the token ID back for good; it lets nobody in from now on, through no process."""
     with opened(given) as (app, caller):
         revoked = app.tokens.revoke(caller, id_given(id))
-    click.echo(f"Revoked {revoked.id} of {revoked.name}.")
+    echo(f"Revoked {revoked.id} of {revoked.name}.")
 
 
 @token.command()
@@ -125,8 +125,10 @@ def _show_issued(issued: Any, *, as_json: bool) -> None:
     now = datetime.now(UTC)
     # On stdout the secret alone, so that a script can take it.
     say({"secret": issued.secret, **_shape(issued.token, now)}, issued.secret, as_json)
-    told = f"Token {issued.token.id}: {_line(issued.token, now)}."
-    click.echo(f"{told}\nThe secret is shown this once; keep it where its bearer does.", err=True)
+    warn(
+        f"Token {issued.token.id}: {_line(issued.token, now)}.",
+        "The secret is shown this once; keep it where its bearer does.",
+    )
 
 
 def _line(token: Any, now: datetime) -> str:

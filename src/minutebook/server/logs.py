@@ -5,8 +5,10 @@ import logging
 import sys
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
 
 from minutebook.config import Settings
+from minutebook.domain.control_characters import escaped
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The request that this task or thread works for."""
@@ -25,6 +27,14 @@ class _Plain(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         request = request_id.get()
         return super().format(record) + (f" [{request}]" if request else "")
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        """Give the line without a traceback; a name or path in it cannot steer a terminal."""
+        return escaped(super().formatMessage(record))
+
+    def formatException(self, ei: Any) -> str:  # noqa: N802
+        """Give the traceback, whose last line quotes what was given."""
+        return escaped(super().formatException(ei), keep="\n")
 
 
 class _Json(logging.Formatter):

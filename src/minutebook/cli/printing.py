@@ -1,0 +1,83 @@
+"""The one way from a command to the terminal: what was stored cannot steer it, forge a line or hide.
+
+`echo` and `warn` escape every control and bidirectional character of the lines they are given. What
+may stay is marked by `style` (colours) and `body` (line ends of a long text); a mark holds a number
+that only this process knows, so no stored text can bear one.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import click
+
+from minutebook.domain.control_characters import escaped, escaped_in_json
+
+_NUMBER = secrets.token_hex(16)
+_MARK = re.compile(rf"\x1b<{_NUMBER}:([^>]*)>")
+
+
+def _marked(raw: str) -> str:
+    return f"\x1b<{_NUMBER}:{raw}>"
+
+
+def style(text: str, **styles: Any) -> str:
+    """Give a text the styles that `click.style` knows, for `echo` to show."""
+    begin = click.style("", reset=False, **styles)
+    return f"{_marked(begin)}{text}{_marked(click.style(''))}" if begin else text
+
+
+def body(text: str, indent: str = "") -> str:
+    """Let a text keep its line ends and tabs, each further line after the indent."""
+    lines = text.replace("\r\n", "\n").split("\n")
+    return _marked(f"\n{indent}").join(line.replace("\t", _marked("\t")) for line in lines)
+
+
+def shown(line: str) -> str:
+    """Give what a terminal gets of a line: escapes for controls, but for what is marked."""
+    parts = _MARK.split(line)
+    # Split by its one group, every second part is a mark's own.
+    return "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
+
+
+def echo(*lines: str) -> None:
+    """Print lines on stdout; a line end within one is escaped, unless `body` let it be."""
+    _print(lines, err=False)
+
+
+def warn(*lines: str, **styles: Any) -> None:
+    """Print lines on stderr, in these styles."""
+    _print([style(line, **styles) for line in lines], err=True)
+
+
+def say(shape: Any, lines: str | Iterable[str], as_json: bool) -> None:  # noqa: FBT001
+    """Print the line or lines, or the shape as JSON, whose values read back exactly."""
+    if as_json:
+        document = json.dumps(shape, indent=2, ensure_ascii=False, default=_plain)
+        click.echo(escaped_in_json(document))
+    else:
+        echo(*([lines] if isinstance(lines, str) else lines))
+
+
+def say_exactly(document: bytes) -> None:
+    """Print bytes as they are; for documents of ours that hold nothing stored."""
+    click.echo(document, nl=False)
+
+
+def _print(lines: Iterable[str], *, err: bool) -> None:
+    for line in lines:
+        click.echo(shown(line), err=err)
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case Path():
+            return str(value)
+        case _:
+            return dict(value)

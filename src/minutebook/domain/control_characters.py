@@ -1,0 +1,31 @@
+"""Characters that steer a terminal instead of being shown, written as escapes that a person sees."""
+
+import re
+
+# C0 and C1 controls with DEL; the bidirectional controls of Unicode (UAX #9), which reorder a line;
+# its line and paragraph separators; lone surrogates, which no encoding can write.
+_CONTROL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+_NAMED = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
+
+
+def escaped(text: str, keep: str = "") -> str:
+    r"""Write control and bidirectional characters as `\x1b` or `\u202e`, but those in `keep`."""
+
+    def written(found: re.Match[str]) -> str:
+        each = found[0]
+        if each in keep:
+            return each
+        code = ord(each)
+        return _NAMED.get(each) or (f"\\x{code:02x}" if code <= 0xFF else f"\\u{code:04x}")
+
+    return _CONTROL.sub(written, text)
+
+
+def escaped_in_json(document: str) -> str:
+    r"""Write them in a JSON document as `\u001b`, which reads back as the same character."""
+    # Between its strings JSON has no control characters but the line ends of its layout.
+    return _CONTROL.sub(
+        lambda found: found[0] if found[0] == "\n" else f"\\u{ord(found[0]):04x}", document
+    )

@@ -1,0 +1,214 @@
+"""No stored text steers the terminal, hides, or forges a line, whichever command prints it."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, replace
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from minutebook.cli import main
+from minutebook.cli.printing import body, shown, style
+from minutebook.cli.terminal import opened
+from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role
+from tests.store import samples
+from tests.terminal import Run
+
+STEER = "\x1b]0;owned\x07\x1b[8m\x00\x7f\x9b2J\u202e\u2066\u200f\u2028\r"
+LINE = "\nFORGED line\n"
+WORDS = f"kettle {STEER}{LINE}end"
+"""What may be stored of any kind; a lone surrogate may in most."""
+
+NAME = WORDS.replace("\0", "")
+HALVED = WORDS + "\ud800"
+FORBIDDEN = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+STYLE = re.compile("\x1b\\[(0|1|2|3[1-6])?m")
+"""The styles that the command line itself uses."""
+
+KEYS = {"organization", "id", "memory", "project", "source", "target", "session", "digest", "stamp"}
+
+
+def hostile(record: Any) -> Any:
+    """Give the record with the hostile text in every field that holds free text."""
+    changed: dict[str, Any] = {}
+    for each in fields(record):
+        value = getattr(record, each.name)
+        if each.name in KEYS or isinstance(value, Enum):
+            continue
+        if isinstance(value, str):
+            changed[each.name] = HALVED
+        elif isinstance(value, tuple):
+            changed[each.name] = (HALVED, HALVED)
+        elif isinstance(value, Mapping):
+            changed[each.name] = {HALVED: 1 if each.name == "skipped" else HALVED}
+    return replace(record, organization="default", **changed)
+
+
+def records() -> Iterator[Any]:
+    """Give a record of each kind that a store takes as it is."""
+    memory = samples.memory("0" * 20, title="x", reason="x", user="x", metadata={"x": "x"})
+    yield hostile(memory)
+    yield hostile(samples.memory("1" * 20))
+    yield hostile(samples.version("0" * 20, 1, title="x"))
+    yield hostile(samples.version("0" * 20, 2, title="x"))
+    yield hostile(samples.entity("e", description="x", aliases=("x",)))
+    yield hostile(samples.edge(Kind.LINK, "0" * 20, "1" * 20))
+    yield hostile(samples.project("kettle", skipped={"x": 1}, reason="x"))
+    yield hostile(replace(samples.project("x", reason="x"), id=HALVED))
+    yield hostile(samples.file("f", project="kettle"))
+    yield hostile(samples.chunk("c", project="kettle"))
+    yield hostile(samples.turn("t", session="s"))
+    yield replace(hostile(samples.turn("u")), session=NAME)
+    yield hostile(
+        samples.summary("summary_s", session="s", technologies=("x",), reasons={"x": "x"})
+    )
+    yield hostile(replace(samples.summary(f"summary_{NAME}"), session=NAME))
+    token = samples.token("2" * 20, bound_repositories=("x",), bound_user="x")
+    yield replace(hostile(token), organization=SYSTEM_ORGANIZATION)
+
+
+@pytest.fixture
+def ids(run: Run, tmp_path: Path) -> dict[str, str]:
+    """Fill a store with hostile text by a caller of a hostile name; the ids of what it holds."""
+    with opened({}) as (app, caller):
+        asks = replace(caller, name=WORDS, role=Role.ADMIN)
+        with app.store.transaction():
+            for record in records():
+                app.store.put(record)
+        first = DecisionDraft(WORDS, WORDS, f"because of {WORDS}", (WORDS,))
+        old = app.decisions.record(asks, first)
+        new = app.decisions.supersede(asks, (old.id,), first)
+        proposed = app.proposals.propose(asks, replace(first, target=WORDS + "2"), ())
+        app.standing.deprecate(asks, "1" * 20, WORDS)
+    return {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
+
+
+def commands(group: click.Group = main, *above: str) -> Iterator[tuple[str, ...]]:
+    """Name every command that prints something, with those of groups."""
+    for name, command in group.commands.items():
+        if not isinstance(command, click.Group) or command.invoke_without_command:
+            yield (*above, name)
+        if isinstance(command, click.Group):
+            yield from commands(command, *above, name)
+
+
+ODD = f"odd\x1b[8m\u202e{LINE}"
+MEMORY = "0" * 20
+OPENS_NO_STORE = {
+    ("demo",): "prints of a store of its own, whose text is ours",
+    ("daemon", "restart"): "starts a process, and prints that it did",
+    ("daemon", "stop"): "prints the numbers of processes",
+    ("model", "prepare"): "prints where the model is",
+    ("model", "verify"): "prints that the model is whole",
+}
+TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
+    ("serve",): [["serve", ODD], ["serve", "--http", ODD]],
+    ("install",): [["install", ODD], ["install", "cursor", "--name", ODD, "--dry-run"]],
+    ("export-schema",): [["export-schema", ODD]],
+    ("settings",): [["settings", "--agent", ODD], ["settings", "--role", ODD]],
+    ("daemon", "status"): [["daemon", "status"]],
+    ("remember",): [["remember", ODD, "--type", ODD], ["remember", ODD]],
+    ("search",): [["search", "kettle", "--explain"]],
+    ("show",): [["show", MEMORY], ["show", MEMORY, "--version", "1"], ["show", ODD]],
+    ("list",): [["list"], ["list", "--type", ODD]],
+    ("forget",): [["forget", MEMORY], ["forget", ODD]],
+    ("index",): [["index", ODD], ["index", "odd"]],
+    ("code",): [["code", "kettle"]],
+    ("projects",): [["projects"], ["projects", "--delete", ODD]],
+    ("decide",): [["decide", "--title", ODD, "--target", ODD, "--rationale", ODD]],
+    ("decisions",): [
+        ["decisions"],
+        ["decisions", "--history", WORDS],
+        ["decisions", "--history", ODD],
+        ["decisions", "--graph", "mermaid"],
+        ["decisions", "--graph", "dot"],
+        ["decisions", "--graph", ODD],
+    ],
+    ("proposals",): [["proposals"]],
+    ("accept",): [["accept", ODD], ["accept", "PROPOSAL"]],
+    ("secret", "set"): [["secret", "set"]],
+    ("ledger", "rebuild"): [["ledger", "rebuild"]],
+    ("sessions",): [["sessions"]],
+    ("session",): [["session", "s"], ["session", NAME], ["session", ODD]],
+    ("summarize",): [["summarize"], ["summarize", ODD]],
+    ("lock",): [["lock", MEMORY], ["lock", ODD]],
+    ("unlock",): [["unlock", MEMORY, "--role", ODD], ["unlock", ODD]],
+    ("verify",): [["verify", MEMORY], ["verify", ODD]],
+    ("deprecate",): [["deprecate", MEMORY, "--reason", ODD], ["deprecate", ODD, "--reason", ODD]],
+    ("link",): [["link", MEMORY, "1" * 20, "--type", ODD], ["link", ODD, ODD]],
+    ("system", "write"): [["system", "write", ODD, "--title", ODD], ["system", "write", ODD]],
+    ("audit",): [["audit"], ["audit", "--since", ODD]],
+    ("audit", "verify"): [["audit", "verify"], ["audit", "verify", "--noted", ODD]],
+    ("export",): [["export", ODD], ["export", f"{ODD}/{ODD}"]],
+    ("import",): [["import", ODD]],
+    ("backup",): [["backup", ODD], ["backup", f"{ODD}/{ODD}"]],
+    ("restore",): [["restore", ODD], ["restore", MEMORY]],
+    ("token", "create"): [["token", "create", "--name", ODD], ["token", "create", "--role", ODD]],
+    ("token", "list"): [["token", "list"]],
+    ("token", "revoke"): [["token", "revoke", "TOKEN"], ["token", "revoke", ODD]],
+    ("token", "rotate"): [["token", "rotate", "TOKEN"], ["token", "rotate", ODD]],
+    ("status",): [["status"], ["status", ODD], ["status", f"--{ODD}"], [ODD]],
+    ("doctor",): [["doctor"]],
+    ("model", "fetch"): [["model", "fetch", "--from", ODD]],
+}
+"""What is typed for each command: what shows stored text, and what quotes an argument."""
+
+
+def test_every_command_is_tried() -> None:
+    assert set(commands()) == set(TYPED) | set(OPENS_NO_STORE)
+
+
+@pytest.mark.parametrize("command", TYPED, ids=" ".join)
+def test_no_command_lets_stored_text_steer_the_terminal(
+    run: Run, ids: dict[str, str], tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / "kettle\x1b[8m\u202e.py").write_text("def kettle(): '\x1b[8m\u202e'\n")
+    for line in TYPED[command]:
+        arguments = [ids.get(each.lower(), each) for each in line]
+        for more in ([], ["--json"]):
+            result = run(*arguments, *more, color=True, input="n\n")
+            assert result.exception is None or isinstance(result.exception, SystemExit)
+            printed = STYLE.sub("", result.stdout + result.stderr)
+            assert FORBIDDEN.findall(printed) == [], (line, printed)
+            assert not re.search("^FORGED", printed, re.MULTILINE), (line, printed)
+
+
+def _content(hits: list[dict[str, Any]]) -> Any:
+    """The text of the first that is a memory."""
+    return next(each["content"] for each in hits if each["kind"] == "memory")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        (["list"], lambda told: told["memories"][0]["content"]),
+        (["show", MEMORY], lambda told: told["title"]),
+        (["search", "kettle", "--limit", "50"], _content),
+        (["sessions"], lambda told: told[0]["title"]),
+        (["session", "s"], lambda told: told["turns"][0]["thought"]),
+        (["projects"], lambda told: told[0]["path"]),
+        (["code", "kettle"], lambda told: told[0]["signature"]),
+    ],
+)
+def test_json_holds_what_was_stored(
+    run: Run, ids: dict[str, str], arguments: list[str], field: Any
+) -> None:
+    assert field(json.loads(run(*arguments, "--json").stdout)) == HALVED
+
+
+def test_a_long_text_keeps_its_lines_and_tabs_and_a_short_one_shows_them(run: Run) -> None:
+    id = run("remember", "first\n\tsecond").output.strip()
+    assert f"content         first\n{' ' * 16}\tsecond\n" in run("show", id).output
+    assert "first\\n\\tsecond" in shown("first\n\tsecond")
+    assert shown(body("first\n\tsecond", "  ")) == "first\n  \tsecond"
+
+
+def test_only_styles_of_the_command_line_come_through() -> None:
+    assert shown(style("plain \x1b[31m", fg="red")) == "\x1b[31mplain \\x1b[31m\x1b[0m"
+    assert shown(style("plain")) == "plain"
