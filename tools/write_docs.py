@@ -182,7 +182,7 @@ LIMITS: Mapping[str, Callable[[Any], str]] = {
     "maximum": lambda each: f"at most {each}",
     "clamp": lambda each: f"larger counts as {each}",
     "minLength": lambda each: "not empty" if each == 1 else f"at least {each} characters",
-    "maxLength": lambda each: f"at most {each} characters",
+    "maxLength": lambda each: f"at most {each:,} characters",
     "minItems": lambda each: "not empty",
     "maxBytes": lambda each: f"at most {each:,} bytes",
     "form": lambda each: {

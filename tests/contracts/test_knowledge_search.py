@@ -338,7 +338,7 @@ def test_an_empty_query_is_refused(world: World, query: str | None) -> None:
         assert "`query`" in world.refused(tool, query=query)
 
 
-@pytest.mark.parametrize("query", [" ", "!?", "\u0000", "\ud800", "the", '""', '"', "a" * 102_400])
+@pytest.mark.parametrize("query", [" ", "!?", "\u0000", "\ud800", "the", '""', '"', "a" * 10_000])
 def test_a_query_of_nothing_is_answered(world: World, told: list[str], query: str) -> None:
     for tool in ("search", "search_text", "recall"):
         world.call(tool, query=query)

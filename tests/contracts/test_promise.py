@@ -140,7 +140,7 @@ def test_each_schema_is_valid_json_schema_without_nullable(name: str) -> None:
 def test_what_is_enforced_concerns_a_property_in_words_that_are_read(name: str) -> None:
     tool = TOOLS[name]
     properties = {**tool["inputSchema"]["properties"], **tool.get("hiddenProperties", {})}
-    known = {"minLength", "minimum", "maximum", "enum", "maxBytes", "clamp", "form"}
+    known = {"minLength", "minimum", "maximum", "enum", "maxBytes", "maxLength", "clamp", "form"}
     for key, rules in tool.get("enforce", {}).items():
         assert key in properties
         assert set(rules) <= known

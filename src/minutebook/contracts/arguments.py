@@ -239,7 +239,7 @@ def _worded(
         case "minLength" if rule > 1:
             remedy = f"must have at least {rule} characters"
         case "maxLength":
-            remedy = f"must have at most {rule} characters"
+            remedy = f"must have at most {rule:,} characters"
         case "minLength" | "minItems" | "minProperties" | "pattern":
             remedy = "must not be empty"
         case "enum":

@@ -19,10 +19,18 @@ from itertools import cycle, groupby, pairwise
 
 import Stemmer
 
+from minutebook.domain.errors import InvalidInput
+
 MAX_TERM = 64
 """Characters of a term; a longer one is cut, in texts and queries alike."""
 
-MAX_QUERY_TERMS = 256
+MAX_TEXT = 400_000
+"""Characters of a record that can be found, by words and by meaning; the rest is kept as it is."""
+
+MAX_QUERY = 10_000
+"""Characters of a query; a longer one is refused."""
+
+MAX_QUERY_TERMS = 128
 """A query's terms, and the terms of all its phrases, stop here: what follows is not looked for."""
 
 GAP = "|"
@@ -119,10 +127,11 @@ def terms(text: str) -> list[str]:
 
     That is pairs of neighbours in scripts without spaces, compounds whole and by segment, and the
     parts of identifiers in a row. `GAP` stands before each run that follows the words.
+    What follows MAX_TEXT characters gives none.
     """
     whole: list[str] = []
     rest: list[str] = []
-    for is_unspaced, stretch in _stretches(_folded(text)):
+    for is_unspaced, stretch in _stretches(_folded(text[:MAX_TEXT])):
         if is_unspaced:
             whole += stretch
             rest += _pairs(stretch)
@@ -134,12 +143,22 @@ def terms(text: str) -> list[str]:
     return whole + rest
 
 
+def check_query(text: str) -> None:
+    """Raise InvalidInput if a query is longer than MAX_QUERY."""
+    if len(text) > MAX_QUERY:
+        raise InvalidInput(
+            "query", f"must have at most {MAX_QUERY:,} characters (it has {len(text):,})"
+        )
+
+
 def parse_query(text: str) -> TextQuery:
     """Read a query: what stands in double quotes are phrases, all else terms, each once, in order.
 
     Stop words are left out, unless there is nothing else. Identifiers are looked for whole and by
     parts of at least two characters; a run of one script without spaces by its pairs.
+    Raises InvalidInput if it is too long.
     """
+    check_query(text)
     phrases: dict[tuple[str, ...], None] = {}
     room = MAX_QUERY_TERMS
     for match in _QUOTED.finditer(text):

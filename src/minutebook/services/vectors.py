@@ -13,6 +13,7 @@ from minutebook.domain.policy import Listener, unheard
 from minutebook.domain.records import Kind, TextRecord
 from minutebook.embedding.protocol import Rows
 from minutebook.embedding.service import Embedding, State
+from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.services.claims import Claims
 from minutebook.store.protocol import Store, Vectors, VectorSpace
 
@@ -82,20 +83,21 @@ class Embedded:
         """
         if self._is_out_of_order(listener):
             return None
-        return self._embedding.embed_passages([text])[0]
+        return self._embedding.embed_passages([text[:MAX_TEXT]])[0]
 
     def ready_passage(self, text: str) -> Vectors | None:
         """Embed a text to keep if the model is ready now; None leaves it to `catch_up`."""
         if self.state != "ready":
             return None
         try:
-            return self._embedding.embed_passages([text])[0]
+            return self._embedding.embed_passages([text[:MAX_TEXT]])[0]
         except (EmbeddingNotReady, ModelUnavailable) as error:
             log.warning("a text is kept without its meaning for now: %s", error)
             return None
 
     def query(self, text: str, listener: Listener = unheard) -> Vectors:
-        """Embed a question, shape (dimensions,); EmbeddingNotReady without a model."""
+        """Embed a question, shape (dimensions,); EmbeddingNotReady without a model, InvalidInput."""
+        check_query(text)
         if self._is_out_of_order(listener):
             raise EmbeddingNotReady("error", self._embedding.reason)
         return self._embedding.embed_query(text)
@@ -167,7 +169,7 @@ class Embedded:
     def _embed(self, records: Sequence[TextRecord]) -> int:
         if not records:
             return 0
-        made = _standing_back(self._embedding, [record.text for record in records])
+        made = _standing_back(self._embedding, [record.text[:MAX_TEXT] for record in records])
         with self._store.transaction():
             for record, vectors in zip(records, made, strict=True):
                 current = self._store.get(record.kind, record.organization, record.id)

@@ -1,0 +1,68 @@
+"""However a query comes, one that is too long is refused before any work is done on it."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter, Narrowing
+from minutebook.domain.records import Kind
+from minutebook.search.ranking import Signal
+from minutebook.search.text import MAX_QUERY, MAX_TEXT, parse_query
+from minutebook.services.decision_search import Mode
+from tests.contracts.wrong import OPENED
+from tests.world import World, worlds
+
+Search = Callable[[World, str], Any]
+
+SEARCHES: dict[str, Search] = {
+    "by meaning": lambda w, q: w.app.retrieval.by_meaning(w.caller, q, 5),
+    "by words": lambda w, q: w.app.retrieval.by_words(w.caller, q, 5),
+    "recall": lambda w, q: w.app.retrieval.recall(w.caller, q, 5, {Signal.LEXICAL: 1.0}),
+    "every match": lambda w, q: list(w.app.matching.rank_all(w.caller, q, Narrowing())),
+    "by threshold": lambda w, q: w.app.matching.by_vector(w.caller, q, Narrowing(), 0.5),
+    "governed": lambda w, q: w.app.matching.governed(w.caller, q, None, 5),
+    "code": lambda w, q: w.app.code.search(w.caller, q, 5),
+    "decisions": lambda w, q: w.app.decision_search.search(w.caller, q, Mode.AUDIT, 5),
+    "turns": lambda w, q: w.app.journal_search.turns(w.caller, q, 5),
+    "summaries": lambda w, q: w.app.journal_search.summaries(w.caller, q, 5),
+}
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    with worlds(tmp_path_factory.mktemp("long")) as open_one:
+        yield open_one()
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_query_that_is_too_long_is_refused_by_every_search(world: World, name: str) -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        SEARCHES[name](world, "a " * (MAX_QUERY // 2) + "b")
+    assert refusal.value.argument == "query"
+    assert refusal.value.remedy == "must have at most 10,000 characters (it has 10,001)"
+    SEARCHES[name](world, "a " * (MAX_QUERY // 2))
+
+
+def test_each_contract_says_the_same_of_each_query() -> None:
+    stated = {
+        (contract.name, tool.name): tool.promise["enforce"]["query"]["maxLength"]
+        for contract in OPENED.values()
+        for tool in contract.tools.values()
+        if "query" in tool.promise["inputSchema"]["properties"]
+    }
+    assert {contract for contract, _ in stated} == set(OPENED)
+    assert set(stated.values()) == {MAX_QUERY}
+
+
+def test_what_follows_the_longest_text_is_kept_and_not_found(world: World) -> None:
+    long = "beginning " + "x" * (MAX_TEXT - 10) + " ending"
+    caller = replace(world.caller, session="session_long")
+    turn = world.app.sessions.add(caller, None, long, "", "")
+    assert turn.prompt == long
+    where = Filter(organization=turn.organization)
+    match = world.app.store.match
+    assert [each.id for each in match(Kind.TURN, where, parse_query("beginning"), 5)] == [turn.id]
+    assert not match(Kind.TURN, where, parse_query("ending"), 5)
