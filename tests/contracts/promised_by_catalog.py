@@ -209,6 +209,4 @@ _READING = [
 
 MANIFEST: tuple[Requirement, ...] = (*_SERVER, *_WRITING, *_SEARCHING, *_READING)
 
-DIVERGENCES: tuple[Divergence, ...] = (
-    Divergence("catalog/http/plain", "Not available yet: there is no HTTP endpoint."),
-)
+DIVERGENCES: tuple[Divergence, ...] = ()

@@ -62,6 +62,7 @@ _TOOLS = [
         "lifecycle",
         {
             "starts": "start_database starts the database; no parameters.",
+            "background": "start_database starts it as a background process.",
             "stops": "stop_database stops it; no parameters.",
         },
     ),
@@ -212,6 +213,11 @@ MANIFEST: tuple[Requirement, ...] = (*_PUBLISHED, *_TOOLS, *_ERRORS, *_RESOLVED)
 
 
 DIVERGENCES: tuple[Divergence, ...] = (
+    Divergence(
+        "journal/lifecycle/background",
+        "The embedded engine is a file that the server's process opens; there is no process of its "
+        "own to start.",
+    ),
     Divergence(
         "journal/lifecycle/server-engine", "Not available yet: the only engine is the embedded one."
     ),

@@ -188,7 +188,6 @@ def test_an_id_is_completed_by_the_beginning_of_a_title(facts: World) -> None:
     assert completed("deploy", "memory://index") == completed("deploy", variable="other") == []
 
 
-@requirement("catalog/server/versioning")
 def test_the_list_of_resources_holds_the_fixed_ones_and_the_memories_of_the_index(
     facts: World,
 ) -> None:

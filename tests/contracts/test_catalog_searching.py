@@ -157,7 +157,7 @@ def test_the_filters_are_equality(
     assert "".join(sorted(each[0] for each in found(facts, query, **filters))) == expected
 
 
-@requirement("catalog/memory-search/repository")
+@requirement("catalog/memory-search/repository", "catalog/server/versioning")
 def test_a_repository_finds_its_own_and_the_wider_ones_never_anothers(facts: World) -> None:
     write(facts, "of all", scope_type="system")
     write(facts, "of acme")

@@ -252,15 +252,20 @@ def test_an_empty_graph_costs_the_other_signals_nothing(world: World, told: list
 @requirement(
     "knowledge/recall/ppr", "knowledge/recall/ppr-seeds", "knowledge/recall/subgraph_nodes"
 )
-def test_the_graph_finds_what_neither_words_nor_meaning_can(world: World) -> None:
+@pytest.mark.parametrize("weights", [{}, {"vector_weight": 0}])
+def test_the_graph_finds_what_neither_words_nor_meaning_can(
+    world: World, weights: dict[str, float]
+) -> None:
     boiler, pump = world.entity("boiler"), world.entity("P-17")
     world.relate(boiler, pump, "has_part")
     named = world.remember("the boiler hums")
     behind = world.remember("order P-17 from Kiel")
     world.remember("P-17 ships on Mondays")
     unrelated = world.remember("the cat sleeps")
-    answer = world.call("recall", query="boiler", vector_weight=0)
+    answer = world.call("recall", query="boiler", **weights)
     found = {each["id"]: each for each in answer["results"]}
+    ranks = {id: rank for rank, id in enumerate(found)}
+    assert ranks[named] < ranks[behind] < ranks.get(unrelated, len(ranks))
     assert found[behind]["ppr_score"] > found.get(unrelated, {"ppr_score": 0})["ppr_score"]
     assert found[behind]["bm25_score"] == 0
     assert found[named]["ppr_score"] == 1

@@ -1,5 +1,6 @@
 """Who comes in over HTTP: the owner as long as nobody else may, then whoever shows a token."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -69,6 +70,25 @@ def test_what_is_no_token_is_refused(server: Server, shown: str) -> None:
 def test_health_and_readiness_need_no_token(server: Server) -> None:
     assert server.get("/healthz").json() == {"status": "alive"}
     assert server.get("/readyz").status_code in (200, 503)
+
+
+@requirement("catalog/http/plain")
+def test_one_message_with_a_token_is_answered_with_one_object(server: Server) -> None:
+    written = server.post(
+        "/mcp/catalog",
+        call(
+            "memory-write",
+            organization="acme",
+            scope_type="organization",
+            memory_type="fact",
+            current_content="posted by itself",
+        ),
+        Authorization=f"Bearer {token(server.home, 'plain').secret}",
+    )
+    assert (written.status_code, written.headers["content-type"]) == (200, "application/json")
+    assert "mcp-session-id" not in written.headers
+    memory = json.loads(written.json()["result"]["content"][0]["text"])
+    assert memory["current_content"] == "posted by itself"
 
 
 def test_a_token_is_held_to_its_organization_and_role(server: Server) -> None:
