@@ -150,7 +150,7 @@ def test_install_writes_shows_and_removes_a_configuration(run: Run, tmp_path: Pa
     assert not path.exists()
     assert run("install", "cursor").exit_code == 0
     entry = json.loads(path.read_text())["mcpServers"]["minutebook"]
-    assert entry["args"][-2:] == ["--home", str(tmp_path / "home")]
+    assert entry["args"][-4:] == ["--home", str(tmp_path / "home"), "--agent", "cursor"]
     assert "is as it should be" in run("install", "cursor").output
     assert run("install", "cursor", "--remove").exit_code == 0
     assert "minutebook" not in json.loads(path.read_text()).get("mcpServers", {})
@@ -164,6 +164,25 @@ def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
     assert entry["args"][:3] == ["serve", "catalog", "knowledge"]
     assert entry["args"][-2:] == ["--tool-names", "safe"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [
+        ((), ["--agent", "cursor"]),
+        (("--agent", "ana"), ["--agent", "ana"]),
+        (("--contract", "catalog"), ["--agent", "cursor"]),
+        # Its calls name their agent themselves, and no other than the one that was named here.
+        (("--contract", "governance"), []),
+    ],
+)
+def test_install_names_the_agent_unless_somebody_did(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], named: list[str]
+) -> None:
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    at = entry["args"].index("--agent") if "--agent" in entry["args"] else len(entry["args"])
+    assert entry["args"][at : at + 2] == named
 
 
 def test_the_schema_is_exported_as_one_document(run: Run) -> None:

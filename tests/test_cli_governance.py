@@ -1,9 +1,18 @@
 """What a person does at a terminal to govern the memory."""
 
 import json
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.drafts import Draft
+from minutebook.domain.origin import Origin
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import MemoryType, Role
 from tests.terminal import Run, remembered
 
 
@@ -134,3 +143,34 @@ def test_a_noted_end_is_proved_against_the_trail(run: Run) -> None:
 @pytest.mark.parametrize("command", ["lock", "unlock", "verify", "restore", "show"])
 def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
     assert "there is no memory nobody" in refused(run, command, "nobody", "--role", "manager")
+
+
+def test_which_program_wrote_what_is_shown_and_asked_for(run: Run, tmp_path: Path) -> None:
+    asks = Caller(name="agent", role=Role.AGENT, session="session_1")
+    origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="session_1")
+    with closing(open_app(Settings(home=tmp_path / "home", embedder="none"))) as app:
+        cursor = replace(asks, origin=origin)
+        draft = Draft(content="Deploy on Tuesdays.", type=MemoryType.FACT)
+        id = app.memories.store(cursor, draft).id
+        turn = app.sessions.add(cursor, None, "when?", "", "on Tuesdays")
+        other = replace(asks, origin=Origin(client="claude-code", version="2.0"))
+        app.memories.update(other, id, {"content": "Deploy on Mondays."})
+    own = remembered(run, "The kettle is upstairs.")
+    assert "by agent through cursor 1.2.3" in done(run, "list", "--client", "Cursor")
+    assert own not in done(run, "list", "--client", "cursor")
+    assert own in done(run, "list", "--client", "minutebook")
+    assert "0 of 0" in done(run, "list", "--client", "emacs")
+    shown = done(run, "show", id)
+    assert "client cursor, version 1.2.3, contract knowledge, session session_1" in shown
+    assert turn.id in shown
+    assert "agent through claude-code 2.0" in shown
+    assert "by agent through cursor 1.2.3" in shown
+    told = json.loads(done(run, "show", id, "--json"))
+    assert told["origin"] == origin.parts
+    assert [each["origin"]["client"] for each in told["versions"]] == ["cursor", "claude-code"]
+    assert told["turn"] == turn.id
+    trail = done(run, "audit", "--client", "claude-code")
+    assert "update by agent (agent) through claude-code 2.0: done" in trail
+    assert "cursor" not in trail
+    assert "through cursor 1.2.3" in done(run, "session", "session_1")
+    assert "sound" in done(run, "audit", "verify")

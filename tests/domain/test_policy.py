@@ -394,11 +394,18 @@ def test_what_a_request_names_narrows_its_caller_or_is_refused(
     assert (narrow.name, narrow.role, narrow.request) == (who.name, who.role, "r")
 
 
+def test_an_agent_with_a_token_deletes_not_even_nobodys() -> None:
+    bearer = Caller(name="me", role=Role.AGENT, token="t1")
+    with pytest.raises(Forbidden, match="only its own"):
+        delete(OPEN, memory(author=policy.ANYBODY))(bearer)
+
+
 @requirement("policy/delete-own")
 @pytest.mark.parametrize(
     ("role", "may", "attempt"),
     table(
         ("delete one's own", "n y y y y y", delete(GOVERNED, memory())),
+        ("delete nobody's", "n y y y y y", delete(GOVERNED, memory(author=policy.ANYBODY))),
         ("delete another's, open", "n n y y y y", delete(OPEN, memory(author="other"))),
         ("delete another's, governed", "n n y y y y", delete(GOVERNED, memory(author="other"))),
         ("reset", "n y y y y y", policy.check_may_reset),

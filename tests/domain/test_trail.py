@@ -2,9 +2,11 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Kind, Role
 from minutebook.domain.trail import Act, Break, first_break, head_of, sealed, text_digest
 
@@ -22,6 +24,8 @@ acts = st.builds(
     outcome=st.sampled_from(["done", "Locked"]),
     before=NAMES,
     after=NAMES,
+    token=st.sampled_from(["", "t1"]),
+    origin=st.none() | st.builds(Origin, client=NAMES, session=st.sampled_from(["", "s"])),
 )
 instants = st.integers(0, 2).map(lambda each: START + timedelta(seconds=each))
 
@@ -47,6 +51,10 @@ def other_value(entry: Entry, field: str) -> Any:
             return value + timedelta(microseconds=1)
         case int():
             return value + 1
+        case None:
+            return Origin(client="claude-code")
+        case Origin():
+            return replace(value, version=f"{value.version}!")
         case _:
             return f"{value}!"
 
@@ -109,6 +117,39 @@ def test_an_inserted_entry_is_found(
     place = data.draw(st.integers(0, len(entries) - 1))
     inserted = data.draw(st.sampled_from([*entries, *others]))
     assert first_break([*entries[:place], inserted, *entries[place:]]) is not None
+
+
+@pytest.mark.parametrize(
+    ("token", "digest"),
+    [
+        ("", "448a7354c9a009810a4423e5ee6d8e727905c55dd8a9ce4c3f72e3dcc1815b13"),
+        ("t1", "0ed037da7f94b9521730fcbede6d24c3bd75f9c2c3d4455b451f25336a60292a"),
+    ],
+)
+def test_an_entry_without_an_origin_is_sealed_as_before_there_were_any(
+    token: str, digest: str
+) -> None:
+    act = Act(
+        actor="ana",
+        role=Role.AGENT,
+        act="created",
+        subject_kind=Kind.MEMORY,
+        subject="a",
+        request="r-1",
+        after="x",
+        token=token,
+    )
+    assert sealed("acme", None, act, START).digest == digest
+
+
+@given(trails(), st.data())
+def test_an_origin_that_was_taken_away_or_added_is_found(
+    entries: list[Entry], data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(entries) - 1))
+    other = Origin() if entries[place].origin is None else None
+    forged = replace(entries[place], origin=other)
+    assert first_break([*entries[:place], forged, *entries[place + 1 :]]) is not None
 
 
 def test_a_digest_stands_for_a_text_and_never_shows_it() -> None:

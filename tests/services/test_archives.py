@@ -279,7 +279,7 @@ WRONG: dict[str, tuple[bytes, int | None, str]] = {
     "no JSON": (b"hello\n", 1, "JSON object"),
     "another program's": (b'{"a": 1}\n', 1, "header"),
     "no header": (FIRST, 1, "header"),
-    "later version": (sealed(headed(0, version=2)), 1, "upgrade"),
+    "later version": (sealed(headed(0, version=3)), 1, "upgrade"),
     "another format": (sealed(headed(0, format="x")), 1, "minutebook-archive"),
     "strange counts": (sealed(headed(0, counts={"turn": "many"})), 1, "how many"),
     "strange kind": (sealed(headed(0, counts={"rumour": 1})), 1, "rumour"),

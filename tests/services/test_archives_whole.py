@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.domain.archive import KINDS, LEFT_OUT, Mode
-from minutebook.domain.records import Decision, Edge, Entry, Kind, Memory, Record
+from minutebook.domain.drafts import Draft
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import Decision, Edge, Entry, Kind, Memory, MemoryType, Record
 from tests.services.decided import draft, git, ledger_of
 from tests.services.test_archives import ADMIN, put, summary, turn
 from tests.store.samples import chunk, file, project
@@ -18,7 +20,9 @@ def test_every_kind_is_archived_or_left_out_for_a_reason() -> None:
 
 def filled(world: World) -> World:
     """Fill a world with every kind: changed, soft-deleted, locked, linked, decided and indexed."""
-    app, asks = world.app, replace(ADMIN, organization="default")
+    origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="s")
+    app, asks = world.app, replace(ADMIN, organization="default", origin=origin)
+    app.memories.store(asks, Draft(content="tea", type=MemoryType.FACT))
     ana = world.entity("Ana")
     world.relate(ana, world.entity("Bo"))
     first, second = world.remember("Ana bakes bread"), world.remember("Bo eats it")
@@ -69,6 +73,8 @@ def test_a_whole_store_comes_back_equal_with_versions_and_trail(
     path = tmp_path / "whole.jsonl"
     before = whole(one)
     assert {kind for _, kind, _ in before} == set(KINDS)
+    with_origin = {each.kind for each in before.values() if getattr(each, "origin", None)}
+    assert with_origin >= {Kind.MEMORY, Kind.VERSION, Kind.LINK, Kind.ENTRY, Kind.DECISION}
     told = one.app.archives.export_to(ADMIN, KINDS, path)
     assert sum(told.counts.values()) == len(before)
     two.app.archives.import_from(ADMIN, path, Mode.MERGE)

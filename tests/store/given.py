@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from minutebook.domain.filters import Filter
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     Authorship,
     Category,
@@ -58,8 +59,17 @@ json_values = st.recursive(
 )
 
 
+origins = st.none() | st.builds(
+    Origin,
+    client=st.sampled_from(["", "claude-code", "Cursor", "cursor"]) | anything,
+    version=st.sampled_from(["", "1.2"]),
+    contract=st.sampled_from(["", "knowledge"]),
+    session=st.just("") | ids,
+)
+
 memories = st.builds(
     memory,
+    origin=origins,
     id=ids,
     content=texts | anything,
     organization=organizations,
@@ -86,6 +96,7 @@ memories = st.builds(
 )
 versions = st.builds(
     version,
+    origin=origins,
     memory=ids,
     number=st.integers(1, 3),
     organization=organizations,
@@ -95,6 +106,7 @@ versions = st.builds(
 )
 entities = st.builds(
     entity,
+    origin=origins,
     id=ids,
     name=texts | anything,
     organization=organizations,
@@ -107,6 +119,7 @@ entities = st.builds(
 )
 edges = st.builds(
     edge,
+    origin=origins,
     kind=st.sampled_from([Kind.RELATION, Kind.LINK, Kind.MENTION]),
     source=ids,
     target=ids,
@@ -118,6 +131,7 @@ edges = st.builds(
 )
 entries = st.builds(
     entry,
+    origin=origins,
     number=st.integers(1, 12),
     organization=organizations,
     at=instants,
@@ -162,6 +176,7 @@ heads = st.builds(head, number=st.integers(1, 12), organization=organizations, d
 some_ids = st.lists(ids, max_size=2).map(tuple)
 decisions = st.builds(
     decision,
+    origin=origins,
     id=ids,
     organization=organizations,
     target=st.sampled_from(["store", "wire"]),
@@ -180,6 +195,7 @@ decisions = st.builds(
 )
 proposals = st.builds(
     proposal,
+    origin=origins,
     id=ids,
     organization=organizations,
     target=st.sampled_from(["store", "wire"]),
@@ -210,6 +226,7 @@ tokens = st.builds(
 sessions = st.sampled_from(["s", "t"])
 turns = st.builds(
     turn,
+    origin=origins,
     id=ids,
     organization=organizations,
     session=sessions,
@@ -222,6 +239,7 @@ turns = st.builds(
 )
 summaries = st.builds(
     summary,
+    origin=origins,
     id=ids,
     organization=organizations,
     session=sessions,
@@ -251,8 +269,9 @@ filters = st.builds(
     with_deleted=st.booleans(),
 )
 memory_filters = st.builds(
-    lambda where, equal, starts: replace(where, equal=equal, starts=starts),
+    lambda where, client, equal, starts: replace(where, client=client, equal=equal, starts=starts),
     filters,
+    st.none() | st.none() | st.sampled_from(["", "claude-code", "CURSOR"]),
     st.fixed_dictionaries(
         {},
         optional={

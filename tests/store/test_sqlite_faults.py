@@ -5,6 +5,7 @@ import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import apsw
@@ -14,14 +15,15 @@ from hypothesis import given
 
 from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreTooNew
 from minutebook.domain.filters import Filter
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import Kind
 from minutebook.search.text import parse_query, terms
 from minutebook.store.filelock import FileLock
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sqlite import SqliteStore, schema
-from minutebook.store.sqlite.tables import ALL_TABLES
+from minutebook.store.sqlite.tables import ALL_TABLES, microseconds
 from tests.store.given import anything
-from tests.store.samples import SPACES, entity, memory, turn
+from tests.store.samples import SPACES, START, entity, memory, turn
 from tests.store.small_index import small_index
 from tests.store.worker import direction
 
@@ -52,16 +54,29 @@ def test_a_newer_file_is_refused_with_both_versions_and_left_as_it_is(path: Path
     assert path.read_bytes() == before
 
 
-def test_a_file_of_the_first_format_is_brought_to_the_present_one(path: Path) -> None:
+@pytest.mark.parametrize("version", range(1, schema.VERSION))
+def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
+    path: Path, version: int
+) -> None:
     connection = apsw.Connection(str(path))
-    for _ in connection.execute(schema.SCRIPTS[0]):
-        pass
+    for script in schema.SCRIPTS[:version]:
+        for _ in connection.execute(script):
+            pass
+    connection.execute("INSERT INTO organizations VALUES (1, 'acme', 1)")
+    connection.execute(
+        "INSERT INTO entities (organization, id, sequence, name, type, author, created_at, aliases)"
+        " VALUES (1, 'e', 1, 'Ana', 'person', 'ana', ?, '[]')",
+        (microseconds(START),),
+    )
     connection.pragma("application_id", schema.APPLICATION_ID)
-    connection.pragma("user_version", 1)
+    connection.pragma("user_version", version)
     connection.close()
     store = SqliteStore(path)
-    store.put(turn("t"))
-    assert store.find(Kind.TURN, ACME) == [turn("t")]
+    told = turn("t", origin=Origin(client="cursor", version="1.0", session="s"))
+    store.put(told)
+    assert store.find(Kind.TURN, ACME) == [told]
+    assert store.find(Kind.ENTITY, ACME) == [entity("e", "Ana")]
+    assert store.find(Kind.ENTITY, replace(ACME, client="cursor")) == []
     assert store.check() == []
     store.close()
 

@@ -7,7 +7,7 @@ import click
 
 from minutebook.cli import chains
 from minutebook.cli.printing import body, echo, say, style, warn
-from minutebook.cli.terminal import as_json, fields_of, identity, opened
+from minutebook.cli.terminal import as_json, fields_of, identity, opened, through
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
 
@@ -157,7 +157,7 @@ def decisions(
 
 
 def _line(decision: Any) -> str:
-    who = f"{decision.author} ({decision.authorship})"
+    who = f"{decision.author} ({decision.authorship}){through(decision.origin)}"
     told = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
     return f"{told}  {style(decision.id, dim=True)}"
 
@@ -178,7 +178,8 @@ def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         echo(f"{style(each.id, bold=True)}  {each.target}: {each.title}")
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
         when = f"{opens[each.id]:%Y-%m-%d %H:%M:%S}"
-        echo(style(f"  by {each.author}, to accept from {when} UTC{replaces}", dim=True))
+        who = f"{each.author}{through(each.origin)}"
+        echo(style(f"  by {who}, to accept from {when} UTC{replaces}", dim=True))
     if not pending:
         echo("No proposals.")
 

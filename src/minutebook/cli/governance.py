@@ -129,6 +129,7 @@ def write(
 
 @click.group(invoke_without_command=True)
 @click.option("--actor", help="Only what this agent or person did.")
+@click.option("--client", help="Only what came through this program: claude-code, cursor…")
 @click.option("--act", help="Only these acts: created, update, lock, read…")
 @click.option("--subject", help="Only what concerns the record with this id.")
 @click.option("--outcome", help="Only this outcome: done, Locked, Forbidden, ScopeViolation…")
@@ -142,6 +143,7 @@ def write(
 def audit(
     context: click.Context,
     actor: str | None,
+    client: str | None,
     act: str | None,
     subject: str | None,
     outcome: str | None,
@@ -157,6 +159,7 @@ def audit(
         entries = app.trail.entries(
             caller,
             actor=actor,
+            client=client,
             act=act,
             subject=None if subject is None else id_given(subject),
             outcome=outcome,

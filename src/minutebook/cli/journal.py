@@ -7,7 +7,16 @@ from typing import Any
 import click
 
 from minutebook.cli.printing import body, say, style, warn
-from minutebook.cli.terminal import as_json, bar, fields_of, identity, opened, sentence, short
+from minutebook.cli.terminal import (
+    as_json,
+    bar,
+    fields_of,
+    identity,
+    opened,
+    sentence,
+    short,
+    through,
+)
 from minutebook.domain.errors import NotFound
 from minutebook.domain.records import SCORES
 
@@ -111,6 +120,7 @@ def _of_summary(summary: Any) -> list[str]:
 def _of_turn(turn: Any) -> list[str]:
     said = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
     head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  {turn.author}"
+    head += through(turn.origin)
     parts = [
         line
         for name, text in said

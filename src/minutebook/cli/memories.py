@@ -17,9 +17,11 @@ from minutebook.cli.terminal import (
     one_of,
     opened,
     text_given,
+    through,
 )
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import ledger_id_of
+from minutebook.domain.origin import Origin
 
 _FIELD = 15
 """Columns that the name of a field takes."""
@@ -111,8 +113,10 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
         memory = app.memories.read_any(caller, id_given(id))
         history = app.memories.history(caller, memory)
         links = app.browsing.links(caller, memory)
+        turn = app.sessions.turn_after(caller, memory)
     if as_json:
         shape = fields_of(memory) | {
+            "turn": None if turn is None else turn.id,
             "versions": [fields_of(version) for version in history.versions],
             "edges": [fields_of(edge) for edge in history.edges],
             "audit": [fields_of(entry) for entry in history.entries],
@@ -120,6 +124,11 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
         say(shape, "", as_json)
         return
     echo(*_field_lines(memory))
+    if turn is not None:
+        echo(_field_line("turn", turn.id))
+    if len(history.versions) > 1:
+        latest = history.versions[-1]
+        echo(_field_line("changed by", f"{latest.changed_by}{through(latest.origin)}"))
     for version in history.versions[:-1]:
         echo("", *_version_text(version))
     if links:
@@ -135,13 +144,23 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
 def _field_lines(record: Any) -> Iterator[str]:
     for name, value in fields_of(record).items():
         if value not in (None, {}, ()):
-            told = ", ".join(value) if isinstance(value, tuple) else str(value)
-            yield f"{style(f'{name:<{_FIELD}}', bold=True)} {body(told, ' ' * (_FIELD + 1))}"
+            yield _field_line(name, value)
+
+
+def _field_line(name: str, value: Any) -> str:
+    match value:
+        case tuple():
+            told = ", ".join(value)
+        case Origin():
+            told = ", ".join(f"{part} {text}" for part, text in value.parts.items())
+        case _:
+            told = str(value)
+    return f"{style(f'{name:<{_FIELD}}', bold=True)} {body(told, ' ' * (_FIELD + 1))}"
 
 
 def _version_text(version: Any) -> Iterator[str]:
     when = f"{version.changed_at:%Y-%m-%d %H:%M:%S}"
-    yield f"version {version.number}, {when} by {version.changed_by}"
+    yield f"version {version.number}, {when} by {version.changed_by}{through(version.origin)}"
     if version.title is not None:
         yield f"  {version.title}"
     yield f"  {body(version.content, '  ')}"
@@ -151,6 +170,7 @@ def _version_text(version: Any) -> Iterator[str]:
 @click.option("--type", "memory_type", help="Only this type: fact, business_rule…")
 @click.option("--status", help="Only this status: active, verified, locked, deprecated…")
 @click.option("--scope", help="Only this scope: system, organization, repository or user.")
+@click.option("--client", help="Only what was first written through this program: cursor…")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0)
 @identity
@@ -161,6 +181,7 @@ def list_(
     memory_type: str | None,
     status: str | None,
     scope: str | None,
+    client: str | None,
     limit: int,
     offset: int,
     as_json: bool,  # noqa: FBT001
@@ -176,6 +197,7 @@ def list_(
         type=one_of(MemoryType, "--type", memory_type),
         status=one_of(Status, "--status", status),
         scope=one_of(ScopeLevel, "--scope", scope),
+        client=client,
     )
     with opened(given) as (app, caller):
         page = app.memories.page(caller, limit, offset, where)
@@ -185,7 +207,8 @@ def list_(
         return
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
-        echo(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended)
+        who = style(f"  by {memory.author}{through(memory.origin)}", dim=True)
+        echo(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended + who)
     echo(style(f"{len(page.memories)} of {page.total}", dim=True))
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import click
 
 from minutebook.domain.control_characters import escaped, escaped_in_json
+from minutebook.domain.origin import Origin
 
 _NUMBER = secrets.token_hex(16)
 _MARK = re.compile(rf"\x1b<{_NUMBER}:([^>]*)>")
@@ -79,5 +80,7 @@ def _plain(value: Any) -> Any:
             return value.isoformat()
         case Path():
             return str(value)
+        case Origin():
+            return value.parts
         case _:
             return dict(value)

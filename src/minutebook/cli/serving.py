@@ -2,7 +2,7 @@
 
 import difflib
 import sys
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from minutebook.cli.terminal import (
     serving,
 )
 from minutebook.config import Settings, environment, load
+from minutebook.domain.policy import ANYBODY
 from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SECRETS, SERVING
 from minutebook.server.logs import log_to_stderr
 
@@ -92,23 +93,15 @@ def install(
     """Enter Minutebook into the configuration of CLIENT.
 
     CLIENT is claude-code, claude-desktop, cursor, vscode, gemini or codex. What else the
-    configuration holds stays; the file as it was is kept beside it.
+    configuration holds stays; the file as it was is kept beside it. What the client writes is
+    recorded under its name; --agent chooses another.
     """
     from minutebook.contracts.registry import opened
     from minutebook.server import clients
     from minutebook.server.launch import import_path, installed_command
 
     opened(contracts)
-    settings = load(given)
-    # A client starts the server with little of this environment, so what it set is said aloud.
-    standard = Settings()
-    asked = [
-        part
-        for name in SERVING
-        if (value := getattr(settings, name)) != getattr(standard, name)
-        for part in (option_of(name), str(value))
-    ]
-    serve_command = [*installed_command(), "serve", *contracts, *asked]
+    serve_command = [*installed_command(), *_arguments(load(given), client, contracts)]
     places = clients.Places(
         platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment()
     )
@@ -139,6 +132,21 @@ def install(
         if plan.backup is not None:
             echo(f"The file as it was: {plan.backup}")
         echo(body(plan.note))
+
+
+def _arguments(settings: Settings, client: str, contracts: tuple[str, ...]) -> list[str]:
+    """Say how a client starts the server, which gets little of this environment."""
+    # Calls of the governance contract name their agent themselves.
+    if settings.agent == ANYBODY and "governance" not in contracts:
+        settings = replace(settings, agent=client)
+    standard = Settings()
+    asked = [
+        part
+        for name in SERVING
+        if (value := getattr(settings, name)) != getattr(standard, name)
+        for part in (option_of(name), str(value))
+    ]
+    return ["serve", *contracts, *asked]
 
 
 def _show_difference(before: str, after: str, path: Path) -> None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar, overload
 
 import click
 
+from minutebook import __version__
 from minutebook.cli.printing import style, warn
 from minutebook.config import Settings, load
 from minutebook.domain.control_characters import escaped
@@ -36,6 +37,7 @@ from minutebook.domain.errors import (
     UnderReview,
 )
 from minutebook.domain.ids import id_of
+from minutebook.domain.origin import Origin
 from minutebook.domain.policy import ANYBODY, Caller, Listener
 from minutebook.domain.records import Role
 from minutebook.invocation import IDENTITY, SERVING, absolute
@@ -219,7 +221,12 @@ def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
         else:
             hosted.host.check_same(settings)
             app, user = hosted.host.app(), hosted.command.user or getpass.getuser()
-        asks = replace(settings.caller(), request="command-line", writes_system=True)
+        asks = replace(
+            settings.caller(),
+            request="command-line",
+            writes_system=True,
+            origin=Origin(client="minutebook", version=__version__),
+        )
         if asks.role is Role.AGENT and "role" not in given:
             asks = replace(asks, role=Role.HUMAN)
         if asks.name == ANYBODY:
@@ -308,7 +315,12 @@ def entry_line(entry: Any) -> str:
     """Give an audit entry on one line, without its subject."""
     with_token = f", with token {entry.token}" if entry.token else ""
     line = (
-        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} ({entry.role}{with_token}): "
-        f"{entry.outcome}"
+        f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} "
+        f"({entry.role}{with_token}){through(entry.origin)}: {entry.outcome}"
     )
     return style(line, fg=None if entry.outcome == "done" else "red")
+
+
+def through(origin: Origin | None) -> str:
+    """Say through which program something was done; nothing if unknown."""
+    return "" if origin is None or not origin.program else f" through {origin.program}"

@@ -17,7 +17,8 @@ from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
 
 FORMAT = "minutebook-archive"
-VERSION = 1
+VERSION = 2
+"""Written; version 1, without `origin`, is read as well."""
 
 JOURNAL = (Kind.TURN, Kind.SUMMARY)
 """The kinds that callers take out and bring in themselves."""
@@ -63,8 +64,10 @@ def counts_of(said: Mapping[str, Any]) -> dict[Kind, int]:
     """Read a header; InvalidInput for one that is not ours, or of a later version."""
     if said.get("format") != FORMAT:
         raise InvalidInput("format", f"must be {FORMAT}")
-    if said.get("version") != VERSION:
-        raise InvalidInput("version", f"must be {VERSION}; for a later one, upgrade Minutebook")
+    if said.get("version") not in range(1, VERSION + 1):
+        raise InvalidInput(
+            "version", f"must be 1 to {VERSION}; for a later one, upgrade Minutebook"
+        )
     counts = said.get("counts")
     if not isinstance(counts, dict) or not all(_is_count(each) for each in counts.values()):
         raise InvalidInput("counts", "must say how many records there are of each kind")

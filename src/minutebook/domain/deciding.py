@@ -69,6 +69,7 @@ def proposed(
         supersedes=tuple(sorted(set(supersedes))),
         repository=place.repository,
         user=place.user,
+        origin=caller.origin,
     )
 
 
@@ -97,7 +98,8 @@ def joined(one: Decision, other: Decision) -> Decision:
     """Give the later of two readings of a decision, with all that superseded it in either."""
     superseded_by = tuple(sorted({*one.superseded_by, *other.superseded_by}))
     status = max(one.status, other.status, key=_AGE.__getitem__)
-    return replace(one, status=status, superseded_by=superseded_by)
+    origin = one.origin or other.origin
+    return replace(one, status=status, superseded_by=superseded_by, origin=origin)
 
 
 def _active(
@@ -116,4 +118,5 @@ def _active(
         consequences=said.consequences,
         repository=place.repository,
         user=place.user,
+        origin=caller.origin,
     )

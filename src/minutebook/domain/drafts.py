@@ -112,6 +112,7 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
         title=draft.title,
         importance=1.0 if draft.importance is None else draft.importance,
         metadata=draft.metadata or {},
+        origin=caller.origin,
     )
     return memory if draft.status is None else stood(caller, memory, draft.status, now)
 

@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any, cast
 
 from minutebook.domain.errors import Forbidden
+from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
@@ -24,10 +26,11 @@ class Filter:
     `repositories` and `users`: None lets every record pass; a set lets pass what belongs to none
     or to one of them. `valid_at` keeps the memories true at that instant. `equal` keeps records
     whose field of that name equals the value, `starts` those whose text field begins with it (A to
-    Z like a to z), `ids` those with one of these ids (None: any).
+    Z like a to z), `ids` those with one of these ids (None: any), `client` those that this program
+    wrote first (A to Z like a to z).
     Soft-deleted memories pass only `with_deleted`.
     Conditions on fields that a kind of record does not have are met by each record of that kind,
-    except those of `equal` and `starts`.
+    except those of `equal`, `starts` and `client`.
     """
 
     organization: str
@@ -37,6 +40,7 @@ class Filter:
     equal: Mapping[str, object] = field(default_factory=dict)
     starts: Mapping[str, str] = field(default_factory=dict)
     ids: frozenset[str] | None = None
+    client: str | None = None
     with_deleted: bool = False
 
     def passes(self, record: Record) -> bool:
@@ -48,6 +52,7 @@ class Filter:
             and _is_free_or_in(self.users, getattr(record, "user", None))
             and all(getattr(record, name) == value for name, value in self.equal.items())
             and all(_begins(getattr(record, name), value) for name, value in self.starts.items())
+            and (self.client is None or _is_by(cast("Any", record).origin, self.client))
             and (not isinstance(record, Memory) or self._passes_memory(record))
         )
 
@@ -62,7 +67,7 @@ class Narrowing:
     """The part of what a caller may see that a question asks for; None asks for any.
 
     A repository stands for its own memories and the wider ones that apply to it. Of metadata each
-    key that is named must have the value that is named.
+    key that is named must have the value that is named. `client` is the program that wrote it first.
     """
 
     organization: str | None = None
@@ -70,6 +75,7 @@ class Narrowing:
     scope: ScopeLevel | None = None
     type: MemoryType | None = None
     status: Status | None = None
+    client: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -117,11 +123,18 @@ def _is_free_or_in(allowed: frozenset[str] | None, owner: str | None) -> bool:
 
 
 def _begins(text: str | None, start: str) -> bool:
-    """Compare beginnings; `bytes.lower` changes A to Z only, as every engine can."""
-    if text is None:
-        return False
-    whole, part = (each.encode("utf-8", "surrogatepass").lower() for each in (text, start))
-    return whole.startswith(part)
+    return text is not None and _folded(text).startswith(_folded(start))
+
+
+def _is_by(origin: Origin | None, client: str) -> bool:
+    """Tell whether the client is known and is this one."""
+    known = "" if origin is None else origin.client
+    return known != "" and _folded(known) == _folded(client)
+
+
+def _folded(text: str) -> bytes:
+    """Return what is compared of a text: A to Z like a to z only, as every engine can."""
+    return text.encode("utf-8", "surrogatepass").lower()
 
 
 def _is_same(one: object, other: object) -> bool:

@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, NoReturn, Union, cast, get_args, get_origin, get_type_hints
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import Edge, Kind, Record
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -93,6 +94,8 @@ def _plain(value: Any) -> object:
             return value.astimezone(UTC).isoformat()
         case Mapping():
             return dict(value)
+        case Origin():
+            return value.parts
         case _:
             return cast("object", value)
 
@@ -131,6 +134,8 @@ def _reader(annotation: Any) -> tuple[Callable[[Any], Any], str]:
         return _whole, "a whole number"
     if issubclass(origin, tuple):
         return _texts, "a list of texts"
+    if issubclass(origin, Origin):
+        return _origin, f"an object of texts: {', '.join(each.name for each in fields(Origin))}"
     if issubclass(origin, Mapping):
         of = get_args(annotation)[1]
         return _mapping(None if of is object else _reader(of)[0]), "an object with fitting values"
@@ -166,6 +171,12 @@ def _texts(value: Any) -> tuple[str, ...]:
     if not isinstance(value, list):
         raise TypeError(value)
     return tuple(map(_text, value))
+
+
+def _origin(value: Any) -> Origin:
+    if not isinstance(value, dict):
+        raise TypeError(value)
+    return Origin.of({name: _text(text) for name, text in value.items()})
 
 
 def _mapping(read: Callable[[Any], Any] | None) -> Callable[[Any], Mapping[str, Any]]:

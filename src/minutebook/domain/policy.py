@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from minutebook.domain.errors import Forbidden, Locked, ScopeViolation
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,
@@ -60,6 +61,7 @@ class Caller:
     command line's, and catalog's in an open store. `sets_status` lets the statuses `locked` and
     `verified` be set as any other: catalog's in an open store. `governed` protects rules and
     shared scopes from agents whatever the store's policy: the governance contract's.
+    `origin` is by which program, contract and session they ask: provenance, which no rule looks at.
     `confined` are bearers of a token that names repositories: what is the whole organization's, they
     read only. `listener` hears how far a long act is. `session` is the connection's own, into which turns go
     that name no other. `ask` asks the client's model, None where the client offers none.
@@ -77,6 +79,7 @@ class Caller:
     governed: bool = False
     confined: bool = False
     session: str = ""
+    origin: Origin | None = field(default=None, compare=False)
     listener: Listener = field(default=unheard, compare=False, repr=False)
     ask: Ask | None = field(default=None, compare=False, repr=False)
 
@@ -220,8 +223,12 @@ def is_locked_above(caller: Caller, memory: Memory) -> bool:
 
 
 def may_remove_work_of(caller: Caller, author: str) -> bool:
-    """Tell whether the caller may remove for good what the author wrote: an agent only its own."""
-    return caller.role is not Role.AGENT or author == caller.name
+    """Tell whether the caller may remove for good what the author wrote: an agent only its own.
+
+    What an agent without a name wrote is that of every agent that came without a token.
+    """
+    is_nobodys = author == ANYBODY and not caller.token
+    return caller.role is not Role.AGENT or author == caller.name or is_nobodys
 
 
 def may_forget(caller: Caller, summary: Summary) -> bool:

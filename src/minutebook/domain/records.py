@@ -1,4 +1,7 @@
-"""The records that a store keeps: frozen values, each with an organization, a kind and an id."""
+"""The records that a store keeps: frozen values, each with an organization, a kind and an id.
+
+`origin` tells of those that have one by which program, contract and session they were first written.
+"""
 
 import re
 from collections.abc import Mapping
@@ -8,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from minutebook.domain.ids import uuid_of
+from minutebook.domain.origin import Origin
 
 SYSTEM_ORGANIZATION = "~system"
 """The organization that holds system-wide records; every caller may read it."""
@@ -136,6 +140,7 @@ class Memory:
     locked_by: Role | None = None
     unlocks_to: Status | None = None
     given_uuid: str | None = None
+    origin: Origin | None = None
 
     @property
     def uuid(self) -> str:
@@ -163,6 +168,7 @@ class Version:
     changed_by: str
     changed_at: datetime
     request: str
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,6 +187,7 @@ class Entity:
     aliases: tuple[str, ...] = ()
     repository: str | None = None
     user: str | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,6 +206,7 @@ class Edge:
     type: str
     created_at: datetime
     weight: float = 1.0
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +216,7 @@ class Entry:
     The first entry of an organization has number 1 and an empty `previous`. `before` and `after`
     are digests of the record's text, never the text. `outcome` is `done` or the refusal's name.
     `token` is the id of the token with which the actor came, empty where they came without one.
+    `origin` is by which program and contract, in which session; None if unknown.
     """
 
     kind: ClassVar[Kind] = Kind.ENTRY
@@ -228,6 +237,7 @@ class Entry:
     previous: str
     digest: str
     token: str = ""
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,6 +401,7 @@ class Decision:
     repository: str | None = None
     user: str | None = None
     commit_id: str | None = None
+    origin: Origin | None = None
 
     @property
     def text(self) -> str:
@@ -430,6 +441,7 @@ class Proposal:
     decision: str | None = None
     repository: str | None = None
     user: str | None = None
+    origin: Origin | None = None
 
     @property
     def text(self) -> str:
@@ -494,6 +506,7 @@ class Turn:
     author: str
     repository: str | None = None
     user: str | None = None
+    origin: Origin | None = None
 
     @property
     def text(self) -> str:
@@ -548,6 +561,7 @@ class Summary:
     author: str
     repository: str | None = None
     user: str | None = None
+    origin: Origin | None = None
 
     @property
     def text(self) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from operator import attrgetter
 
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Head, Kind, Role
 
 HEAD = "head"
@@ -27,6 +28,7 @@ class Act:
     before: str = ""
     after: str = ""
     token: str = ""
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,11 @@ def _seal(entry: Entry) -> str:
     if not entry.token:
         # So that what was sealed before entries named a token still holds.
         del said["token"]
+    # Likewise before entries named an origin; to take one away, or to add one, breaks the seal.
+    if entry.origin is None:
+        del said["origin"]
+    else:
+        said["origin"] = entry.origin.parts
     return hashlib.sha256(_encode(said).encode("ascii")).hexdigest()
 
 

@@ -23,6 +23,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
 from minutebook.server.logs import request_id
+from minutebook.server.provenance import client_of, over
 from minutebook.server.sharing import Lines
 from minutebook.services.database import Database, Unopened
 
@@ -92,7 +93,14 @@ class Worker:
         caller = self._caller_of(context)
         request = f"{caller.request or self._connection}-{_plain(context.request_id)}"
         session = caller.session or self._session_of(connection_of(context.session))
-        return replace(caller, request=request, session=session, listener=listener, ask=ask)
+        return replace(
+            caller,
+            request=request,
+            session=session,
+            origin=client_of(context),
+            listener=listener,
+            ask=ask,
+        )
 
     async def do(
         self,
@@ -118,6 +126,7 @@ class Worker:
         deed: Deed[T],
     ) -> T | Failure:
         """Do a deed that others wait for, whatever else its caller has under way."""
+        asking = over(asking, contract.name)
 
         def work() -> T:
             app = self._open_app()
@@ -131,6 +140,7 @@ class Worker:
         self, contract: Contract, tool: str, arguments: Mapping[str, Any], asking: Caller
     ) -> Answer | Failure:
         """Call a tool in a worker thread; one that does not wait takes the store as it finds it."""
+        asking = over(asking, contract.name)
 
         def call(app: App, asking: Caller) -> Answer:
             return contract.call(app, asking, tool, arguments)

@@ -92,6 +92,7 @@ class Graph:
                     description=description,
                     repository=repository,
                     user=owner,
+                    origin=caller.origin,
                 )
             self._store.put(entity)
             self._mentions.note_entity(entity)
@@ -111,7 +112,7 @@ class Graph:
         organization = entity.organization
         with self._trail.act(caller, organization, "relate", Kind.RELATION, source) as deed:
             policy.check_may_relate(caller, organization)
-            relation = self._relation(organization, source, target, type, weight)
+            relation = self._relation(caller, organization, (source, target, type), weight)
             self._store.put(relation)
             deed.subject = relation.id
             return relation
@@ -171,8 +172,9 @@ class Graph:
         return steps
 
     def _relation(
-        self, organization: str, source: str, target: str, type: str, weight: float
+        self, caller: Caller, organization: str, triple: tuple[str, str, str], weight: float
     ) -> Edge:
+        source, target, type = triple
         here = Filter(organization=organization)
         same = self._store.find(
             Kind.RELATION, narrowed(here, source=source, target=target, type=type), limit=1
@@ -189,4 +191,5 @@ class Graph:
             type=type,
             created_at=now,
             weight=weight,
+            origin=caller.origin,
         )

@@ -45,6 +45,7 @@ class Keeping:
                 changed_by=caller.name,
                 changed_at=memory.updated_at,
                 request=caller.request,
+                origin=caller.origin,
             )
         )
         self._mentions.note_memory(memory)

@@ -250,6 +250,8 @@ class Ledgers:
         changed = []
         for decision in brought:
             earlier = self.find(organization, decision.id)
+            if earlier is not None:
+                decision = replace(decision, origin=earlier.origin)
             if earlier == decision:
                 continue
             if earlier is not None:
@@ -493,4 +495,5 @@ def _without_conflicts(found: Sequence[Violation]) -> list[Violation]:
 
 
 def _plain(decision: Decision) -> Decision:
-    return replace(decision, commit_id=None)
+    """Return what the ledger's file holds of a decision."""
+    return replace(decision, commit_id=None, origin=None)

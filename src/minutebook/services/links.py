@@ -37,7 +37,7 @@ class Links:
             if ends[0].organization != ends[1].organization:
                 raise Conflict(target, f"it belongs to another organization than {source}")
             ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
-            edges = [self._edge(organization, *way, type) for way in ways]
+            edges = [self._edge(caller, organization, way, type) for way in ways]
             known = [self._store.get(Kind.LINK, organization, edge.id) for edge in edges]
             if None not in known:
                 deed.changes_nothing()
@@ -46,7 +46,8 @@ class Links:
                 self._store.put(edge)
             return edges[0]
 
-    def _edge(self, organization: str, source: str, target: str, type: str) -> Edge:
+    def _edge(self, caller: Caller, organization: str, way: tuple[str, str], type: str) -> Edge:
+        source, target = way
         return Edge(
             organization=organization,
             id=f"{source}.{target}.{type}",
@@ -55,4 +56,5 @@ class Links:
             target=target,
             type=type,
             created_at=self._clock(),
+            origin=caller.origin,
         )

@@ -146,7 +146,10 @@ class Matching:
         except ScopeViolation:
             # What belongs to others is not there: a search does not tell of it.
             return []
-        return [narrowed(where, **narrowing.equal) for where in filters(self._store, held)]
+        return [
+            replace(narrowed(where, **narrowing.equal), client=narrowing.client)
+            for where in filters(self._store, held)
+        ]
 
     def _relevance(
         self,

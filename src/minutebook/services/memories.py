@@ -188,10 +188,10 @@ class Memories:
             return self._store.delete(Kind.MEMORY, organization, id)
 
     def page(self, caller: Caller, limit: int, offset: int, where: Narrowing | None = None) -> Page:
-        """Give a page of the memories the caller may see, newest first; of scope, type and status."""
+        """Give a page of the memories the caller may see, newest first."""
         reach = filters(self._store, caller)
         if where is not None:
-            reach = [narrowed(each, **where.equal) for each in reach]
+            reach = [replace(narrowed(each, **where.equal), client=where.client) for each in reach]
         total = sum(self._store.count(Kind.MEMORY, where) for where in reach)
         order = ("-ingestion_time",)
         if len(reach) == 1:
@@ -240,7 +240,7 @@ class Memories:
             after = ended(memory, self._clock(), reason, superseded_by)
             self._store.put(after)
             if superseded_by is not None:
-                self._supersession.link(memory, superseded_by)
+                self._supersession.link(memory, superseded_by, caller.origin)
             deed.changes(memory.text, after.text)
         return after
 

@@ -1,14 +1,15 @@
 """Keep what is said in a session, turn by turn, and read it in order."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
 from minutebook.domain import policy
 from minutebook.domain.drafts import place_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter, home_of
+from minutebook.domain.filters import Filter, home_of, within_reach
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import Kind, Turn
+from minutebook.domain.records import Kind, Memory, Turn
 from minutebook.domain.turns import (
     Session,
     check_session,
@@ -80,6 +81,7 @@ class Sessions:
             author=caller.name,
             repository=place.repository,
             user=place.user,
+            origin=caller.origin,
         )
         is_short = len(turn.text) <= EMBEDDED_AT_ONCE
         vectors = self._embedded.ready_passage(turn.text) if is_short else None
@@ -92,6 +94,17 @@ class Sessions:
         if vectors is None:
             self._embedded.want()
         return turn
+
+    def turn_after(self, caller: Caller, record: Memory) -> Turn | None:
+        """Give the turn in whose course a memory was first written: the next one of its session.
+
+        None where its session is not known, or no turn of it was kept since.
+        """
+        if record.origin is None or not record.origin.session:
+            return None
+        where = narrowed(within_reach(caller, record.organization), session=record.origin.session)
+        turns = cast("Iterator[Turn]", self._store.each(Kind.TURN, where, ["at"]))
+        return next((turn for turn in turns if turn.at >= record.ingestion_time), None)
 
     def page(self, caller: Caller, session: str, limit: int, offset: int) -> TurnPage:
         """Give turns of a session that the caller may see, in order; none of an unknown session.

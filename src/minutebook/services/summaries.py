@@ -211,6 +211,7 @@ class Summaries:
                 author=caller.name,
                 repository=session.repository,
                 user=session.user,
+                origin=caller.origin,
             )
             vectors = self._embedded.ready_passage(summary.text)
             said = (caller, session.organization, SUMMARIZE, Kind.SUMMARY, summary.id)

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from minutebook.domain.errors import Conflict, Locked, NotFound
+from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Kind, Memory, Status
 from minutebook.services.reach import Clock, read_memory
@@ -32,7 +33,7 @@ class Supersession:
             later = self._store.get(Kind.MEMORY, memory.organization, following)
             following = later.superseded_by if isinstance(later, Memory) else None
 
-    def link(self, memory: Memory, successor: str) -> None:
+    def link(self, memory: Memory, successor: str, origin: Origin | None = None) -> None:
         """Lead from the successor to the memory, and no longer from an earlier successor."""
         if memory.superseded_by not in (None, successor):
             earlier = f"{memory.superseded_by}.{memory.id}"
@@ -46,6 +47,7 @@ class Supersession:
                 target=memory.id,
                 type=SUPERSEDES,
                 created_at=self._clock(),
+                origin=origin,
             )
         )
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
 from typing import cast
@@ -146,6 +146,7 @@ class Trail:
         act: str | None = None,
         subject: str | None = None,
         outcome: str | None = None,
+        client: str | None = None,
         since: datetime | None = None,
         limit: int | None = None,
     ) -> list[Entry]:
@@ -158,7 +159,7 @@ class Trail:
         equal = {name: value for name, value in asked.items() if value is not None}
         found: list[Entry] = []
         for where in filters(self._store, caller):
-            here = narrowed(where, **equal)
+            here = replace(narrowed(where, **equal), client=client)
             entries = cast("Iterator[Entry]", self._store.each(Kind.ENTRY, here, ["-number"]))
             found += islice((e for e in entries if since is None or e.at >= since), limit)
         found.sort(key=lambda e: (e.at, e.organization, e.number), reverse=True)
@@ -225,6 +226,7 @@ class Trail:
             before=before,
             after=after,
             token=caller.token,
+            origin=caller.origin,
         )
         last = self.head(deed.organization)
         entry = trail.sealed(deed.organization, last, said, self._clock())

@@ -1,6 +1,7 @@
 """MCP over HTTP as clients of each revision meet it."""
 
 import json
+from contextlib import closing
 from typing import Any
 
 import anyio
@@ -9,9 +10,21 @@ import mcp_types as types
 import pytest
 from mcp.client import Client
 
+from minutebook.app import open_app
+from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
+from minutebook.domain.origin import Origin
 from tests.contracts.requirements import requirement
-from tests.server.http.speaking import BOTH, LEGACY, SINGLE, Server, call, initialize, request
+from tests.server.http.speaking import (
+    BOTH,
+    LEGACY,
+    OWNER,
+    SINGLE,
+    Server,
+    call,
+    initialize,
+    request,
+)
 
 MODERN = "2026-07-28"
 
@@ -63,6 +76,30 @@ def test_a_single_post_without_a_session_is_answered_with_one_object(
     stored = answer.json()["result"]["structuredContent"]["id"]
     found = server.post(path, call("get_memory", id=stored)).json()
     assert found["result"]["structuredContent"]["content"] == "posted by itself"
+
+
+def test_the_program_behind_a_post_is_known_by_its_user_agent_or_its_handshake(
+    server: Server,
+) -> None:
+    def wrote(content: str) -> Origin | None:
+        with closing(open_app(Settings(home=server.home, embedder="none"))) as app:
+            memories = app.memories.page(OWNER, 100, 0).memories
+            return next(each.origin for each in memories if each.content == content)
+
+    agent = {"User-Agent": "curl/8.5.0 (x86_64)"}
+    stored = call("store_memory", content="sent by curl")
+    assert server.post("/mcp", stored, **agent).status_code == 200
+    posted = wrote("sent by curl")
+    assert posted is not None
+    assert (posted.program, posted.contract) == ("curl 8.5.0", "knowledge")
+    with httpx2.Client(base_url=server.url, headers=BOTH | agent, timeout=20) as http:
+        answer = http.post("/mcp", json=initialize())
+        session = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
+        http.post("/mcp", json=call("store_memory", content="with a handshake"), headers=session)
+    shaken = wrote("with a handshake")
+    assert shaken is not None
+    assert shaken.program == "test 1"
+    assert shaken.session.startswith("session_")
 
 
 def test_who_takes_streams_too_but_keeps_no_session_is_answered_alike(server: Server) -> None:

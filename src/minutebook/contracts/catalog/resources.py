@@ -18,6 +18,7 @@ from minutebook.contracts.resources import Reading, text_of
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Entry, Kind, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.browsing import Linked
@@ -132,9 +133,14 @@ def _version(version: Version) -> Shape:
         "title": version.title,
         "current_content": version.content,
         "changed_by": version.changed_by,
+        **_client(version.origin),
         "changed_at": rfc3339(version.changed_at),
         "request_id": version.request,
     }
+
+
+def _client(origin: Origin | None) -> Shape:
+    return {"client": origin.program} if origin is not None and origin.program else {}
 
 
 def _entry(entry: Entry) -> Shape:
@@ -144,6 +150,7 @@ def _entry(entry: Entry) -> Shape:
         "outcome": entry.outcome,
         "actor": entry.actor,
         "role": entry.role,
+        **_client(entry.origin),
         "at": rfc3339(entry.at),
         "request_id": entry.request,
         "before": entry.before,

@@ -1,6 +1,7 @@
 """The operations of a contract over plain HTTP, and the OpenAPI document that describes them."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from mcp_types import INVALID_REQUEST
@@ -17,6 +18,7 @@ from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.endpoint import Bounds
 from minutebook.server.http.refusals import UNTAKEN, untaken
 from minutebook.server.message import BadMessage, decoded
+from minutebook.server.provenance import agent_of
 from minutebook.server.worker import Worker
 
 
@@ -72,7 +74,8 @@ async def _answered(
     keeper: Doorkeeper,
     request: Request,
 ) -> Response:
-    caller = keeper.in_session(request.state.caller)
+    program = agent_of(request.headers.get("user-agent"))
+    caller = replace(keeper.in_session(request.state.caller), origin=program)
     outcome = await worker.call(contract, tool, arguments, caller)
     answer = failed(outcome) if isinstance(outcome, Failure) else outcome
     return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))

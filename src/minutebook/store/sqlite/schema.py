@@ -272,7 +272,16 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_by_sequence ON tokens (organization, sequence);
 """
 
-SCRIPTS = (_FIRST, _SECOND, _THIRD)
+# By which program, contract and session a record was written: a JSON object, NULL if unknown.
+_FOURTH = "\n".join(
+    f"ALTER TABLE {table} ADD COLUMN origin;"
+    for table in (
+        *("memories", "versions", "entities", "edges", "entries"),
+        *("decisions", "proposals", "turns", "summaries"),
+    )
+)
+
+SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)

@@ -10,6 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
 
 from minutebook.domain.filters import Filter
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -157,6 +158,10 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
         # As text, so that bytes that are none (see text_value) are counted as characters too.
         conditions.append(f"lower(substr(CAST(r.{name} AS TEXT), 1, ?)) = lower(CAST(? AS TEXT))")
         values += (len(start), text_value(start))
+    if where.client is not None:
+        _check_has(table, kind, "origin")
+        conditions.append("lower(r.origin ->> 'client') = lower(CAST(? AS TEXT))")
+        values.append(text_value(where.client))
     if table.record is Memory:
         if where.valid_at is not None:
             conditions.append("r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)")
@@ -210,6 +215,8 @@ def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any
         return _json, lambda value: () if value == "[]" else tuple(json.loads(value))
     if issubclass(origin, Mapping):
         return _json, json.loads
+    if issubclass(origin, Origin):
+        return lambda value: _json(value.parts), lambda value: Origin.of(json.loads(value))
     raise TypeError(f"no column can hold {annotation!r}")
 
 

@@ -118,7 +118,7 @@ def gaps(connection: apsw.Connection) -> Iterator[str]:
 
 
 def _is_narrow(where: Filter) -> bool:
-    sets = (where.ids, where.repositories, where.users)
+    sets = (where.ids, where.repositories, where.users, where.client)
     return bool(where.equal) or any(chosen is not None for chosen in sets)
 
 

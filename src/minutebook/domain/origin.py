@@ -1,0 +1,45 @@
+"""Provenance: by which program, over which contract and in which session something was written."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Self
+
+LONGEST_NAME = 100
+"""Characters kept of what a client says of itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """Where a record or an act came from, as the client told; empty parts are not known.
+
+    `client` and `version` are those of the program (an MCP client's `clientInfo`), `contract` names the
+    contract that it spoke, `session` its connection's session. A claim, never an identity: no
+    permission depends on it.
+    """
+
+    client: str = ""
+    version: str = ""
+    contract: str = ""
+    session: str = ""
+
+    @property
+    def program(self) -> str:
+        """The client's name and version in one text; empty if unknown."""
+        return f"{self.client} {self.version}".strip()
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The parts that are known, by name."""
+        named = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return {name: text for name, text in named if text}
+
+    @classmethod
+    def of(cls, parts: Mapping[str, str]) -> Self:
+        """Make the origin of its known parts. Raises TypeError for a name that is none of a part."""
+        return cls(**parts)
+
+
+def tidied(text: str) -> str:
+    """Return what a client said of itself as one short line: printable characters only."""
+    line = "".join(c if c.isprintable() else " " for c in text[: 4 * LONGEST_NAME])
+    return " ".join(line.split())[:LONGEST_NAME]

@@ -1,0 +1,43 @@
+"""Which program sends a request, as far as it tells."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+
+from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.policy import Caller
+
+_PRODUCT = re.compile(r"([^\s/()]+)(?:/(\S+))?")
+"""The first product of a User-Agent header (RFC 9110): a name and, after a slash, a version."""
+
+
+def client_of(context: ServerRequestContext[Any, Any]) -> Origin:
+    """Return the client's name and version.
+
+    From the handshake, or from the request's `_meta` at 2026-07-28; else, over HTTP, from the
+    User-Agent header.
+    """
+    told = context.session.client_params
+    if told is not None:
+        info = told.client_info
+        return Origin(client=tidied(info.name), version=tidied(info.version))
+    headers = getattr(context.request, "headers", {})
+    return agent_of(headers.get("user-agent"))
+
+
+def agent_of(header: str | None) -> Origin:
+    """Return the first product that a User-Agent header names."""
+    found = _PRODUCT.match((header or "").strip())
+    if found is None:
+        return Origin()
+    return Origin(client=tidied(found[1]), version=tidied(found[2] or ""))
+
+
+def over(caller: Caller, contract: str) -> Caller:
+    """Note over which contract a caller asks, and in which session."""
+    origin = caller.origin or Origin()
+    return replace(
+        caller, origin=replace(origin, contract=contract, session=tidied(caller.session))
+    )
