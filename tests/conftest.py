@@ -52,6 +52,15 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return typed
 
 
+@pytest.fixture
+def begun(run: Run) -> Run:
+    """The same, on a store that is there and holds nothing."""
+    from minutebook.cli.terminal import opened_or_made
+
+    with opened_or_made({}):
+        return run
+
+
 @pytest.fixture(scope="session")
 def built_in() -> Embedding:
     """The model in the box, prepared once a machine."""

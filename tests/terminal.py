@@ -1,8 +1,9 @@
 """Commands, run as a person types them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
+import click
 from click.testing import CliRunner, Result
 
 from minutebook.cli import main
@@ -20,3 +21,12 @@ def remembered(run: Run, text: str, *options: str) -> str:
     result = run("remember", text, *options)
     assert result.exit_code == 0, result.output
     return result.output.strip()
+
+
+def leaf_commands(group: click.Group = main, *above: str) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Give every command that does something, with its words; a group's own act too."""
+    for name, command in group.commands.items():
+        if not isinstance(command, click.Group) or command.invoke_without_command:
+            yield (*above, name), command
+        if isinstance(command, click.Group):
+            yield from leaf_commands(command, *above, name)

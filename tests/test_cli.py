@@ -75,11 +75,15 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
         (["serve", "catalog", "governance"], "must not name both catalog and governance"),
         (["export-schema", "nothing"], "CONTRACT must be one of knowledge"),
         (["list", "--role", "king"], "role must be one of viewer, agent"),
-        (["list", "--home", "/dev/null/below"], "choose another data directory with --home"),
+        (
+            ["remember", "x", "--home", "/dev/null/below"],
+            "choose another data directory with --home",
+        ),
         (["install", "emacs"], "must be one of claude-code"),
         (["model", "fetch", "--from", "/nowhere/e5.bin"], "/nowhere/e5.bin"),
     ],
 )
+@pytest.mark.usefixtures("begun")
 def test_what_cannot_be_done_is_one_sentence_that_says_why(
     run: Run, arguments: list[str], said: str
 ) -> None:
@@ -107,6 +111,7 @@ def test_a_viewer_may_read_and_not_write(run: Run) -> None:
     assert "the role viewer may only read" in refused.stderr
 
 
+@pytest.mark.usefixtures("begun")
 def test_status_and_doctor_say_that_search_by_meaning_is_off(run: Run) -> None:
     told = json.loads(run("status", "--json").output)
     assert told["model_state"] == "off"
@@ -116,6 +121,7 @@ def test_status_and_doctor_say_that_search_by_meaning_is_off(run: Run) -> None:
     assert "Search by meaning is off" in examined.output
 
 
+@pytest.mark.usefixtures("begun")
 def test_status_loads_and_prepares_no_model(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -276,6 +282,7 @@ def test_the_folder_one_is_in_is_indexed_by_default(
         (("code", "x", "--project", "p"), "there is no project p"),
     ],
 )
+@pytest.mark.usefixtures("begun")
 def test_what_cannot_be_indexed_or_found_is_a_sentence(
     run: Run, arguments: tuple[str, ...], sentence: str
 ) -> None:

@@ -151,6 +151,7 @@ def test_what_is_in_use_is_not_replaced(run: Run, tmp_path: Path, contract: str,
     assert listed(run) == ["tea at five"]
 
 
+@pytest.mark.usefixtures("begun")
 def test_restore_says_that_it_is_neither_backup_nor_memory(run: Run) -> None:
     said = refused(run, "restore", "0" * 20)
     assert "must be a backup or a memory's id" in said

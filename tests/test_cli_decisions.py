@@ -39,11 +39,11 @@ def propose(run: Run, target: str, title: str) -> str:
     """Propose as an agent does, through the contract."""
     from dataclasses import replace
 
-    from minutebook.cli.terminal import opened
+    from minutebook.cli.terminal import opened_or_made
     from minutebook.contracts.ledger import ledger
     from minutebook.domain.records import Role
 
-    with opened({}) as (app, caller):
+    with opened_or_made({}) as (app, caller):
         asks = replace(caller, role=Role.AGENT, name="claude")
         told = {"target": target, "title": title, "rationale": WHY}
         answer = ledger().call(app, asks, "propose_decision", told)
@@ -52,6 +52,7 @@ def propose(run: Run, target: str, title: str) -> str:
         return id
 
 
+@pytest.mark.usefixtures("begun")
 def test_what_was_decided_is_listed_one_line_a_target(run: Run) -> None:
     assert "Nothing was decided." in done(run, "decisions")
     first = decide(run, "database", "Use SQLite", "--consequence", "one file")
@@ -160,6 +161,7 @@ def test_what_is_not_given_is_written_in_the_editor(run: Run, editor: Path) -> N
     assert told["consequences"] == ["one file", "no server"]
 
 
+@pytest.mark.usefixtures("begun")
 def test_nothing_is_decided_when_nothing_was_saved(run: Run, editor: Path) -> None:
     assert "nothing was saved" in refused(run, "decide")
     assert "Nothing was decided." in done(run, "decisions")
@@ -182,6 +184,7 @@ def test_the_template_is_read_as_it_was_filled() -> None:
         read_template("# only a title\n")
 
 
+@pytest.mark.usefixtures("begun")
 def test_a_proposal_is_listed_and_accepted_with_the_secret(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,6 +209,7 @@ def test_a_proposal_is_listed_and_accepted_with_the_secret(
     assert "accepted already" in refused(run, "accept", id, *admin, input=f"{SECRET}\n")
 
 
+@pytest.mark.usefixtures("begun")
 def test_the_secret_is_taken_from_the_environment_and_never_shown(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_a_noted_end_is_proved_against_the_trail(run: Run) -> None:
 
 
 @pytest.mark.parametrize("command", ["lock", "unlock", "verify", "restore", "show"])
+@pytest.mark.usefixtures("begun")
 def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
     assert "there is no memory nobody" in refused(run, command, "nobody", "--role", "manager")
 

@@ -8,16 +8,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from minutebook.cli import main
 from minutebook.cli.printing import body, shown, style
-from minutebook.cli.terminal import opened
+from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.deciding import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role
 from tests.store import samples
-from tests.terminal import Run
+from tests.terminal import Run, leaf_commands
 
 STEER = "\x1b]0;owned\x07\x1b[8m\x00\x7f\x9b2J\u202e\u2066\u200f\u2028\r"
 LINE = "\nFORGED line\n"
@@ -75,7 +73,7 @@ def records() -> Iterator[Any]:
 @pytest.fixture
 def ids(run: Run, tmp_path: Path) -> dict[str, str]:
     """Fill a store with hostile text by a caller of a hostile name; the ids of what it holds."""
-    with opened({}) as (app, caller):
+    with opened_or_made({}) as (app, caller):
         asks = replace(caller, name=WORDS, role=Role.ADMIN)
         with app.store.transaction():
             for record in records():
@@ -86,15 +84,6 @@ def ids(run: Run, tmp_path: Path) -> dict[str, str]:
         proposed = app.proposals.propose(asks, replace(first, target=WORDS + "2"), ())
         app.standing.deprecate(asks, "1" * 20, WORDS)
     return {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
-
-
-def commands(group: click.Group = main, *above: str) -> Iterator[tuple[str, ...]]:
-    """Name every command that prints something, with those of groups."""
-    for name, command in group.commands.items():
-        if not isinstance(command, click.Group) or command.invoke_without_command:
-            yield (*above, name)
-        if isinstance(command, click.Group):
-            yield from commands(command, *above, name)
 
 
 ODD = f"odd\x1b[8m\u202e{LINE}"
@@ -160,7 +149,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
 
 
 def test_every_command_is_tried() -> None:
-    assert set(commands()) == set(TYPED) | set(OPENS_NO_STORE)
+    assert {words for words, _ in leaf_commands()} == set(TYPED) | set(OPENS_NO_STORE)
 
 
 @pytest.mark.parametrize("command", TYPED, ids=" ".join)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.cli.terminal import opened
+from minutebook.cli.terminal import opened_or_made
 from minutebook.services.claims import Claims
 from tests.terminal import Run
 
@@ -20,7 +20,7 @@ def done(run: Run, *arguments: str) -> str:
 @pytest.fixture
 def written(run: Run) -> Run:
     """A way to run commands on a store with two sessions, as an agent wrote them."""
-    with opened({}) as (app, caller):
+    with opened_or_made({}) as (app, caller):
         asks = replace(caller, name="claude")
         for session in ("s1", "s2"):
             for number in range(2):
@@ -48,6 +48,7 @@ def test_a_long_list_says_how_to_see_the_rest(written: Run) -> None:
     assert "s1" in last
 
 
+@pytest.mark.usefixtures("begun")
 def test_without_sessions_it_says_so(run: Run) -> None:
     assert done(run, "sessions") == "No session was written yet.\n"
 

@@ -75,6 +75,7 @@ def test_a_token_ends_after_ninety_days_or_when_it_is_said(run: Run) -> None:
         (["--repository", ""], "repository must have"),
     ],
 )
+@pytest.mark.usefixtures("begun")
 def test_what_does_not_fit_is_said_and_makes_no_token(
     run: Run, options: list[str], said: str
 ) -> None:
@@ -84,6 +85,7 @@ def test_what_does_not_fit_is_said_and_makes_no_token(
     assert listed(run) == []
 
 
+@pytest.mark.usefixtures("begun")
 def test_tokens_are_listed_with_what_became_of_them(run: Run) -> None:
     assert "token create" in run("token", "list").stdout
     first, second = made(run), made(run, "--role", "human", "--user", "ana")

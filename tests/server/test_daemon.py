@@ -325,6 +325,14 @@ def test_a_guest_that_says_what_no_proxy_does_is_sent_away(house: House, hello: 
     assert stored(pipe, "still here")
 
 
+def test_contracts_that_cannot_be_served_together_are_said_once_and_in_words(house: House) -> None:
+    pipe = house.spawn("catalog", "governance")
+    assert pipe.process.wait(30) == 1
+    said = house.said(pipe)
+    assert said.startswith(b"minutebook: CONTRACT must not name both catalog and governance")
+    assert said.count(b"\n") == 1
+
+
 def test_what_a_killed_daemon_left_is_cleared_away_by_the_next(house: House) -> None:
     pipe = house.client()
     dead = house.place()

@@ -8,7 +8,7 @@ import click
 
 from minutebook.cli.governance import restore_memory
 from minutebook.cli.printing import echo
-from minutebook.cli.terminal import bar, identity, opened
+from minutebook.cli.terminal import bar, identity, interruptible, opened, opened_or_made
 from minutebook.config import load
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.server.logs import log_to_stderr
@@ -23,7 +23,11 @@ def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: 
     """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON."""
     from minutebook.domain.archive import JOURNAL, KINDS
 
-    with opened(given) as (app, caller), bar("Exporting", hidden=False) as listener:
+    with (
+        opened(given) as (app, caller),
+        interruptible("Stopped. No file was written."),
+        bar("Exporting", hidden=False) as listener,
+    ):
         told = dataclasses.replace(caller, listener=listener)
         done = app.archives.export_to(told, JOURNAL if sessions else KINDS, path.absolute())
     echo(f"Exported {_counted(done.counts)} to {done.path}.")
@@ -44,7 +48,11 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
     from minutebook.domain.archive import Mode
 
     mode = Mode.REPLACE if replace else Mode.MERGE
-    with opened(given) as (app, caller), bar("Importing", hidden=False) as listener:
+    with (
+        opened_or_made(given) as (app, caller),
+        interruptible("Stopped. Nothing was brought in."),
+        bar("Importing", hidden=False) as listener,
+    ):
         asks = dataclasses.replace(caller, listener=listener)
         told = app.archives.import_from(asks, path.resolve(), mode)
     echo(f"Imported {_counted(told.imported)}.")

@@ -14,7 +14,9 @@ from minutebook.cli.terminal import (
     bar,
     fields_of,
     identity,
+    interruptible,
     opened,
+    opened_or_made,
     short,
     working_directory,
 )
@@ -36,9 +38,15 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
     Honours .gitignore and .memoryignore. Ctrl-C ends it at any time: what was done stays, and the
     next run goes on from there.
     """
-    with opened(given) as (app, caller):
+    with opened_or_made(given) as (app, caller):
         app.start()
-        with bar("Indexing", hidden=as_json) as listener:
+        with (
+            interruptible(
+                "Stopped. What was read of the folder is kept and can be found already;",
+                f"`minutebook index {path}` goes on from there.",
+            ),
+            bar("Indexing", hidden=as_json) as listener,
+        ):
             told = replace(caller, listener=listener)
             indexed = app.projects.index(told, str(path.expanduser().absolute()), None)
         progress = indexed.progress

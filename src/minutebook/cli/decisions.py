@@ -7,7 +7,7 @@ import click
 
 from minutebook.cli import chains
 from minutebook.cli.printing import body, echo, say, style, warn
-from minutebook.cli.terminal import as_json, fields_of, identity, opened, through
+from minutebook.cli.terminal import as_json, fields_of, identity, opened, opened_or_made, through
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
 
@@ -71,7 +71,7 @@ def decide(
         if written is not None:
             title, target, rationale, consequences = read_template(written)
         draft = DecisionDraft(title, target, rationale, consequences)
-        with opened(given) as (app, caller):
+        with opened_or_made(given) as (app, caller):
             if old:
                 decision = app.decisions.supersede(caller, tuple(map(_id, old)), draft)
             else:
@@ -211,7 +211,7 @@ def secret() -> None:
 @click.pass_obj
 def secret_set(given: dict[str, str]) -> None:
     """Pin the secret for this store (needs --role admin); only its hash is kept."""
-    with opened(given) as (app, caller):
+    with opened_or_made(given) as (app, caller):
         current = None
         if app.secret.is_set:
             current = click.prompt("Present secret", hide_input=True, err=True)
@@ -231,7 +231,7 @@ def ledger() -> None:
 @click.pass_obj
 def rebuild(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Bring the tables and Git together again; Git is the record of truth."""
-    with opened(given) as (app, caller):
+    with opened_or_made(given) as (app, caller):
         done = app.ledgers.rebuild(caller)
     if as_json:
         say(fields_of(done), "", as_json)

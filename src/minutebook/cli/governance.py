@@ -17,6 +17,7 @@ from minutebook.cli.terminal import (
     instant_given,
     one_of,
     opened,
+    opened_or_made,
     span_given,
     text_given,
 )
@@ -122,7 +123,7 @@ def write(
 
     type = one_of(MemoryType, "--type", memory_type)
     draft = Draft(content=text_given(text), type=type, title=title, scope=ScopeLevel.SYSTEM)
-    with opened(given) as (app, caller):
+    with opened_or_made(given) as (app, caller):
         memory = app.memories.store(caller, draft)
     say({"id": memory.id}, memory.id, as_json)
 

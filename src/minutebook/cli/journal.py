@@ -12,6 +12,7 @@ from minutebook.cli.terminal import (
     bar,
     fields_of,
     identity,
+    interruptible,
     opened,
     sentence,
     short,
@@ -81,7 +82,12 @@ def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  
     session could not be summarised.
     """
     with opened(given) as (app, caller):
-        with bar("Summarising", hidden=as_json) as listener:
+        with (
+            interruptible(
+                "Stopped. The summaries that were made are kept; `minutebook summarize` makes the rest."
+            ),
+            bar("Summarising", hidden=as_json) as listener,
+        ):
             asks = replace(caller, listener=listener)
             if name is None:
                 batch = app.summaries.summarize_all(asks)

@@ -16,6 +16,7 @@ from minutebook.cli.terminal import (
     identity,
     one_of,
     opened,
+    opened_or_made,
     text_given,
     through,
 )
@@ -40,7 +41,7 @@ def remember(given: dict[str, str], text: str, memory_type: str, as_json: bool) 
 
     content = text_given(text)
     type = one_of(MemoryType, "--type", memory_type)
-    with opened(given) as (app, caller):
+    with opened_or_made(given) as (app, caller):
         memory = app.memories.store(caller, Draft(content=content, type=type))
         say({"id": memory.id}, memory.id, as_json)
 

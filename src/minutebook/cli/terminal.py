@@ -52,6 +52,9 @@ E = TypeVar("E", bound=StrEnum)
 
 _STEPS = 1000
 
+INTERRUPTED = 130
+"""The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
+
 
 def identity(command: F) -> F:
     """Give a command the options that say where the store is and who asks."""
@@ -208,8 +211,22 @@ def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
     """Open the store for a person at the keyboard, to whom system scope is open too.
 
     In the daemon it is open already; raises LeftToClient if the settings are not the daemon's. The
-    model is loaded when it is first needed.
+    model is loaded when it is first needed. Raises StoreError if there is no store: what only reads
+    or changes must not begin one in a folder whose name was mistyped.
     """
+    settings = settings_of(given)
+    if HOSTED.get() is None and not settings.database.exists():
+        raise StoreError(
+            f"there is no store in {settings.home}; `minutebook remember` begins one, or "
+            "`minutebook install` for an agent; --home names another data directory"
+        )
+    with opened_or_made(given) as found:
+        yield found
+
+
+@contextmanager
+def opened_or_made(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
+    """Do the same for a command that brings something in, with which a store may begin."""
     settings, hosted = settings_of(given), HOSTED.get()
     with ExitStack() as stack:
         if hosted is None:
@@ -267,6 +284,16 @@ def bar(label: str, *, hidden: bool) -> Iterator[Listener]:
 
         yield listener
         progress.update(_STEPS - progress.pos)
+
+
+@contextmanager
+def interruptible(*lines: str) -> Iterator[None]:
+    """Have Ctrl-C print what became of the work, and exit as a shell has it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        warn("", *lines)
+        sys.exit(INTERRUPTED)
 
 
 def id_given(text: str) -> str:

@@ -13,6 +13,7 @@ from minutebook.cli.terminal import (
     instant_given,
     one_of,
     opened,
+    opened_or_made,
     place,
     span_given,
 )
@@ -71,7 +72,7 @@ def create(
         user=user,
         expires_at=_end(expires),
     )
-    with opened(given) as (app, caller):
+    with opened_or_made(given) as (app, caller):
         issued = app.tokens.create(caller, grant)
     _show_issued(issued, as_json=as_json)
 

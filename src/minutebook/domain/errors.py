@@ -137,6 +137,9 @@ class InvalidInput(MinutebookError):
     argument: str
     remedy: str
 
+    def __str__(self) -> str:
+        return self.sentence
+
     @property
     def sentence(self) -> str:
         """Both, for people, who know the argument by that name."""

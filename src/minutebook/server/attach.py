@@ -53,10 +53,16 @@ class Unattached(Exception):
     """There is no daemon for this; the message says why."""
 
 
+class Invalid(Unattached):
+    """Nothing can serve this: its settings or contracts do not fit, as the command line will say."""
+
+
 def serve(asked: Invocation) -> None:
     """Serve a stdio client through the daemon and end the process; return where there is none."""
     try:
         link = attach(asked)
+    except Invalid:
+        return
     except Unattached as reason:
         _say(reason)
         return
@@ -220,7 +226,8 @@ def _welcomed(connection: socket.socket, asked: Invocation, session: str) -> Lin
         answer = json.loads(read_line(connection, WELCOME_WAIT))
         connection.settimeout(None)
         if "refused" in answer:
-            raise Unattached(str(answer["refused"]))
+            kind = Invalid if answer.get("invalid") else Unattached
+            raise kind(str(answer["refused"]))
         return Link(connection, frozenset(answer["reading"]), answer["session"])
     except BaseException:
         connection.close()

@@ -165,7 +165,7 @@ class Daemon:
             settings = load(hello["given"], hello["variables"])
             contracts = self._opened(hello["contracts"])
         except MinutebookError as error:
-            _say(connection, {"refused": str(error)})
+            _say(connection, {"refused": str(error), "invalid": True})
             return
         if differing := _differing(settings, self._settings):
             reason = f"it was started with another {', '.join(differing)}"

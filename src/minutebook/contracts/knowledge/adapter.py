@@ -218,7 +218,7 @@ def get_status(app: App, caller: Caller) -> Shape:
     model, cache = app.embedding.model, app.embedding.cache_stats
     return {
         "version": VERSION,
-        "status": "degraded" if app.embedding.state == "error" else "healthy",
+        "status": "healthy" if app.embedding.state == "ready" else "degraded",
         "memories_count": counts[Kind.MEMORY],
         "entities_count": counts[Kind.ENTITY],
         "code_chunks_count": counts[Kind.CHUNK],

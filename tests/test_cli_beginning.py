@@ -1,0 +1,128 @@
+"""Where a store begins, what is said where there is none, and what Ctrl-C leaves."""
+
+import _thread
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import click
+import pytest
+
+from minutebook.cli.terminal import INTERRUPTED, interruptible
+from tests.terminal import Run, leaf_commands
+
+BEGIN = {
+    ("remember",),
+    ("decide",),
+    ("index",),
+    ("import",),
+    ("ledger", "rebuild"),
+    ("secret", "set"),
+    ("system", "write"),
+    ("token", "create"),
+}
+"""The commands that bring something in, with which a store may begin."""
+
+OPEN_NONE = {
+    ("serve",),
+    ("demo",),
+    ("install",),
+    ("export-schema",),
+    ("settings",),
+    ("daemon", "status"),
+    ("daemon", "stop"),
+    ("daemon", "restart"),
+    ("model", "prepare"),
+    ("model", "verify"),
+    ("model", "fetch"),
+}
+READ = {words: each for words, each in leaf_commands() if words not in BEGIN | OPEN_NONE}
+
+
+def minimal(command: click.Command) -> list[str]:
+    """What a command has to be given."""
+    wanted = [each for each in command.params if each.required]
+    options = [
+        word for each in wanted if isinstance(each, click.Option) for word in (each.opts[0], "x")
+    ]
+    return [*options, *("x" for each in wanted if isinstance(each, click.Argument))]
+
+
+def test_the_lists_name_commands_that_there_are() -> None:
+    assert {words for words, _ in leaf_commands()} >= BEGIN | OPEN_NONE
+    assert READ
+
+
+@pytest.mark.parametrize("words", READ, ids=" ".join)
+def test_no_store_begins_in_a_folder_that_was_mistyped(
+    run: Run, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    typo = tmp_path / "typo"
+    result = run(*words, *minimal(READ[words]), "--home", str(typo))
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"minutebook: there is no store in {typo}; ")
+    assert "`minutebook remember` begins one" in result.stderr
+    assert not typo.exists()
+
+
+def test_a_store_begins_with_what_is_remembered(run: Run, tmp_path: Path) -> None:
+    assert run("list").exit_code == 1
+    assert run("remember", "tea at five").exit_code == 0
+    assert "tea at five" in run("list").output
+    assert (tmp_path / "home" / "minutebook.db").exists()
+
+
+def test_ctrl_c_is_told_from_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended, interruptible("Stopped. Half is kept."):
+        raise KeyboardInterrupt
+    assert ended.value.code == INTERRUPTED == 130
+    assert capsys.readouterr().err == "\nStopped. Half is kept.\n"
+
+
+class _Interrupting(BaseHTTPRequestHandler):
+    """A service for embeddings at which the person types Ctrl-C once it is asked for the code."""
+
+    def do_POST(self) -> None:
+        asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        if any("Kettle" in text for text in asked["input"]):
+            _thread.interrupt_main()
+        vectors = [{"index": n, "embedding": [1.0, 0.0]} for n, _ in enumerate(asked["input"])]
+        content = json.dumps({"data": vectors}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+@contextmanager
+def interrupting_service() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Interrupting) as server:
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/v1"
+        server.shutdown()
+
+
+def test_ctrl_c_in_index_says_that_the_work_is_kept_and_how_it_goes_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "code"
+    root.mkdir()
+    (root / "kettle.py").write_text("class Kettle:\n    def boil(self):\n        return 100\n")
+    with interrupting_service() as url:
+        monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "endpoint")
+        monkeypatch.setenv("MINUTEBOOK_ENDPOINT_URL", url)
+        monkeypatch.setenv("MINUTEBOOK_ENDPOINT_MODEL", "two")
+        stopped = run("index", "code")
+    assert stopped.exit_code == INTERRUPTED
+    assert "What was read of the folder is kept" in stopped.stderr
+    assert "`minutebook index code` goes on from there." in stopped.stderr
+    assert "Aborted" not in stopped.output
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "none")
+    assert "kettle.py:1" in run("code", "Kettle").output
