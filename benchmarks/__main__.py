@@ -18,6 +18,7 @@ NAMES = (
         "ledger",
         "decisions",
         "journal",
+        "summarizing",
         "embedding",
         "quality",
         "code",
