@@ -51,6 +51,7 @@ _PREPOSITIONS = """
 _BEFORE_A_TITLE = """
     that please you to let's we let need and then bitte du ihr dass que favor puedes podrías quiero necesitamos so
 """
+_POLITE = re.compile(r",? (?:please|bitte|por favor)\b", re.IGNORECASE)
 FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 CLAUSE_WORDS = frozenset(_CLAUSE_WORDS.split())
 PREPOSITIONS = frozenset(_PREPOSITIONS.split())
@@ -143,7 +144,7 @@ def is_whole(title: str, turns: Sequence[Turn]) -> bool:
     come last) a preposition; it begins so too, or after what only makes a request polite.
     """
     words = _words(title)
-    if len(words) < 2 or title.endswith("…") or words[-1] in FUNCTION_WORDS:
+    if len(words) < 2 or title.endswith("…"):
         return False
     said = [
         each for turn in turns for part in (turn.prompt, turn.thought, turn.response) for each in sentences(part)
@@ -153,6 +154,7 @@ def is_whole(title: str, turns: Sequence[Turn]) -> bool:
 
 def _places(words: Sequence[str], sentence: str) -> list[tuple[str, str]]:
     """Give what stands before and after the words wherever they stand in a row in a sentence."""
+    sentence = _POLITE.sub("", sentence)
     pattern = r"[\W_]+".join(re.escape(word) for word in words)
     return [
         (sentence[: match.start()], sentence[match.end() :])
@@ -166,6 +168,8 @@ def _is_part(around: tuple[str, str], words: Sequence[str]) -> bool:
     german = bool({"der", "die", "das", "den", "ein", "eine", "einen", "bitte", "wir"} & {*words, *_words(before)})  # fmt: skip
     ends = CLAUSE_WORDS if german else CLAUSE_WORDS | PREPOSITIONS
     begins = not last or bool(re.search(r"[,;:—–()!?¿.«»„“\"]\s*\W*$", before)) or last[0] in BEFORE_A_TITLE  # fmt: skip
+    if following and words[-1] in FUNCTION_WORDS:
+        return False
     closes = not following or bool(re.match(r"\W*[,;:—–()!?.]", after)) or following[0] in ends
     return begins and closes
 

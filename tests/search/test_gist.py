@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from minutebook.domain.accounts import MAX_TITLE, MAX_TITLE_WORDS, Account
 from minutebook.domain.records import Category, Turn
-from minutebook.search.gist import account_of, title_of
+from minutebook.search.gist import account_of
+from minutebook.search.titles import phrases, title_of
 from tests.store.samples import START, turn
 
 Said = tuple[str, str, str]
@@ -58,7 +59,7 @@ def account(said: Sequence[Said]) -> Account:
 
 def test_a_session_of_coding_is_told_so_that_one_need_not_read_it() -> None:
     told = account(LOGIN)
-    assert told.title == "Our users report that login sometimes crashes with a 500"
+    assert told.title == "Login sometimes crashes with a 500"
     assert told.category is Category.BUGFIX
     assert "without a default" in told.summary
     assert "Committed as 3f2a91c" in told.summary
@@ -119,13 +120,13 @@ def test_what_is_said_again_and_again_is_told_once() -> None:
     assert told.summary.count("bakes bread") == 1
 
 
-def test_a_talk_without_a_request_is_named_by_what_it_often_speaks_of() -> None:
+def test_a_talk_without_a_request_is_named_by_a_sentence_of_it() -> None:
     talk = [
         ("We saw cormorants near the lighthouse today.", "", "Cormorants are lovely birds!"),
         ("The lighthouse was painted white.", "", "I painted a lighthouse once."),
         ("The cormorants were diving.", "", "They dive deep, cormorants."),
     ]
-    assert account(talk).title == "Cormorants, lighthouse"
+    assert account(talk).title == "We saw cormorants near the lighthouse today"
     assert account(talk).category is Category.OTHER
 
 
@@ -148,6 +149,59 @@ def test_a_talk_without_a_request_is_named_by_what_it_often_speaks_of() -> None:
 )
 def test_a_title_is_cut_where_it_may_be(sentence: str, title: str) -> None:
     assert title_of(sentence) == title
+
+
+@pytest.mark.parametrize(
+    ("sentence", "title"),
+    [
+        (
+            "Users report that checkout hangs when the cart has more than fifty items and one is out of stock.",
+            "Checkout hangs when the cart has more than fifty items",
+        ),
+        (
+            "Die Anmeldung wurde so geändert, dass nun jeder Benutzer ein Passwort mit zwölf Zeichen braucht.",
+            "Die Anmeldung wurde so geändert",
+        ),
+        (
+            "Untersuche bitte, warum unsere Cloud-Rechnung im Oktober um 40 Prozent gestiegen ist.",
+            "Warum unsere Cloud-Rechnung im Oktober um 40 Prozent gestiegen ist",
+        ),
+        ("¿Puedes arreglar la página de pagos, por favor?", "Arreglar la página de pagos"),
+        (
+            "El servidor pierde la conexión con la base de datos cada noche a las tres.",
+            "El servidor pierde la conexión",
+        ),
+    ],
+)
+def test_a_title_is_a_whole_phrase_in_each_language(sentence: str, title: str) -> None:
+    assert title_of(sentence) == title
+
+
+def test_a_german_sentence_is_not_cut_before_a_preposition_where_its_verb_would_be_lost() -> None:
+    sentence = "Der nächtliche Export hat in der letzten Version die Umlaute der Kunden verloren."
+    assert list(phrases(sentence)) == []
+
+
+def test_what_was_taken_back_is_not_repeated() -> None:
+    told = account(
+        [
+            ("How slow is checkout? Please measure it.", "", "The p99 is 310 ms on staging."),
+            ("Really?", "", "Correction: the p99 is 190 ms, I had read the wrong column."),
+        ]
+    ).summary
+    assert "310" not in told
+    assert "190 ms" in told
+
+
+def test_an_error_is_told_as_resolved_when_all_tests_pass_after_it() -> None:
+    told = account(
+        [
+            ("Fix the import in a.py", "", "I see KeyError: 'sid'. Two tests still fail."),
+            ("And now?", "", "All 42 tests pass, not one is skipped."),
+        ]
+    )
+    assert "KeyError: 'sid' (resolved)" in told.summary
+    assert told.category is Category.BUGFIX
 
 
 words = st.sampled_from(

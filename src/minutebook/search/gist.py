@@ -6,27 +6,31 @@ The built-in summarizer, without any model. The same turns make the same account
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
 
-from minutebook.domain.accounts import MAX_TITLE, MAX_TITLE_WORDS, Account
+from minutebook.domain.accounts import Account
 from minutebook.domain.evidence import (
     Evidence,
     category_of,
     complexity_of,
     evidence_of,
     impact_of,
+    is_about_a_fault,
     is_request,
     productivity_of,
     quality_of,
     read_part,
-    without_politeness,
 )
 from minutebook.domain.records import Turn
+from minutebook.domain.session_words import CHANGED, DONE, DONE_FIRST
+from minutebook.search.common_words import FILLERS
+from minutebook.search.retractions import Statement, clauses, is_correction, retracted
 from minutebook.search.salience import by_words, distinct, word_rows
 from minutebook.search.sentences import sentences
 from minutebook.search.text import is_stop_term, terms
+from minutebook.search.titles import phrases, title_of
 
 MOST_TURNS = 400
 """Turns whose sentences are looked at; of a longer session, as many spread evenly, and the last."""
@@ -37,7 +41,10 @@ OF_A_PART = (8, 4)
 SHORTLIST = 48
 """Sentences, the most salient by their words, among which the choice is made."""
 
-LEAST, MOST, TURNS_A_SENTENCE = 4, 10, 3
+POOL = 2 * SHORTLIST
+"""Sentences among which those are looked for that a later one took back."""
+
+LEAST, MOST, TURNS_A_SENTENCE = 5, 10, 3
 """Sentences of a summary: the least, the most, and how many turns call for one more."""
 
 OPENING = 200
@@ -66,14 +73,15 @@ class Saying:
 
 
 _OF_PART = {Part.USER: 1.0, Part.THOUGHT: 0.45, Part.AGENT: 1.0}
-_AT_AN_END, _OUTCOME, _TOLD, _ASKED, _EMPTY = 1.25, 1.25, 1.15, 0.6, 0.15
-_FOR_GOAL, _FOR_FIRST = 1.6, 2.0
+_AT_AN_END, _OUTCOME, _TOLD, _ASKED, _EMPTY, _CORRECTED = 1.25, 1.25, 1.15, 0.6, 0.15, 1.5
+_FOR_GOAL, _FOR_FIRST, _POINTING = 3.0, 2.0, 0.3
 _FURTHER = 0.7
 _TELLING_WORDS = 6
 
 _TELLS_OUTCOME = re.compile(
-    r"\b(?:added|fixed|implemented|created|wrote|updated|removed|renamed|moved|replaced|changed|decided|"
-    r"because|root cause|caused|turned out|found|measured|passes|pass|committed|released|instead of|so that)\b",
+    rf"{DONE}|{DONE_FIRST}|{CHANGED}|"
+    r"\b(?:decided|because|cause|caused|turned out|instead of|so that|weil|grund|ursache|liegt an|statt|schuld|porque|"
+    r"causa|motivo|en vez de)\b",
     re.IGNORECASE,
 )
 _TELLS_FACT = re.compile(
@@ -86,206 +94,15 @@ _SAYS_NOTHING = re.compile(
     r"take care|talk soon|that's (?:great|awesome|amazing)|i am going to|i'm going to|next,? i)\b",
     re.IGNORECASE,
 )
+_POINTS_BACK = re.compile(
+    r"\W*(?:it|its|this|that|these|those|they|he|she|das|es|dies|diese[rs]?|er|sie|esto|eso|ese|esa|esta|este)(?![^\W_])",
+    re.IGNORECASE,
+)
 _VOCATIVES = re.compile(
     r"\b(?i:hey|hi|hello|thanks|thank you|wow|bye|congrats|yeah|yep|totally|agreed|aw|ok|okay),? "
     r"([A-Z][a-z]+)\b|, ([A-Z][a-z]+)[!?.](?=\s|$)"
 )
 _WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
-_FILLERS = frozenset(
-    [
-        "really",
-        "great",
-        "glad",
-        "know",
-        "think",
-        "love",
-        "feel",
-        "feeling",
-        "thanks",
-        "thank",
-        "good",
-        "time",
-        "people",
-        "make",
-        "makes",
-        "making",
-        "lot",
-        "lots",
-        "like",
-        "get",
-        "got",
-        "getting",
-        "going",
-        "went",
-        "come",
-        "came",
-        "way",
-        "thing",
-        "things",
-        "something",
-        "anything",
-        "everything",
-        "someone",
-        "need",
-        "want",
-        "see",
-        "look",
-        "looks",
-        "looking",
-        "tell",
-        "said",
-        "say",
-        "says",
-        "talk",
-        "talking",
-        "sure",
-        "yeah",
-        "wow",
-        "hey",
-        "cool",
-        "awesome",
-        "amazing",
-        "nice",
-        "keep",
-        "let",
-        "much",
-        "many",
-        "always",
-        "never",
-        "ever",
-        "still",
-        "even",
-        "well",
-        "back",
-        "now",
-        "new",
-        "day",
-        "days",
-        "today",
-        "week",
-        "last",
-        "next",
-        "year",
-        "years",
-        "been",
-        "definitely",
-        "totally",
-        "pretty",
-        "maybe",
-        "take",
-        "taking",
-        "took",
-        "try",
-        "trying",
-        "give",
-        "gives",
-        "hope",
-        "happy",
-        "fun",
-        "wonderful",
-        "best",
-        "better",
-        "big",
-        "little",
-        "bit",
-        "kind",
-        "sounds",
-        "sound",
-        "yes",
-        "please",
-        "help",
-        "helped",
-        "helps",
-        "important",
-        "special",
-        "life",
-        "find",
-        "found",
-        "guess",
-        "guys",
-        "ones",
-        "one",
-        "two",
-        "also",
-        "started",
-        "start",
-        "excited",
-        "appreciate",
-        "photo",
-        "picture",
-        "check",
-        "share",
-        "sharing",
-        "super",
-        "couple",
-        "wait",
-        "mean",
-        "means",
-        "work",
-        "works",
-        "agree",
-        "through",
-        "around",
-        "lately",
-        "recently",
-        "soon",
-        "made",
-        "together",
-        "moments",
-        "stay",
-        "strong",
-        "inspiring",
-        "forward",
-        "beautiful",
-        "powerful",
-        "journey",
-        "experience",
-        "since",
-    ]
-)
-_BREAK = re.compile(
-    r"\s*(?:[,;:—–(]|\.\s|\s-\s)\s*|\s+(?:because|so that|which|since|whenever|but|and then|so)\s+"
-)
-_TRAILING = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "and",
-        "or",
-        "of",
-        "in",
-        "on",
-        "at",
-        "to",
-        "for",
-        "from",
-        "with",
-        "by",
-        "as",
-        "is",
-        "are",
-        "was",
-        "were",
-        "be",
-        "that",
-        "this",
-        "it",
-        "its",
-        "if",
-        "when",
-        "while",
-        "our",
-        "your",
-        "my",
-        "their",
-        "we",
-        "i",
-        "you",
-        "into",
-        "not",
-    ]
-)
 
 
 def account_of(read: Callable[[], Iterable[Turn]], count: int) -> Account:
@@ -327,13 +144,37 @@ def sayings(turns: Iterable[Turn], count: int) -> list[Saying]:
 
 
 def shortlist(found: Sequence[Saying]) -> list[Saying]:
-    """Choose the sentences that a closer look is for: the most salient by words, in order."""
+    """Choose the sentences that a closer look is for: the most salient by words, in order.
+
+    What a later sentence took back is left out.
+    """
     scores = by_words([each.text for each in found])
     ranked = sorted(range(len(found)), key=lambda p: (-found[p].weight * (0.2 + scores[p]), p))
     first: dict[str, int] = {}
     for place in ranked:
         first.setdefault(_plain(found[place].text), place)
-    return [found[place] for place in sorted(list(first.values())[:SHORTLIST])]
+    pool = sorted(list(first.values())[:POOL])
+    standing = _standing(found, pool)
+    kept = [place for place in first.values() if place in standing][:SHORTLIST]
+    return [replace(found[place], text=standing[place]) for place in sorted(kept)]
+
+
+def _standing(found: Sequence[Saying], pool: Sequence[int]) -> dict[int, str]:
+    """Give what is left of each sentence of the pool without what a later sentence took back."""
+    later = [_statement(found, place) for place in range(len(found))]
+    parts = [(place, part) for place in pool for part in clauses(found[place].text)]
+    gone = retracted([replace(later[place], text=part) for place, part in parts], later)
+    left: defaultdict[int, list[str]] = defaultdict(list)
+    whole = Counter(place for place, _ in parts)
+    for number, (place, part) in enumerate(parts):
+        if number not in gone:
+            left[place].append(part)
+    return {
+        place: " ".join(texts).rstrip(" ;,") + ("." if len(texts) < whole[place] else "")
+        if len(texts) < whole[place]
+        else found[place].text
+        for place, texts in left.items()
+    }
 
 
 def gist(listed: Sequence[Saying], evidence: Evidence) -> str:
@@ -356,41 +197,34 @@ def gist(listed: Sequence[Saying], evidence: Evidence) -> str:
 
 
 def title(listed: Sequence[Saying], evidence: Evidence) -> str:
-    """Name a session in at most ten words: by what the user asked for, else by what it often speaks of.
+    """Name a session by a whole phrase of at most ten words.
 
-    Else by its most telling sentence; else by its files. Empty where it has none of these.
+    By what the user asked for or told first, else by the most telling sentence that holds such a phrase;
+    else by what the session often speaks of, or by its files. Empty where it has none of these.
     """
-    goal = _goal(listed, _salience(listed))
-    if goal is not None and (is_request(listed[goal].text) or _is_about_work(evidence)):
-        return title_of(listed[goal].text)
+    salience = _salience(listed)
+    goals = sorted(_goals(listed, salience).items(), key=lambda item: (-item[1], item[0]))
+    others = sorted(range(len(listed)), key=lambda place: (-salience[place], place))
+    for place in dict.fromkeys((*(place for place, _ in goals), *others)):
+        for phrase in phrases(listed[place].text):
+            if _telling(phrase) > 1 or len(listed) == 1:
+                return phrase
     topics = _topics(listed)
     if len(topics) > 1:
         return title_of(", ".join(topics))
-    if listed:
-        return title_of(listed[0 if goal is None else goal].text)
     if evidence.files:
         return title_of(f"Work on {' '.join(evidence.files[:3])}")
-    return ""
+    return title_of(listed[0].text) if listed else ""
 
 
-def title_of(sentence: str) -> str:
-    """Make a title of a sentence: at most ten words, at most 100 characters, cut where it may be."""
-    text = without_politeness(sentence).strip(" .!?…:;,-*\"'。！？") or sentence.strip()
-    while len(text.split()) > MAX_TITLE_WORDS:
-        parts = [match.start() for match in _BREAK.finditer(text)]
-        fitting = [at for at in parts if 3 <= len(text[:at].split()) <= MAX_TITLE_WORDS]
-        if fitting:
-            text = text[: fitting[-1]]
-            break
-        words = text.split()[:MAX_TITLE_WORDS]
-        while len(words) > 3 and words[-1].lower().strip(",") in _TRAILING:
-            words.pop()
-        text = " ".join(words)
-    if len(text) > MAX_TITLE:
-        kept = text[: MAX_TITLE - 1]
-        text = f"{kept.rsplit(' ', 1)[0] if ' ' in kept[MAX_TITLE // 2 :] else kept}…"
-    text = " ".join(text.split()).rstrip(" ,;:.-(")
-    return text[:1].upper() + text[1:]
+def _statement(found: Sequence[Saying], place: int) -> Statement:
+    each, before = found[place], found[place - 1] if place else None
+    follows = (
+        before is not None
+        and (before.turn, before.part) == (each.turn, each.part)
+        and is_correction(before.text)
+    )
+    return Statement(each.text, each.turn, each.part is Part.USER, follows)
 
 
 def _sayings_of(turn: Turn, place: int, count: int) -> Iterator[Saying]:
@@ -416,6 +250,8 @@ def _weight(sentence: str, part: Part) -> float:
         weight *= _TOLD
     if part is not Part.USER and _TELLS_OUTCOME.search(sentence):
         weight *= _OUTCOME
+    if is_correction(sentence):
+        weight *= _CORRECTED
     return weight
 
 
@@ -425,7 +261,7 @@ def _telling(sentence: str) -> int:
 
 
 def _tells(term: str) -> bool:
-    return not (is_stop_term(term) or term in _FILLERS)
+    return not (is_stop_term(term) or term in FILLERS)
 
 
 def _chosen(listed: Sequence[Saying], turns: int) -> list[int]:
@@ -456,14 +292,22 @@ def _salience(listed: Sequence[Saying]) -> list[float]:
 
 def _goal(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:
     """Find what the user wanted: a request that says of what, before others that of the first turn."""
-    asked = [place for place, each in enumerate(listed) if each.part is Part.USER]
+    fitness = _goals(listed, salience)
+    return max(fitness, key=lambda place: fitness[place], default=None)
 
-    def fitness(place: int) -> float:
-        said = listed[place]
-        asks = _FOR_GOAL if is_request(said.text) and _telling(said.text) > 2 else 1.0
-        return salience[place] * asks * (_FOR_FIRST if said.turn == 0 else 1.0)
 
-    return max(asked, key=fitness, default=None)
+def _goals(listed: Sequence[Saying], salience: Sequence[float]) -> dict[int, float]:
+    """Tell how fit each of the user's sentences is to say what the session is about."""
+    fitness = {}
+    for place, said in enumerate(listed):
+        if said.part is not Part.USER:
+            continue
+        asks = is_request(said.text) or (said.turn == 0 and is_about_a_fault(said.text))
+        says = _FOR_GOAL if asks and _telling(said.text) > 2 else 1.0
+        if _POINTS_BACK.match(said.text):
+            says *= _POINTING
+        fitness[place] = salience[place] * says * (_FOR_FIRST if said.turn == 0 else 1.0)
+    return fitness
 
 
 def _close(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:
@@ -475,10 +319,6 @@ def _close(listed: Sequence[Saying], salience: Sequence[float]) -> int | None:
         if each.turn == last and each.part is Part.AGENT and _TELLS_OUTCOME.search(each.text)
     ]
     return max(told, key=lambda place: salience[place], default=None)
-
-
-def _is_about_work(evidence: Evidence) -> bool:
-    return evidence.is_technical and evidence.requests > 0
 
 
 def _topics(listed: Sequence[Saying]) -> list[str]:
@@ -514,7 +354,7 @@ def _is_telling(word: str, called: set[str]) -> bool:
     low = word.lower()
     plain = low.removesuffix("'s")
     return not (
-        plain in _FILLERS or plain in called or "'" in plain or any(map(is_stop_term, terms(plain)))
+        plain in FILLERS or plain in called or "'" in plain or any(map(is_stop_term, terms(plain)))
     )
 
 

@@ -1,0 +1,61 @@
+"""The built-in summarizer against sessions labelled by hand: floors under the figures of both halves."""
+
+from collections import Counter
+
+import pytest
+
+from benchmarks.summarizing import HALVES, Judged, is_whole, judged, read, spearman
+from minutebook.domain.records import SCORES, Category
+from tests.store.samples import turn
+
+
+@pytest.fixture(scope="module")
+def found() -> list[Judged]:
+    return [judged(each) for each in read()]
+
+
+def test_the_set_is_varied(found: list[Judged]) -> None:
+    sessions = [each.session for each in found]
+    for half in HALVES:
+        own = [each for each in sessions if each.half == half]
+        assert set(Counter(each.language for each in own)) == {"en", "de", "es"}
+        assert {each.category for each in own} == set(Category)
+        assert any(len(each.turns) > 7 for each in own)
+        assert sum(len(each.retracted) for each in own) > 8
+    assert len({each.id for each in sessions}) == len(sessions) >= 40
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_the_figures_do_not_fall(found: list[Judged], half: str) -> None:
+    own = [each for each in found if each.session.half == half]
+    count = len(own)
+    assert sum(each.account.category == each.session.category for each in own) >= 0.85 * count
+    assert sum(each.is_whole for each in own) >= 0.85 * count
+    assert sum(len(each.leaks) for each in own) <= 3
+    assert sum(len(each.misjudged_errors) for each in own) == 0
+    assert sum(len(each.missing) for each in own) <= 3
+    for score in SCORES:
+        assert sum(each.fits(score) for each in own) >= 0.8 * count
+        middle = [sum(each.session.bands[score]) / 2 for each in own]
+        assert spearman([getattr(each.account, score) for each in own], middle) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("title", "whole"),
+    [
+        ("Checkout hangs when the cart has", False),
+        ("Checkout hangs when the cart has fifty items", True),
+        ("Users report that checkout hangs", True),
+        ("Users report that", False),
+        ("Die, geändert", False),
+        ("Fifty items", False),
+    ],
+)
+def test_the_judge_knows_a_whole_title(title: str, whole: bool) -> None:
+    prompt = "Users report that checkout hangs when the cart has fifty items."
+    assert is_whole(title, [turn("1", "", prompt=prompt, thought="")]) == whole
+
+
+def test_ranks_correlate_as_by_hand() -> None:
+    assert spearman([1, 2, 3], [10, 30, 20]) == pytest.approx(0.5)
+    assert spearman([1, 1, 2], [5, 5, 9]) == pytest.approx(1.0)
