@@ -160,6 +160,12 @@ class Settings:
     rate_limit: float = _setting(
         50.0, "Requests a second that one token may make, over ten seconds on average; 0: any."
     )
+    metrics: Literal["admin", "all-organizations", "off"] = _setting(
+        "admin",
+        "Whose token reads `/metrics`, which counts for all organizations together: `admin`, an "
+        "admin's that is held to no organization, repository or user; `all-organizations`, any that "
+        "is held to none; `off`, nobody's.",
+    )
     traces_url: str | None = _setting(
         None,
         "Where the HTTP server sends OpenTelemetry traces: http://localhost:4318/v1/traces; needs "
@@ -256,6 +262,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
     "daemon": ("on", "off"),
     "log_level": ("debug", "info", "warning", "error"),
     "log_format": ("text", "json"),
+    "metrics": ("admin", "all-organizations", "off"),
 }
 
 

@@ -84,6 +84,16 @@ class Caller:
     ask: Ask | None = field(default=None, compare=False, repr=False)
 
 
+def may_read_metrics(caller: Caller, *, admins_only: bool) -> bool:
+    """Tell whether a caller may read what is counted for all organizations together."""
+    if not caller.token:
+        # The owner of the machine: as soon as tokens exist nobody comes without one.
+        return True
+    scopes = (caller.organization, caller.repositories, caller.user)
+    is_bound = any(scope is not None for scope in scopes)
+    return not is_bound and (caller.role is Role.ADMIN or not admins_only)
+
+
 def rules_of(chosen: Policy | None, *, is_shared: bool) -> Policy:
     """Say how strictly a store is kept: as was chosen, else governed once others may come in."""
     if chosen is not None:

@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from minutebook.config import Settings
+from minutebook.server.http import condition
+from minutebook.server.metrics import Metrics
+from minutebook.server.opening import Opening
 from tests.contracts.requirements import requirement
 from tests.server.http.speaking import Server, call, served
 
@@ -86,6 +90,14 @@ def test_figures_count_and_time_what_was_asked_for(server: Server) -> None:
     assert after[("minutebook_engine_bytes",)] > 0
     assert after[("minutebook_model_queue",)] == 0
     assert after[("minutebook_model_ready",)] == 0
+
+
+@pytest.mark.parametrize(("readers", "routes"), [("admin", 1), ("off", 0)])
+def test_figures_that_are_switched_off_are_not_there(
+    tmp_path: Path, readers: str, routes: int
+) -> None:
+    opening = Opening(Settings(home=tmp_path, embedder="none"))
+    assert len(condition.figures(Metrics(opening), readers, [])) == routes
 
 
 def test_a_name_that_no_contract_offers_makes_no_figure(server: Server) -> None:

@@ -67,6 +67,25 @@ def test_what_is_no_token_is_refused(server: Server, shown: str) -> None:
     assert server.post("/mcp", call("get_status"), Authorization=shown).status_code == 401
 
 
+@pytest.mark.parametrize(
+    ("role", "bounds", "status"),
+    [
+        (Role.ADMIN, {"organization": None}, 200),
+        (Role.VIEWER, {"organization": None}, 403),
+        (Role.ADMIN, {"organization": "acme"}, 403),
+        (Role.ADMIN, {"organization": None, "repositories": ("api",)}, 403),
+        (Role.ADMIN, {"organization": None, "user": "ana"}, 403),
+    ],
+)
+def test_only_an_admin_of_all_organizations_reads_the_figures_of_all(
+    server: Server, role: Role, bounds: Any, status: int
+) -> None:
+    secret = token(server.home, "figures", role, **bounds).secret
+    answer = server.get("/metrics", Authorization=f"Bearer {secret}")
+    assert answer.status_code == status
+    assert ("minutebook_" in answer.text) is (status == 200)
+
+
 def test_health_and_readiness_need_no_token(server: Server) -> None:
     assert server.get("/healthz").json() == {"status": "alive"}
     assert server.get("/readyz").status_code in (200, 503)

@@ -72,7 +72,7 @@ def application(
 
     door = [Middleware(Door, keeper=keeper)]
     guarded = [Route(path, endpoint, middleware=door) for path, endpoint in paths.items()]
-    guarded.append(figures(metrics, door))
+    guarded += figures(metrics, settings.metrics, door)
     for path, server in {"": servers[first], **servers}.items():
         guarded += Stream(server, SSE + path, bounds, keeper).routes(middleware=door)
     routes: list[BaseRoute] = [*condition(opening), *identity.routes(paths), *guarded]

@@ -7,6 +7,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from minutebook.domain.policy import may_read_metrics
+from minutebook.server.http.refusals import refusal
 from minutebook.server.metrics import CONTENT_TYPE, Metrics
 from minutebook.server.opening import Opening
 from minutebook.services.database import Unopened
@@ -32,10 +34,18 @@ def condition(opening: Opening) -> list[BaseRoute]:
     return [Route("/healthz", alive), Route("/readyz", ready)]
 
 
-def figures(metrics: Metrics, middleware: Sequence[Middleware]) -> Route:
-    """Give `/metrics`, behind what guards it."""
+def figures(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
+    """Give `/metrics` for those whom the setting names, behind what guards it."""
 
     def written(request: Request) -> Response:
+        if not may_read_metrics(request.state.caller, admins_only=readers == "admin"):
+            return refusal(request, 403, _NOT_AN_OPERATOR)
         return Response(metrics.written(), media_type=CONTENT_TYPE)
 
-    return Route("/metrics", written, middleware=middleware)
+    return [] if readers == "off" else [Route("/metrics", written, middleware=middleware)]
+
+
+_NOT_AN_OPERATOR = (
+    "This token may not read the figures of all organizations; make one with "
+    "`minutebook token create --role admin --all-organizations`, or see the setting metrics"
+)
