@@ -32,7 +32,6 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.embedding import Embedding, Model, Rows, Vector
 from minutebook.ledger import markdown
-from minutebook.ledger.repository import commit_at
 from minutebook.ledger.trees import with_files
 from minutebook.services.decision_search import Mode
 
@@ -114,11 +113,12 @@ def fill(app: App, size: int) -> float:
     """Commit so many decisions past the store; give the seconds."""
     ledger = app.ledgers.repository("default")
     repository = ledger.open()
+    objects = ledger.objects(repository)
     pygit2.settings.enable_fsync_gitdir(False)
     started = time.perf_counter()
     waiting, at_once = decisions(size), 1 if size <= FEW else 100
     parents: list[pygit2.Oid] = []
-    tree: pygit2.Tree | None = None
+    tree: pygit2.Oid | None = None
     while acts := list(islice(waiting, at_once)):
         # The last state of each, should an act of these supersede what another recorded.
         latest = {each.id: each for act in acts for each in act}
@@ -126,9 +126,8 @@ def fill(app: App, size: int) -> float:
             ledger.layout.path(each): repository.create_blob(markdown.written(each))
             for each in latest.values()
         }
-        top = with_files(repository, tree, files)
-        made = repository.create_commit("HEAD", WHO, WHO, "Decide", top, parents)
-        parents, tree = [made], commit_at(repository, made).tree
+        tree = with_files(repository, objects, tree, files)
+        parents = [repository.create_commit("HEAD", WHO, WHO, "Decide", tree, parents)]
     return time.perf_counter() - started
 
 

@@ -23,8 +23,9 @@ from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
 from minutebook.ledger import markdown
 from minutebook.ledger.history import news, read_all
-from minutebook.ledger.repository import Act, Repository
+from minutebook.ledger.repository import Repository
 from minutebook.ledger.trees import with_files
+from minutebook.ledger.writer import Act, writing
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 100
@@ -60,7 +61,8 @@ def commit(ledger: Repository, *decisions: Decision) -> str:
         at=first.created_at,
         decisions=decisions,
     )
-    return ledger.perform(lambda _: act).id
+    with writing(ledger) as writer:
+        return writer.repeat(lambda: writer.commit(act)).id
 
 
 def grown(ledger: Repository, size: int) -> None:
@@ -71,7 +73,7 @@ def grown(ledger: Repository, size: int) -> None:
         ledger.layout.path(each): opened.create_blob(markdown.written(each))
         for each in map(decision, range(size))
     }
-    tree = with_files(opened, None, files)
+    tree = with_files(opened, ledger.objects(opened), None, files)
     at: list[pygit2.Oid] = []
     for number in range(size):
         signature = pygit2.Signature("x", "x@example.org", int(START.timestamp()) + number, 0)

@@ -39,7 +39,8 @@ from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
 from minutebook.services.journal_search import JournalSearch
 from minutebook.services.keeping import Keeping
-from minutebook.services.ledgers import LedgerPlace, Ledgers
+from minutebook.services.ledger_places import LedgerPlace
+from minutebook.services.ledgers import Ledgers
 from minutebook.services.links import Links
 from minutebook.services.matching import Matching
 from minutebook.services.memories import Memories

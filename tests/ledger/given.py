@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -13,7 +13,8 @@ from typing import Any
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Decision
-from minutebook.ledger.repository import Act, Committed, Repository
+from minutebook.ledger.repository import Repository
+from minutebook.ledger.writer import Act, Committed, writing
 from minutebook.services.claims import Claims
 from tests.store.samples import START, decision
 
@@ -51,8 +52,14 @@ def act(*decisions: Decision, **fields: Any) -> Act:
     return Act(decisions=decisions, **{**plain, **fields})
 
 
+def perform(repository: Repository, decide: Callable[[str | None], Act]) -> Committed:
+    """Commit what `decide` says of the head; it is asked again where another commit came between."""
+    with writing(repository) as writer:
+        return writer.repeat(lambda: writer.commit(decide(writer.head)))
+
+
 def record(repository: Repository, *decisions: Decision, **fields: Any) -> Committed:
-    return repository.perform(lambda _: act(*decisions, **fields))
+    return perform(repository, lambda _: act(*decisions, **fields))
 
 
 def supersede(repository: Repository, new: Decision, *old: Decision) -> Committed:

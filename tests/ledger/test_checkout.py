@@ -10,8 +10,20 @@ from minutebook.domain.errors import LedgerError
 from minutebook.domain.records import Decision
 from minutebook.ledger import checkout, pending
 from minutebook.ledger.history import news
-from minutebook.ledger.repository import Act, Repository
-from tests.ledger.given import FOLDER, act, bare, git, numbered, person, record, shared, supersede
+from minutebook.ledger.repository import Repository
+from minutebook.ledger.writer import Act, Writer, heal
+from tests.ledger.given import (
+    FOLDER,
+    act,
+    bare,
+    git,
+    numbered,
+    perform,
+    person,
+    record,
+    shared,
+    supersede,
+)
 
 
 @pytest.fixture
@@ -22,7 +34,7 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def ledger(place: Path) -> Repository:
     ledger = shared(place)
-    ledger._wait = 0.3
+    ledger.wait = 0.3
     return ledger
 
 
@@ -78,7 +90,7 @@ def test_a_person_who_commits_while_an_act_is_under_way_keeps_their_commit(
         return act(numbered(1))
 
     record(ledger, numbered(0))
-    ledger.perform(decide)
+    perform(ledger, decide)
     assert len(set(heads)) == 2
     said = git(place, "log", "--format=%s").splitlines()
     assert said == ["Record: Choose 1", "Theirs", "Record: Choose 0", "Begin"]
@@ -90,7 +102,7 @@ def test_a_person_who_commits_while_an_act_is_under_way_keeps_their_commit(
 def test_a_lock_that_is_held_for_a_moment_is_waited_for(
     ledger: Repository, place: Path, lock: str
 ) -> None:
-    ledger._wait = 30.0
+    ledger.wait = 30.0
     held = place / ".git" / lock
     held.write_text("")
     timer = threading.Timer(0.3, held.unlink)
@@ -264,7 +276,7 @@ def test_a_commit_that_was_cut_short_after_it_landed_is_brought_to_its_end(
             record(ledger, numbered(1, "store"))
     assert (place / ".git/index.lock").exists()
     assert pending.left_in(place / ".git") is not None
-    ledger.heal()
+    heal(ledger)
     assert git(place, "status", "--porcelain") == ""
     assert file_of(place, numbered(1, "store")).exists()
     record(ledger, numbered(2))
@@ -276,7 +288,7 @@ def test_a_commit_that_was_cut_short_before_it_landed_leaves_no_trace(
 ) -> None:
     before = state_of(place)
     with monkeypatch.context() as cutting:
-        cutting.setattr(Repository, "_swap", _die)
+        cutting.setattr(Writer, "_swap", _die)
         cutting.setattr(checkout.Checkout, "abandon", lambda *_: None)
         cutting.setattr(pending, "settle", lambda *_: None)
         with pytest.raises(Killed):
@@ -285,7 +297,7 @@ def test_a_commit_that_was_cut_short_before_it_landed_leaves_no_trace(
     # Git's library was killed as well, in the middle of what it writes.
     held(place)
     (place / ".git/minutebook.index.lock").write_text("")
-    ledger.heal()
+    heal(ledger)
     (place / FOLDER).rmdir()
     (place / "docs").rmdir()
     assert state_of(place) == before

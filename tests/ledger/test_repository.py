@@ -22,7 +22,7 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository
-from tests.ledger.given import act, bare, git, never, numbered, own, record, supersede
+from tests.ledger.given import act, bare, git, never, numbered, own, perform, record, supersede
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_who_was_overtaken_decides_again_on_what_is_there_now(ledger: Repository
             git_commit_beside(ledger)
         return act(numbered(2))
 
-    done = ledger.perform(decide)
+    done = perform(ledger, decide)
     assert len(set(seen)) == 2
     assert git(ledger.path, "rev-parse", f"{done.id}^") == f"{seen[-1]}\n"
     assert set(kept(ledger)) == {numbered(1).id, numbered(2).id}
@@ -117,7 +117,7 @@ def test_the_second_on_a_target_is_refused_and_nothing_is_written(ledger: Reposi
         return act(numbered(2, "store"))
 
     with pytest.raises(Decided) as refused:
-        ledger.perform(decide)
+        perform(ledger, decide)
     assert refused.value.id == numbered(1).id
     assert ledger.head() == done.id
 
@@ -199,7 +199,7 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_changed(
     ledger: Repository, spoil: Callable[[Path], None], reason: str
 ) -> None:
     record(ledger, numbered(1))
-    ledger._wait = 0.2
+    ledger.wait = 0.2
     before = (ledger.path / "refs/heads/main").read_text()
     spoil(ledger.path)
     with pytest.raises(LedgerError) as refused:

@@ -13,8 +13,9 @@ from minutebook.domain.lineage import check_may_record, seat_of, superseding
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.ledger.history import read_all
-from minutebook.ledger.repository import Act, Repository
-from tests.ledger.given import act, numbered, own, record, shared, supersede
+from minutebook.ledger.repository import Repository
+from minutebook.ledger.writer import Act
+from tests.ledger.given import act, numbered, own, perform, record, shared, supersede
 
 CALLER = Caller(name="ana", role=Role.AGENT)
 
@@ -60,10 +61,10 @@ def contend(ledger: Repository, argument: str) -> None:
         return act(taking, *replaced.values())
 
     try:
-        _say(f"won {ledger.perform(first).decisions[0].id}")
+        _say(f"won {perform(ledger, first).decisions[0].id}")
     except Decided as refused:
         _say(f"lost {refused.id}")
-    _say(f"then {ledger.perform(later).decisions[0].id}")
+    _say(f"then {perform(ledger, later).decisions[0].id}")
 
 
 def outgrow(ledger: Repository, argument: str) -> None:
@@ -92,5 +93,5 @@ ACTS: dict[str, Callable[[Repository, str], None]] = {
 
 if __name__ == "__main__":
     ledger = {"own": own, "shared": shared}[sys.argv[2]](Path(sys.argv[3]))
-    ledger._wait = 60.0
+    ledger.wait = 60.0
     ACTS[sys.argv[1]](ledger, sys.argv[4])

@@ -8,7 +8,8 @@ from minutebook.app import App
 from minutebook.domain.deciding import DecisionDraft
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
-from minutebook.ledger.repository import Act, Repository
+from minutebook.ledger.repository import Repository
+from minutebook.ledger.writer import Act, writing
 from tests.world import NOON, everything
 
 VIEWER = Caller(name="vic", role=Role.VIEWER)
@@ -55,7 +56,8 @@ def committed(app: App, *decisions: Decision) -> str:
         at=NOON,
         decisions=decisions,
     )
-    return ledger_of(app).perform(lambda _: act).id
+    with writing(ledger_of(app)) as writer:
+        return writer.repeat(lambda: writer.commit(act)).id
 
 
 def decisions_in(app: App, organization: str = "default") -> dict[str, Decision]:

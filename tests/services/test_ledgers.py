@@ -1,20 +1,28 @@
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import cast
 
 import pygit2
 import pytest
 
-from minutebook.domain.errors import Conflict, Decided, Forbidden, LedgerBroken, LedgerError
+from minutebook.domain.errors import (
+    Conflict,
+    Decided,
+    Forbidden,
+    LedgerBroken,
+    LedgerDamaged,
+    LedgerError,
+)
 from minutebook.domain.lineage import Rule, superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, LedgerMark
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
-from minutebook.ledger.repository import commit_at
 from minutebook.services.decision_search import Mode
 from minutebook.services.health import examine
 from tests.contracts.requirements import requirement
@@ -41,7 +49,7 @@ def rewritten(world: World, change: Callable[[bytes], bytes], decision: Decision
     repository = ledger.open()
     tip = repository.references["refs/heads/main"].target
     assert isinstance(tip, pygit2.Oid)
-    head = commit_at(repository, tip)
+    head = cast("pygit2.Commit", repository[tip])
     folder, name = ledger.layout.path(decision).split("/")
     shard = head.tree[folder]
     assert isinstance(shard, pygit2.Tree)
@@ -412,3 +420,80 @@ def test_whoever_has_no_ledger_starts_without_loading_git() -> None:
         [sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60
     )
     assert done.stdout.strip() == "set()"
+
+
+# Git that is damaged, or busy
+
+
+def cut_short(world: World, name: str, size: int) -> Path:
+    """Cut an object of the ledger to so many bytes, as a torn write leaves it."""
+    place = ledger_of(world.app).path
+    id = git(place, "rev-parse", name)
+    file = place / "objects" / id[:2] / id[2:]
+    file.chmod(0o600)
+    file.write_bytes(file.read_bytes()[:size])
+    return file
+
+
+@requirement("ledger/invariants/read-only")
+@pytest.mark.parametrize(("name", "size"), [("HEAD^{tree}", 20), ("HEAD", 8)])
+def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out(
+    world: World, name: str, size: int
+) -> None:
+    old = world.app.decisions.record(PERSON, draft("wire"))
+    made = world.app.decisions.record(PERSON, draft())
+    file = cut_short(world, name, size)
+    app = world.app
+    for act in (
+        lambda: app.decisions.record(PERSON, draft("model")),
+        lambda: app.decisions.supersede(PERSON, [made.id], draft()),
+        lambda: app.ledgers.rebuild(PERSON),
+    ):
+        with pytest.raises(LedgerDamaged) as damage:
+            act()
+        assert str(file) in damage.value.reason
+    assert app.decisions.truths(AGENT) == [made, old]
+    world.remember("Ana likes tea")
+    [reason] = reasons(world)
+    assert str(file) in reason
+    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    assert str(file) in finding.finding
+    assert "git fsck" in finding.remedy
+    # The remedy holds: the tables have everything.
+    place = ledger_of(app).path
+    place.rename(place.with_name("away"))
+    app.ledgers.rebuild(PERSON)
+    assert reasons(world) == []
+    assert agree(world)
+
+
+def test_damage_anywhere_in_the_history_is_found_by_the_doctor(world: World) -> None:
+    world.app.decisions.record(PERSON, draft("wire"))
+    world.app.decisions.record(PERSON, draft())
+    files = {cut_short(world, "HEAD^", 8), cut_short(world, "HEAD^{tree}", 0)}
+    app = world.app
+    found = examine(app.store, app.trail, app.embedding, app.ledgers)
+    assert len(found) == 2
+    assert all(any(str(file) in each.finding for each in found) for file in files)
+
+
+def test_while_a_decision_waits_for_another_git_command_others_write(
+    opener: Opener, project: Path
+) -> None:
+    world = opener(ledger=project)
+    held = project / ".git" / "index.lock"
+    held.write_text("")
+    made: list[Decision] = []
+    deciding = threading.Thread(
+        target=lambda: made.append(world.app.decisions.record(PERSON, draft()))
+    )
+    deciding.start()
+    try:
+        for number in range(3):
+            world.remember(f"Ana likes tea {number}")
+        assert deciding.is_alive()
+    finally:
+        held.unlink()
+        deciding.join()
+    assert world.app.decisions.truths(AGENT) == made
+    assert git(project, "status", "--porcelain") == ""

@@ -24,6 +24,7 @@ MinutebookError
 │   └── StoreClosed     used after close
 ├── LedgerError         the ledger could not be read or written
 │   ├── LedgerBusy      others kept it for too long
+│   ├── LedgerDamaged   an object of Git is missing or damaged
 │   └── LedgerBroken    it contradicts itself, or its history was changed
 ├── Unanswered          a model that was asked for a text gave none of use
 ├── AskedEnough         the client's model is not asked again in this call
@@ -224,6 +225,13 @@ class LedgerError(MinutebookError):
 @dataclass(eq=False)
 class LedgerBusy(LedgerError):
     """Others kept writing, or held a lock, for longer than the wait allowed."""
+
+
+@dataclass(eq=False)
+class LedgerDamaged(LedgerError):
+    """A Git object of the ledger is missing or damaged; `object` is its id."""
+
+    object: str
 
 
 @dataclass(eq=False)

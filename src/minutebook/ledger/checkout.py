@@ -7,7 +7,6 @@ along in the index, as `git commit --only` does, under Git's own lock.
 
 import os
 import shutil
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,8 +16,6 @@ import pygit2
 from pygit2.enums import FileMode, FileStatus
 
 from minutebook.domain.errors import LedgerBusy, LedgerError
-
-_POLL_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,8 @@ class Checkout:
     """The folder of Git's own files for this work tree."""
 
     @property
-    def _lock(self) -> Path:
+    def lock(self) -> Path:
+        """The file by which Git locks the index."""
         return self.control / "index.lock"
 
     @property
@@ -42,30 +40,31 @@ class Checkout:
     def _index_before(self) -> Path:
         return self.control / "minutebook.index.before"
 
-    def prepare(self, mark: Path, files: Mapping[str, pygit2.Oid], deadline: float) -> None:
-        """Lock the index and make everything ready that can fail.
+    @property
+    def busy(self) -> LedgerBusy:
+        """What to say while another Git command holds the lock."""
+        return LedgerBusy(
+            f"another Git command is at work in {self.root} ({self.lock} exists)",
+            "wait for it to end; if none is running, remove that file",
+        )
+
+    def prepare(self, mark: Path, files: Mapping[str, tuple[pygit2.Oid, bytes]]) -> None:
+        """Lock the index and make everything ready that can fail; files by path, id and content.
 
         `mark` is the file that names what is pending: the lock on the index is a second name of it,
-        so that a lock left by a kill is known to be ours. Raises LedgerError, LedgerBusy once the
-        deadline (`time.monotonic`) is over; then `abandon`.
+        so that a lock left by a kill is known to be ours. Raises LedgerError, LedgerBusy where
+        another has the lock; then `abandon`.
         """
-        while True:
-            try:
-                os.link(mark, self._lock)
-                break
-            except FileExistsError:
-                if time.monotonic() > deadline:
-                    raise LedgerBusy(
-                        f"another Git command is at work in {self.root} ({self._lock} exists)",
-                        "wait for it to end; if none is running, remove that file",
-                    ) from None
-            time.sleep(_POLL_SECONDS)
+        try:
+            os.link(mark, self.lock)
+        except FileExistsError:
+            raise self.busy from None
         self._check_unchanged(files)
-        for path, blob in files.items():
+        for path, (_, content) in files.items():
             draft = self._draft(path)
             draft.parent.mkdir(parents=True, exist_ok=True)
-            draft.write_bytes(self.repository[blob].read_raw())
-        self._make_index(files)
+            draft.write_bytes(content)
+        self._make_index({path: blob for path, (blob, _) in files.items()})
         self._install_index()
 
     def finish(self, mark: Path, files: Iterable[str]) -> None:
@@ -75,7 +74,7 @@ class Checkout:
                 self._draft(path).replace(self.root / path)
         self._forget_indices()
         if self._is_ours(mark):
-            self._lock.unlink()
+            self.lock.unlink()
 
     def abandon(self, mark: Path, files: Iterable[str]) -> None:
         """Bring back the index, remove what was made ready, and let go of the lock."""
@@ -84,7 +83,7 @@ class Checkout:
         if self._is_ours(mark):
             self._restore_index()
             self._forget_indices()
-            self._lock.unlink()
+            self.lock.unlink()
 
     def _check_unchanged(self, files: Iterable[str]) -> None:
         """Refuse to write over what a person changed and did not commit."""
@@ -136,7 +135,7 @@ class Checkout:
 
     def _is_ours(self, mark: Path) -> bool:
         try:
-            return self._lock.samefile(mark)
+            return self.lock.samefile(mark)
         except FileNotFoundError:
             return False
 

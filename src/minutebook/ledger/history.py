@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 
 import pygit2
-from pygit2.enums import SortMode
 
-from minutebook.domain.errors import LedgerBroken, LedgerError
+from minutebook.domain.errors import LedgerBroken, LedgerDamaged, LedgerError
 from minutebook.domain.lineage import Rule, Violation, violations_between
 from minutebook.domain.records import Decision
 from minutebook.ledger.faults import translated
-from minutebook.ledger.repository import Repository, commit_at
+from minutebook.ledger.objects import Objects
+from minutebook.ledger.repository import Repository
 from minutebook.ledger.trees import decisions_in, differences, stamped
 
 
@@ -33,9 +33,19 @@ def read_all(repository: Repository, commit: str) -> list[Decision | Violation]:
     Looks at no history: use `news` for what is to be trusted.
     """
     with translated(repository.path):
+        objects = repository.objects()
+        tree = objects.commit(pygit2.Oid(hex=commit)).tree
+        return [found for _, found in decisions_in(repository.layout, objects, tree)]
+
+
+def damage_in(repository: Repository) -> list[LedgerDamaged]:
+    """Find every object of the ledger, back to its first commit, that is missing or damaged."""
+    with translated(repository.path):
         opened = repository.open()
-        tree = commit_at(opened, pygit2.Oid(hex=commit)).tree
-        return [found for _, found in decisions_in(repository.layout, tree)]
+        tip = repository.tip(opened)
+        if tip is None:
+            return []
+        return list(repository.objects(opened).damage(tip, repository.layout.folder))
 
 
 def news(repository: Repository, since: str | None, until: str | None = None) -> News:
@@ -60,39 +70,37 @@ def news(repository: Repository, since: str | None, until: str | None = None) ->
                 f"{repository.path} has only the latest part of its history",
                 "run `git fetch --unshallow` there",
             )
-        if first is not None and (first not in opened or not opened.descendant_of(last, first)):
+        if first is not None and first not in opened:
             raise _rewritten(repository, str(first))
-        return _between(opened, repository, first, last)
+        return _between(repository, repository.objects(opened), first, last)
 
 
 def _between(
-    opened: pygit2.Repository, repository: Repository, first: pygit2.Oid | None, last: pygit2.Oid
+    repository: Repository, objects: Objects, first: pygit2.Oid | None, last: pygit2.Oid
 ) -> News:
     layout = repository.layout
-    walk = opened.walk(last, SortMode.TOPOLOGICAL | SortMode.REVERSE)
-    if first is not None:
-        walk.hide(first)
     found: set[Violation] = set()
     writers: dict[str, str] = {}
-    commits = 0
-    for commit in walk:
-        commits += 1
-        parents = [commit_at(opened, parent).tree for parent in commit.parent_ids]
-        trees: list[pygit2.Tree | None] = [*parents] or [None]
+    commits, is_continued = objects.history(first, last)
+    if not is_continued:
+        raise _rewritten(repository, str(first))
+    for commit in commits:
+        parents = [objects.commit(parent).tree for parent in commit.parents]
+        trees: list[pygit2.Oid | None] = [*parents] or [None]
         for tree in trees:
-            for path, before, after in differences(layout, tree, commit.tree):
+            for path, before, after in differences(layout, objects, tree, commit.tree):
                 if len(trees) == 1:
                     writers[path] = str(commit.id)
                 found.update(_wrong(before, after))
-    earlier = None if first is None else commit_at(opened, first).tree
+    earlier = None if first is None else objects.commit(first).tree
     decisions, removed = [], []
-    for path, before, after in differences(layout, earlier, commit_at(opened, last).tree):
+    for path, before, after in differences(layout, objects, earlier, objects.commit(last).tree):
         if isinstance(after, Decision):
             decisions.append(stamped(after, writers.get(path, str(last))))
         elif isinstance(before, Decision):
             removed.append(before.id)
     order = sorted(found, key=lambda each: (each.rule.name, each.ids, each.reason))
-    return News(str(last), tuple(decisions), tuple(removed), tuple(order), commits)
+    return News(str(last), tuple(decisions), tuple(removed), tuple(order), len(commits))
 
 
 def _wrong(

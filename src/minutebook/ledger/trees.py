@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import cast
 
 import pygit2
 from pygit2.enums import FileMode
@@ -10,6 +11,7 @@ from minutebook.domain.errors import LedgerError
 from minutebook.domain.lineage import Rule, Violation
 from minutebook.domain.records import Decision
 from minutebook.ledger import markdown
+from minutebook.ledger.objects import Objects, Tree, TreeEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,10 @@ class Layout:
 
 
 def with_files(
-    repository: pygit2.Repository, tree: pygit2.Tree | None, files: Mapping[str, pygit2.Oid]
+    repository: pygit2.Repository,
+    objects: Objects,
+    tree: pygit2.Oid | None,
+    files: Mapping[str, pygit2.Oid],
 ) -> pygit2.Oid:
     """Write a tree that has these files, by path, beside what another tree has."""
     here = {path: blob for path, blob in files.items() if "/" not in path}
@@ -51,44 +56,63 @@ def with_files(
         folder, slash, rest = path.partition("/")
         if slash:
             below.setdefault(folder, {})[rest] = blob
-    builder = repository.TreeBuilder() if tree is None else repository.TreeBuilder(tree)
+    entries: Tree = {} if tree is None else objects.tree(tree)
+    if tree is None:
+        builder = repository.TreeBuilder()
+    else:
+        builder = repository.TreeBuilder(cast("pygit2.Tree", repository[tree]))
     for name, blob in here.items():
         builder.insert(name, blob, FileMode.BLOB)
     for name, rest_of_files in below.items():
-        inner = tree[name] if tree is not None and name in tree else None
-        if inner is not None and not isinstance(inner, pygit2.Tree):
+        inner = entries.get(name)
+        if inner is not None and not inner.is_tree:
             raise LedgerError(
                 f"{name!r} is no folder in the repository", "name another folder for the ledger"
             )
-        builder.insert(name, with_files(repository, inner, rest_of_files), FileMode.TREE)
-    return builder.write()
+        earlier = None if inner is None else inner.id
+        made = with_files(repository, objects, earlier, rest_of_files)
+        builder.insert(name, made, FileMode.TREE)
+    written = builder.write()
+    # Where a damaged file of that name was there already, Git leaves it as it is.
+    objects.tree(written)
+    return written
 
 
-def blob_at(tree: pygit2.Tree | None, path: str) -> pygit2.Blob | None:
+def blob_at(objects: Objects, tree: pygit2.Oid | None, path: str) -> bytes | None:
     """Give the file at a path, or None."""
-    if tree is None or path not in tree:
-        return None
-    found = tree[path]
-    return found if isinstance(found, pygit2.Blob) else None
+    folder, _, name = path.rpartition("/")
+    found = None if tree is None else folder_at(objects, tree, folder)
+    entry = None if found is None else objects.tree(found).get(name)
+    return objects.blob(entry.id) if entry is not None and entry.is_blob else None
+
+
+def folder_at(objects: Objects, tree: pygit2.Oid, folder: str) -> pygit2.Oid | None:
+    """Give the tree of a folder ("" for the top), or None where there is none."""
+    for name in folder.split("/") if folder else ():
+        entry = objects.tree(tree).get(name)
+        if entry is None or not entry.is_tree:
+            return None
+        tree = entry.id
+    return tree
 
 
 def decisions_in(
-    layout: Layout, tree: pygit2.Tree | None
+    layout: Layout, objects: Objects, tree: pygit2.Oid
 ) -> Iterator[tuple[str, Decision | Violation]]:
     """Read every decision that a tree holds, by path."""
-    if (top := _folder(layout, tree)) is not None:
-        yield from _read_below(layout, top, f"{layout.folder}/" if layout.folder else "")
+    if (top := folder_at(objects, tree, layout.folder)) is not None:
+        yield from _read_below(layout, objects, top, f"{layout.folder}/" if layout.folder else "")
 
 
 def differences(
-    layout: Layout,
-    before: pygit2.Tree | None,
-    after: pygit2.Tree | None,
+    layout: Layout, objects: Objects, before: pygit2.Oid | None, after: pygit2.Oid
 ) -> Iterator[tuple[str, Decision | Violation | None, Decision | Violation | None]]:
     """Give path, decision before and decision after for each file of a decision that differs."""
     prefix = f"{layout.folder}/" if layout.folder else ""
-    for path, old, new in _changed(_folder(layout, before), _folder(layout, after), prefix):
-        yield path, _read_blob(layout, path, old), _read_blob(layout, path, new)
+    old = None if before is None else folder_at(objects, before, layout.folder)
+    new = folder_at(objects, after, layout.folder)
+    for path, one, other in _changed(objects, old, new, prefix):
+        yield path, _read_blob(layout, objects, path, one), _read_blob(layout, objects, path, other)
 
 
 def stamped(decision: Decision, commit: pygit2.Oid | str) -> Decision:
@@ -96,51 +120,44 @@ def stamped(decision: Decision, commit: pygit2.Oid | str) -> Decision:
     return replace(decision, commit_id=str(commit))
 
 
-def _folder(layout: Layout, tree: pygit2.Tree | None) -> pygit2.Tree | None:
-    if tree is None or not layout.folder:
-        return tree
-    if layout.folder not in tree:
-        return None
-    found = tree[layout.folder]
-    return found if isinstance(found, pygit2.Tree) else None
-
-
 def _read_below(
-    layout: Layout, tree: pygit2.Tree, prefix: str
+    layout: Layout, objects: Objects, tree: pygit2.Oid, prefix: str
 ) -> Iterator[tuple[str, Decision | Violation]]:
-    for entry in tree:
-        path = f"{prefix}{entry.name}"
-        if isinstance(entry, pygit2.Tree):
-            yield from _read_below(layout, entry, f"{path}/")
-        elif isinstance(entry, pygit2.Blob) and markdown.is_file_name(entry.name or ""):
-            yield path, layout.read(path, entry.data)
+    for name, entry in objects.tree(tree).items():
+        path = f"{prefix}{name}"
+        if entry.is_tree:
+            yield from _read_below(layout, objects, entry.id, f"{path}/")
+        elif entry.is_blob and markdown.is_file_name(name):
+            yield path, layout.read(path, objects.blob(entry.id))
 
 
 def _changed(
-    before: pygit2.Tree | None, after: pygit2.Tree | None, prefix: str
-) -> Iterator[tuple[str, pygit2.Blob | None, pygit2.Blob | None]]:
+    objects: Objects, before: pygit2.Oid | None, after: pygit2.Oid | None, prefix: str
+) -> Iterator[tuple[str, pygit2.Oid | None, pygit2.Oid | None]]:
     # Not Git's own diff: it takes a time that grows with both trees, not with what differs.
-    if before is not None and after is not None and before.id == after.id:
+    if before == after:
         return
-    old = {} if before is None else {str(each.name): each for each in before}
-    new = {} if after is None else {str(each.name): each for each in after}
+    old: Tree = {} if before is None else objects.tree(before)
+    new: Tree = {} if after is None else objects.tree(after)
     for name in sorted(old.keys() | new.keys()):
         one, other = old.get(name), new.get(name)
-        if one is not None and other is not None and one.id == other.id:
+        if one == other:
             continue
         path = f"{prefix}{name}"
-        yield from _changed(_as_tree(one), _as_tree(other), f"{path}/")
+        yield from _changed(objects, _as_tree(one), _as_tree(other), f"{path}/")
         if markdown.is_file_name(name):
             yield path, _as_blob(one), _as_blob(other)
 
 
-def _as_tree(entry: object) -> pygit2.Tree | None:
-    return entry if isinstance(entry, pygit2.Tree) else None
+def _as_tree(entry: TreeEntry | None) -> pygit2.Oid | None:
+    return entry.id if entry is not None and entry.is_tree else None
 
 
-def _as_blob(entry: object) -> pygit2.Blob | None:
-    return entry if isinstance(entry, pygit2.Blob) else None
+def _as_blob(entry: TreeEntry | None) -> pygit2.Oid | None:
+    return entry.id if entry is not None and entry.is_blob else None
 
 
-def _read_blob(layout: Layout, path: str, blob: pygit2.Blob | None) -> Decision | Violation | None:
-    return None if blob is None else layout.read(path, blob.data)
+def _read_blob(
+    layout: Layout, objects: Objects, path: str, blob: pygit2.Oid | None
+) -> Decision | Violation | None:
+    return None if blob is None else layout.read(path, objects.blob(blob))

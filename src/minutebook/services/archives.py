@@ -98,9 +98,13 @@ class Archives:
                 policy.check_may_import(caller, whole=_is_whole(kinds))
                 if _is_whole(kinds) and mode is Mode.REPLACE:
                     raise InvalidInput("mode", "must be merge for an archive of a whole store")
-                work = Import(self._store, self._trail, self._mentions, self._ledgers, caller, mode)
-                with self._store.transaction():
-                    work.run(reader, checked)
+                work = Import(self._store, self._trail, self._mentions, caller, mode)
+                # Who decides has the ledger's lock first, then the store's; so does who imports.
+                with (
+                    self._ledgers.rebuilding(checked.decided) as ledgers,
+                    self._store.transaction(),
+                ):
+                    work.run(reader, checked, ledgers)
         self._embedded.want()
         return work.told
 

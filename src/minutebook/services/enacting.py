@@ -57,20 +57,28 @@ class Enacting:
         vectors = self._embedded.ready_passage(draft.text)
         said = (caller, draft.organization, act, Kind.DECISION, draft.id)
         what = f"{act.capitalize()} {draft.target}: {draft.title}"
-        made: Decision | None = None
-        try:
-            with self._trail.act(*said) as deed:
-                made = self.ledgers.commit(draft.organization, what, caller, plan)[0]
-                self._embedded.keep(made, vectors)
-                sequel(made)
-                deed.changes(None, made.text)
-        except StoreError as error:
-            if made is None:
-                raise
-            raise LedgerError(
-                f"{made.id} is in Git (commit {made.commit_id}), but the store failed: {error.reason}",
-                "mend the store; the commit is taken in at the next start or question",
-            ) from error
+
+        def attempt() -> Decision:
+            made: Decision | None = None
+            try:
+                with self._trail.act(*said) as deed:
+                    made = deciding.commit(what, caller, plan)[0]
+                    self._embedded.keep(made, vectors)
+                    sequel(made)
+                    deed.changes(None, made.text)
+            except StoreError as error:
+                if made is None:
+                    raise
+                raise LedgerError(
+                    f"{made.id} is in Git (commit {made.commit_id}), but the store failed: "
+                    f"{error.reason}",
+                    "mend the store; the commit is taken in at the next start or question",
+                ) from error
+            return made
+
+        # The lock, and whatever has to be waited for, come before the transaction.
+        with self.ledgers.deciding(draft.organization) as deciding:
+            made = deciding.repeat(attempt)
         if vectors is None:
             self._embedded.want()
         return made

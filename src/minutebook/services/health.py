@@ -66,6 +66,12 @@ def _of_ledgers(ledgers: Ledgers) -> list[Finding]:
         for state in ledgers.states()
         if state.reason is not None
     ]
+    told = " ".join(each.finding for each in findings)
+    findings += [
+        Finding(f"In a ledger {damage.reason}.", damage.remedy)
+        for damage in ledgers.damage()
+        if damage.reason not in told
+    ]
     for violation in ledgers.check():
         ids = ", ".join(violation.ids)
         if violation.rule is Rule.ONE_ACTIVE:

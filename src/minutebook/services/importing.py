@@ -2,6 +2,7 @@
 
 import hashlib
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias, cast
 
@@ -14,7 +15,7 @@ from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolatio
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, Summary, Turn
 from minutebook.services.archive_file import At, Reader
-from minutebook.services.ledgers import Ledgers
+from minutebook.services.ledgers import Rebuilding
 from minutebook.services.mentions import Mentions
 from minutebook.services.reach import filters
 from minutebook.services.trail import Trail
@@ -32,10 +33,14 @@ Keys: TypeAlias = NDArray[np.bytes_]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What a file held when it was read the first time: a key a record, and its digest."""
+    """What a file held when it was read the first time: a key a record, and its digest.
+
+    `decided` are the organizations of its decisions.
+    """
 
     keys: Keys
     digest: str
+    decided: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,12 @@ class Imported:
 def verified(caller: Caller, reader: Reader) -> Checked:
     """Read a file to its end and find nothing wrong, or InvalidArchive; 16 bytes a record are held."""
     keys, first = bytearray(), 0
+    decided: set[str] = set()
     for number, record in reader.records(_hearing(caller, reader, 0.0)):
         first = first or number
         keys += _key(record)
+        if record.kind is Kind.DECISION:
+            decided.add(record.organization)
     unsorted = np.frombuffer(bytes(keys), dtype=f"S{_KEY_BYTES}")
     order = np.argsort(unsorted, kind="stable")
     ordered = unsorted[order]
@@ -66,7 +74,7 @@ def verified(caller: Caller, reader: Reader) -> Checked:
         # Records stand a line each, so that the line follows from the place.
         line = first + int(order[again].min())
         raise InvalidArchive(reader.called, "its record stands in an earlier line too", line)
-    return Checked(ordered, reader.digest)
+    return Checked(ordered, reader.digest, frozenset(decided))
 
 
 class Import:
@@ -77,22 +85,21 @@ class Import:
         store: Store,
         trail: Trail,
         mentions: Mentions,
-        ledgers: Ledgers,
         caller: Caller,
         mode: Mode,
     ) -> None:
         self._store = store
         self._trail = trail
         self._mentions = mentions
-        self._ledgers = ledgers
         self._caller = caller
         self._mode = mode
         self._touched: set[tuple[str, Kind]] = set()
         self.told = Imported()
 
-    def run(self, reader: Reader, checked: Checked) -> None:
+    def run(self, reader: Reader, checked: Checked, ledgers: Mapping[str, Rebuilding]) -> None:
         """Take all in, enter it, and bring decisions to Git; any error is to undo all of it.
 
+        `ledgers` are those of the organizations of its decisions, read before the transaction.
         InvalidArchive where the file is no longer what it was, or the store cannot keep a record;
         ScopeViolation for one that belongs where the caller may not write.
         """
@@ -110,7 +117,7 @@ class Import:
             self._trail.note(self._caller, organization, _ACTS[self._mode], kind, [checked.digest])
         # Last, since a commit is not undone.
         for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
-            self._ledgers.rebuild(replace(self._caller, organization=organization))
+            ledgers[organization].run(replace(self._caller, organization=organization))
 
     def _take(self, record: Record) -> None:
         here = self._store.get(record.kind, record.organization, record.id)

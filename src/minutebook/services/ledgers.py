@@ -1,17 +1,16 @@
 """Each organization's ledger in Git, and the tables that follow it."""
 
 import logging
-import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from minutebook.domain.deciding import contradicted, joined, settled
 from minutebook.domain.errors import Conflict, Forbidden, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.filters import Filter, home_of
-from minutebook.domain.ids import RandomBits, new_id, uuid_named
+from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.lineage import (
     Rule,
     Seat,
@@ -32,6 +31,7 @@ from minutebook.domain.records import (
     Role,
 )
 from minutebook.services.claims import Claims
+from minutebook.services.ledger_places import LedgerPlace, LedgerPlaces
 from minutebook.services.reach import Clock, filters
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
@@ -39,30 +39,13 @@ from minutebook.store.protocol import Store
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
-    from minutebook.ledger.repository import Act, Repository
+    from minutebook.ledger.history import News
+    from minutebook.ledger.repository import Repository
+    from minutebook.ledger.writer import Act, Writer
 
 log = logging.getLogger(__name__)
 
-FOLDER = "docs/decisions"
-"""Where decisions lie in a person's repository when its top is named."""
-
-_PATIENCE = 30.0
-_PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
-_OWN = "own"
-
-
-@dataclass(frozen=True, slots=True)
-class LedgerPlace:
-    """Where ledgers lie: `own` holds a repository an organization, made on first use.
-
-    `named` is a repository that a person named, or a folder in one; it is the ledger of the
-    organization `home`. `durability` is the store's: whether an act survives a power cut.
-    """
-
-    own: Path
-    home: str
-    named: Path | None = None
-    durability: Literal["full", "normal"] = "full"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +81,9 @@ class Rebuilt:
 class Ledgers:
     """Commits decisions and brings the tables to what Git says.
 
-    A commit is made inside the transaction that keeps its decisions. So a kill leaves either
-    neither, or a commit that the tables lack; whoever next asks takes that in, as they take in what
-    a `git pull` brought.
+    A commit is made inside the transaction that keeps its decisions, by who holds the ledger's lock
+    from before it: inside, nothing waits. So a kill leaves either neither, or a commit that the tables
+    lack; whoever next asks takes that in, as they take in what a `git pull` brought.
     """
 
     def __init__(
@@ -116,39 +99,63 @@ class Ledgers:
         self._store = store
         self._trail = trail
         self._embedded = embedded
-        self._claims = claims
-        self._place = place
+        self._places = LedgerPlaces(place, claims)
         self._clock = clock
         self._randbits = randbits
         self._broken: dict[str, LedgerError] = {}
 
+    @contextmanager
+    def deciding(self, organization: str) -> Iterator["Deciding"]:
+        """Keep other processes from committing to a ledger; call outside of any transaction.
+
+        Raises LedgerError; LedgerBusy where another process has it for too long.
+        """
+        from minutebook.ledger.writer import writing
+
+        with writing(self.repository(organization)) as writer:
+            yield Deciding(self, organization, writer)
+
     def commit(
-        self, organization: str, what: str, caller: Caller, plan: Callable[[], Sequence[Decision]]
+        self,
+        organization: str,
+        writer: "Writer",
+        what: str,
+        caller: Caller,
+        plan: Callable[[], Sequence[Decision]],
     ) -> tuple[Decision, ...]:
         """Commit and keep what `plan` gives; call inside the transaction of the act.
 
-        `plan` is asked when the tables are at the ledger's head, again each time another commit came
-        between; what it raises goes through. Gives the decisions with their commit. Raises
-        LedgerError.
+        `plan` is asked when the tables are at the ledger's head; what it raises goes through. Gives
+        the decisions with their commit. Raises LedgerError; LedgerBusy where the ledger has moved
+        on since the writer looked at it.
         """
-
-        def decide(head: str | None) -> "Act":
-            self._take_in(organization, head)
-            return self._act(what, caller, plan())
-
-        committed = self.repository(organization).perform(decide)
+        mark = self._mark(organization)
+        if writer.head != (None if mark is None else mark.commit_id):
+            raise LedgerBusy("others decide faster than this process", "try again")
+        committed = writer.commit(self._act(what, caller, plan()))
         for decision in committed.decisions:
             self._store.put(decision)
         self._note_mark(organization, committed.id)
         return committed.decisions
 
     def follow(self, organization: str) -> None:
-        """Bring the tables to the head of a ledger; LedgerError, LedgerBroken."""
-        head, mark = self._head(organization), self._mark(organization)
-        if head != (None if mark is None else mark.commit_id):
+        """Bring the tables to the head of a ledger; LedgerError, LedgerBroken.
+
+        Git is read before the transaction that keeps what it brought.
+        """
+        while True:
+            # The mark first: whoever decides moves the head before the mark.
+            mark = self._mark(organization)
+            head = self._head(organization)
+            since = None if mark is None else mark.commit_id
+            if head == since:
+                return
+            brought = self._brought(organization, since, head)
             with self._store.transaction():
-                # Others may have decided since; the head that was read may be behind their mark.
-                self._take_in(organization, self._head(organization))
+                # Others may have followed it meanwhile, and decided.
+                if self._mark(organization) == mark:
+                    self._take_in(organization, brought)
+                    return
 
     def heed(self, caller: Caller) -> None:
         """Follow the ledgers that the caller may hear; one that is broken is served as it was."""
@@ -158,9 +165,11 @@ class Ledgers:
     def catch_up(self) -> None:
         """End what a kill cut short, then follow every ledger; one that is broken stays as it was."""
         for organization in self._organizations():
-            if self._exists(organization):
+            if self._places.exists(organization):
+                from minutebook.ledger.writer import heal
+
                 try:
-                    self.repository(organization).heal()
+                    heal(self.repository(organization))
                 except LedgerError as error:
                     self._set_broken(organization, error)
         self._heed(self._organizations())
@@ -182,25 +191,62 @@ class Ledgers:
             found += violations(self._kept(organization).values())
         return found
 
+    def damage(self) -> list[LedgerError]:
+        """Find every damaged Git object of each ledger, back to its first commit."""
+        from minutebook.ledger.history import damage_in
+
+        found: list[LedgerError] = []
+        for organization in self._organizations():
+            if self._places.exists(organization):
+                # What else keeps it from being read is in its state.
+                with suppress(LedgerError):
+                    found += damage_in(self.repository(organization))
+        return found
+
     def rebuild(self, caller: Caller) -> Rebuilt:
         """Make Git and the tables of the caller's organization agree: what one lacks, it is given.
 
         Of two readings of one decision the later holds. Refused, and nothing changed, where they
         contradict each other or what came of it would not be sound: LedgerBroken. Forbidden to
-        agents.
+        agents. LedgerBusy where another commit comes meanwhile.
         """
         organization = home_of(caller)
-        path = self._path_named(organization)
-        said = (caller, organization, "rebuild", Kind.LEDGER, path)
-        with self._trail.guard(*said):
-            if authorship_of(caller) is Authorship.AGENT:
-                reason = f"the role {caller.role} may not rebuild a ledger; a person may"
-                raise Forbidden("rebuild", reason, needs=Role.HUMAN)
-        with self._trail.act(*said):
-            rebuilt = self._rebuild(caller, organization, path)
+        self._check_may_rebuild(caller, organization)
+        with self.rebuilding([organization]) as ledgers:
+            return ledgers[organization].run(caller)
+
+    @contextmanager
+    def rebuilding(self, organizations: Iterable[str]) -> Iterator[dict[str, "Rebuilding"]]:
+        """Keep ledgers to oneself and read them, so that a transaction may rebuild them.
+
+        One that cannot be had or read raises its LedgerError when it is run.
+        """
+        with ExitStack() as stack:
+            ready = {}
+            for organization in sorted(set(organizations)):
+                try:
+                    deciding = stack.enter_context(self.deciding(organization))
+                    ready[organization] = Rebuilding(self, organization, deciding.read())
+                except LedgerError as error:
+                    ready[organization] = Rebuilding(self, organization, error)
+            yield ready
+
+    def rebuild_from(self, caller: Caller, organization: str, git: "GitSide") -> Rebuilt:
+        """Rebuild from what was read of Git, in one transaction, as `rebuild` does."""
+        self._check_may_rebuild(caller, organization)
+        path = self._places.path(organization)
+        with self._trail.act(caller, organization, "rebuild", Kind.LEDGER, path):
+            rebuilt = self._rebuild(caller, organization, path, git)
         self._broken.pop(organization, None)
         self._embedded.want()
         return rebuilt
+
+    def _check_may_rebuild(self, caller: Caller, organization: str) -> None:
+        path = self._places.path(organization)
+        with self._trail.guard(caller, organization, "rebuild", Kind.LEDGER, path):
+            if authorship_of(caller) is Authorship.AGENT:
+                reason = f"the role {caller.role} may not rebuild a ledger; a person may"
+                raise Forbidden("rebuild", reason, needs=Role.HUMAN)
 
     def find(self, organization: str, id: str) -> Decision | None:
         """Give the decision with an id, None where there is none."""
@@ -222,15 +268,11 @@ class Ledgers:
 
     # What Git brought
 
-    def _take_in(self, organization: str, head: str | None) -> None:
-        """Keep what came up to a commit, if it is sound; call inside a transaction."""
-        mark = self._mark(organization)
-        since = None if mark is None else mark.commit_id
-        if head == since:
-            return
+    def _brought(self, organization: str, since: str | None, head: str | None) -> "News":
+        """Read what came after a commit up to another; LedgerError."""
         if head is None:
             raise LedgerBroken(
-                f"{self._path_named(organization)}: the ledger has no commits any more",
+                f"{self._places.path(organization)}: the ledger has no commits any more",
                 "bring the repository back, or write it anew by `minutebook ledger rebuild`",
                 (),
             )
@@ -238,11 +280,16 @@ class Ledgers:
 
         brought = news(self.repository(organization), since, head)
         _check_sound(brought.violations)
+        return brought
+
+    def _take_in(self, organization: str, brought: "News") -> None:
+        """Keep what Git brought, if the whole is sound; call inside a transaction."""
         self._keep(organization, brought.decisions)
         find = partial(self.find, organization)
         near = violations_near([each.id for each in brought.decisions], find, self.sitting)
         _check_sound(_without_conflicts(near))
-        self._note_mark(organization, head)
+        if brought.head is not None:
+            self._note_mark(organization, brought.head)
         self._embedded.want()
 
     def _keep(self, organization: str, brought: Iterable[Decision]) -> list[str]:
@@ -277,11 +324,17 @@ class Ledgers:
 
     # Rebuilding
 
-    def _rebuild(self, caller: Caller, organization: str, path: str) -> Rebuilt:
+    def read_git(self, organization: str, writer: "Writer") -> "GitSide":
+        """Read a whole ledger, and its history, for a rebuild; LedgerError."""
         from minutebook.ledger.history import news
 
-        head, kept = self._head(organization), self._kept(organization)
+        head = writer.look()
         written = self._written(organization, head)
+        history = None if head is None else news(self.repository(organization), None, head)
+        return GitSide(writer, head, written, history)
+
+    def _rebuild(self, caller: Caller, organization: str, path: str, git: "GitSide") -> Rebuilt:
+        kept, written = self._kept(organization), git.written
         _check_uncontradicted((kept[id], written[id]) for id in kept.keys() & written.keys())
         whole = {**kept, **written}
         for id in kept.keys() & written.keys():
@@ -289,15 +342,14 @@ class Ledgers:
         found = violations(whole.values())
         _check_sound(_without_conflicts(found))
         notes: tuple[Violation, ...] = ()
-        if head is not None:
+        if git.history is not None:
             # Also stamps each decision with the commit that last wrote it.
-            history = news(self.repository(organization), None, head)
-            stamps = {each.id: each.commit_id for each in history.decisions}
+            stamps = {each.id: each.commit_id for each in git.history.decisions}
             whole = {
                 id: replace(each, commit_id=stamps.get(id, each.commit_id))
                 for id, each in whole.items()
             }
-            notes = history.violations
+            notes = git.history.violations
         lacking = [
             each
             for id, each in sorted(whole.items())
@@ -307,9 +359,9 @@ class Ledgers:
             organization, (each for id, each in sorted(whole.items()) if kept.get(id) != each)
         )
         if lacking:
-            self._bring_to_git(caller, organization, head, lacking)
-        elif head is not None:
-            self._note_mark(organization, head)
+            self._bring_to_git(caller, organization, git.writer, lacking)
+        elif git.head is not None:
+            self._note_mark(organization, git.head)
         return Rebuilt(
             organization=organization,
             path=path,
@@ -330,15 +382,11 @@ class Ledgers:
         return {each.id: each for each in found if isinstance(each, Decision)}
 
     def _bring_to_git(
-        self, caller: Caller, organization: str, head: str | None, lacking: Sequence[Decision]
+        self, caller: Caller, organization: str, writer: "Writer", lacking: Sequence[Decision]
     ) -> None:
-        def decide(now: str | None) -> "Act":
-            if now != head:
-                raise LedgerBusy("another commit came while the ledger was read", "try again")
-            return self._act(f"Bring back {len(lacking)} decisions", caller, lacking)
-
+        what = f"Bring back {len(lacking)} decisions"
         try:
-            committed = self.repository(organization).perform(decide)
+            committed = writer.commit(self._act(what, caller, lacking))
         except Conflict as error:
             # Another decision lies in the file of one that Git lacks.
             _check_sound([Violation(Rule.KEPT, (error.id,), error.reason)])
@@ -351,74 +399,30 @@ class Ledgers:
 
     def repository(self, organization: str) -> "Repository":
         """Give the ledger of an organization; nothing is made or opened yet."""
-        from minutebook.ledger.repository import Repository
-
-        root = self._named(organization)
-        if root is None:
-            path = self._own(organization)
-            alone = partial(self._claims.taken, f"ledger {path}", _PATIENCE)
-            return Repository.own(path, organization, alone, self._place.durability)
-        control = root[0] / ".git"
-        # Beside the repository, for whoever shares it from another data directory.
-        claims = Claims(control / "minutebook") if control.is_dir() else self._claims
-        alone = partial(claims.taken, "ledger", _PATIENCE)
-        return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
-
-    def _named(self, organization: str) -> tuple[Path, str] | None:
-        """Give the top of the repository that a person named, and the folder in it."""
-        named = self._named_for(organization)
-        if named is None:
-            return None
-        for top in (named, *named.parents):
-            if (top / ".git").exists():
-                folder = named.relative_to(top).as_posix()
-                return top, FOLDER if folder == "." else folder
-        raise LedgerError(
-            f"{named} lies in no Git repository",
-            "run `git init` in the project's folder, or name another ledger",
-        )
-
-    def _named_for(self, organization: str) -> Path | None:
-        """Give the path that a person named for an organization's ledger, or None."""
-        return self._place.named if organization == self._place.home else None
-
-    def _own(self, organization: str) -> Path:
-        plain = _PLAIN.fullmatch(organization) is not None
-        return self._place.own / (organization if plain else str(uuid_named(organization)))
-
-    def _exists(self, organization: str) -> bool:
-        """Tell whether there is a repository, so that looking makes none."""
-        return self._named_for(organization) is not None or self._own(organization).exists()
+        return self._places.repository(organization)
 
     def _is_used(self, organization: str) -> bool:
-        return self._exists(organization) or self._mark(organization) is not None
-
-    def _path_named(self, organization: str) -> str:
-        return str(self._named_for(organization) or self._own(organization))
+        return self._places.exists(organization) or self._mark(organization) is not None
 
     def _head(self, organization: str) -> str | None:
-        return self.repository(organization).head() if self._exists(organization) else None
-
-    def _mark_id(self, organization: str) -> str:
-        named = self._named_for(organization)
-        return _OWN if named is None else str(named)
+        return self.repository(organization).head() if self._places.exists(organization) else None
 
     def _mark(self, organization: str) -> LedgerMark | None:
-        found = self._store.get(Kind.LEDGER, organization, self._mark_id(organization))
+        found = self._store.get(Kind.LEDGER, organization, self._places.mark_id(organization))
         return found if isinstance(found, LedgerMark) else None
 
     def _note_mark(self, organization: str, commit: str) -> None:
         self._store.put(
             LedgerMark(
                 organization=organization,
-                id=self._mark_id(organization),
+                id=self._places.mark_id(organization),
                 commit_id=commit,
                 verified_at=self._clock(),
             )
         )
 
     def _organizations(self) -> list[str]:
-        return sorted({*self._store.organizations(), self._place.home})
+        return sorted({*self._store.organizations(), self._places.home})
 
     def _kept(self, organization: str) -> dict[str, Decision]:
         # Not `each`, which would miss what an import has put inside its transaction.
@@ -445,14 +449,14 @@ class Ledgers:
     def _state(self, organization: str) -> LedgerState:
         mark, error = self._mark(organization), self._broken.get(organization)
         commit = None if mark is None else mark.commit_id
-        path = self._path_named(organization)
+        path = self._places.path(organization)
         if error is None:
             return LedgerState(organization, path, commit)
         ids = error.ids if isinstance(error, LedgerBroken) else ()
         return LedgerState(organization, path, commit, error.reason, error.remedy, ids)
 
     def _act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> "Act":
-        from minutebook.ledger.repository import Act
+        from minutebook.ledger.writer import Act
 
         now = self._clock()
         return Act(
@@ -463,6 +467,59 @@ class Ledgers:
             at=now,
             decisions=tuple(decisions),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class GitSide:
+    """What a rebuild read of Git: the decisions as of a commit, and how they came about."""
+
+    writer: "Writer"
+    head: str | None
+    written: dict[str, Decision]
+    history: "News | None"
+
+
+class Deciding:
+    """A ledger that no other process of ours commits to meanwhile."""
+
+    def __init__(self, ledgers: Ledgers, organization: str, writer: "Writer") -> None:
+        self._ledgers = ledgers
+        self._organization = organization
+        self._writer = writer
+
+    def repeat(self, attempt: Callable[[], T]) -> T:
+        """Bring the tables to Git's head, then attempt a transaction; again where Git moved on."""
+
+        def followed() -> T:
+            self._ledgers.follow(self._organization)
+            return attempt()
+
+        return self._writer.repeat(followed)
+
+    def commit(
+        self, what: str, caller: Caller, plan: Callable[[], Sequence[Decision]]
+    ) -> tuple[Decision, ...]:
+        """Commit and keep what `plan` gives, as `Ledgers.commit` does."""
+        return self._ledgers.commit(self._organization, self._writer, what, caller, plan)
+
+    def read(self) -> GitSide:
+        """Read the whole ledger for a rebuild; LedgerError."""
+        return self._ledgers.read_git(self._organization, self._writer)
+
+
+@dataclass(frozen=True, slots=True)
+class Rebuilding:
+    """A ledger that was read for a rebuild, or why it could not be."""
+
+    ledgers: Ledgers
+    organization: str
+    git: GitSide | LedgerError
+
+    def run(self, caller: Caller) -> Rebuilt:
+        """Rebuild it in one transaction; LedgerError, Forbidden as for `Ledgers.rebuild`."""
+        if isinstance(self.git, LedgerError):
+            raise self.git
+        return self.ledgers.rebuild_from(caller, self.organization, self.git)
 
 
 def _check_sound(found: Sequence[Violation]) -> None:

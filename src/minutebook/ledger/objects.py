@@ -1,0 +1,350 @@
+"""Git's objects, verified before anything uses them.
+
+libgit2 never returns from a loose object that was cut short (a torn write), and holds the
+interpreter's lock meanwhile. So loose objects are inflated and compared with their id here; what is
+packed is read by libgit2, which gives up on damage. An id goes to libgit2 only after `read`.
+"""
+
+import hashlib
+import zlib
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from pathlib import Path
+
+import pygit2
+from pygit2.enums import FileMode, ObjectType
+
+from minutebook.domain.errors import LedgerDamaged
+
+_KINDS = {
+    b"commit": ObjectType.COMMIT,
+    b"tree": ObjectType.TREE,
+    b"blob": ObjectType.BLOB,
+    b"tag": ObjectType.TAG,
+}
+_TREES_KEPT = 64
+"""Parsed trees that are kept: those of a commit and its parents are asked for again at once."""
+
+_OID_BYTES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What of a commit is used; `at` is the committer's time in seconds."""
+
+    id: pygit2.Oid
+    tree: pygit2.Oid
+    parents: tuple[pygit2.Oid, ...]
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEntry:
+    """A file or folder in a tree."""
+
+    mode: int
+    id: pygit2.Oid
+
+    @property
+    def is_tree(self) -> bool:
+        """Whether it is a folder."""
+        return self.mode == FileMode.TREE
+
+    @property
+    def is_blob(self) -> bool:
+        """Whether it is a file, or a symbolic link: neither a folder nor another repository."""
+        return self.mode not in (FileMode.TREE, FileMode.COMMIT)
+
+
+Tree = Mapping[str, TreeEntry]
+
+
+class Objects:
+    """Reads the objects of an open repository; LedgerDamaged for one that is missing or damaged."""
+
+    def __init__(self, repository: pygit2.Repository, path: Path, remedy: str) -> None:
+        common = common_folder(repository)
+        self._path = path
+        self._remedy = remedy
+        self._folders = _object_folders(common / "objects")
+        self._packs = [pygit2.OdbBackendPack(str(each)) for each in self._folders]
+        self._shallow = _shallow(common)
+        self._trees: OrderedDict[pygit2.Oid, Tree] = OrderedDict()
+
+    def commit(self, id: pygit2.Oid) -> Commit:
+        """Read a commit; one whose parents a shallow clone left out has none."""
+        data = self.read(id, ObjectType.COMMIT)
+        tree, parents, at = None, [], 0
+        try:
+            for line in data.partition(b"\n\n")[0].decode("utf-8", "replace").split("\n"):
+                word, _, rest = line.partition(" ")
+                if word == "tree" and tree is None:
+                    tree = pygit2.Oid(hex=rest)
+                elif word == "parent":
+                    parents.append(pygit2.Oid(hex=rest))
+                elif word == "committer":
+                    at = int(rest.rsplit(" ", 2)[1])
+        except (ValueError, IndexError) as error:
+            raise self._damaged(id, f"it is no whole commit ({error})") from error
+        if tree is None:
+            raise self._damaged(id, "it is a commit without a tree")
+        return Commit(id, tree, () if id in self._shallow else tuple(parents), at)
+
+    def tree(self, id: pygit2.Oid) -> Tree:
+        """Read a tree: its entries by name."""
+        if (known := self._trees.get(id)) is not None:
+            self._trees.move_to_end(id)
+            return known
+        data = self.read(id, ObjectType.TREE)
+        entries, place = {}, 0
+        try:
+            while place < len(data):
+                space = data.index(b" ", place)
+                end = data.index(b"\0", space)
+                name = data[space + 1 : end].decode("utf-8", "surrogateescape")
+                raw = data[end + 1 : end + 1 + _OID_BYTES]
+                entries[name] = TreeEntry(int(data[place:space], 8), pygit2.Oid(raw=raw))
+                place = end + 1 + _OID_BYTES
+        except ValueError as error:
+            raise self._damaged(id, f"it is no whole tree ({error})") from error
+        self._trees[id] = entries
+        if len(self._trees) > _TREES_KEPT:
+            self._trees.popitem(last=False)
+        return entries
+
+    def blob(self, id: pygit2.Oid) -> bytes:
+        """Read a file's content."""
+        return self.read(id, ObjectType.BLOB)
+
+    def read(self, id: pygit2.Oid, kind: ObjectType) -> bytes:
+        """Read an object of a kind and compare it with its id."""
+        found = self._find(id)
+        if found is None:
+            # Packed, or packed anew, since the packs were listed.
+            for pack in self._packs:
+                pack.refresh()
+            found = self._find(id)
+        if found is None:
+            raise self._damaged(id, "it is missing")
+        if found[0] != kind:
+            there, wanted = found[0].name.lower(), kind.name.lower()
+            raise self._damaged(id, f"it is a {there} where a {wanted} belongs")
+        return found[1]
+
+    def history(self, first: pygit2.Oid | None, last: pygit2.Oid) -> tuple[list[Commit], bool]:
+        """Give the commits that lead to `last` and not to `first`, parents before children.
+
+        Also tells whether `first` (if one is given) leads to `last`. Where a clock was wrong, some
+        that lead to `first` may be among them.
+        """
+        walk = _Walk(self, first)
+        walk.show(last)
+        while walk.is_open:
+            walk.step()
+        return list(_parents_first(walk.found, last)), first in (None, last) or walk.met
+
+    def damage(self, last: pygit2.Oid, folder: str) -> Iterator[LedgerDamaged]:
+        """Find every damaged commit, and every damaged tree and file below a folder, since the beginning."""
+        seen = {last}
+        waiting = [last]
+        while waiting:
+            try:
+                commit = self.commit(waiting.pop())
+            except LedgerDamaged as error:
+                yield error
+                continue
+            yield from self._damage_below(commit.tree, folder, seen)
+            for parent in commit.parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+
+    def _damage_below(
+        self, id: pygit2.Oid, folder: str, seen: set[pygit2.Oid]
+    ) -> Iterator[LedgerDamaged]:
+        if id in seen:
+            return
+        seen.add(id)
+        try:
+            tree = self.tree(id)
+        except LedgerDamaged as error:
+            yield error
+            return
+        name, _, rest = folder.partition("/")
+        for entry in [tree[name]] if name in tree else [] if name else tree.values():
+            if entry.is_tree:
+                yield from self._damage_below(entry.id, rest, seen)
+            elif entry.is_blob and not name and entry.id not in seen:
+                seen.add(entry.id)
+                try:
+                    self.blob(entry.id)
+                except LedgerDamaged as error:
+                    yield error
+
+    def _find(self, id: pygit2.Oid) -> tuple[ObjectType, bytes] | None:
+        damage: LedgerDamaged | None = None
+        name = str(id)
+        for folder in self._folders:
+            file = folder / name[:2] / name[2:]
+            try:
+                return _inflated(file.read_bytes(), name)
+            except FileNotFoundError:
+                continue
+            except (ValueError, zlib.error) as error:
+                damage = self._damaged(id, f"{file}: {error}")
+        for folder, pack in zip(self._folders, self._packs, strict=True):
+            try:
+                kind, data = pack.read(id)
+            except KeyError:
+                continue
+            except (pygit2.GitError, ValueError) as error:
+                damage = damage or self._damaged(id, f"in a pack in {folder / 'pack'}: {error}")
+                continue
+            if _digest(ObjectType(kind), data) == name:
+                return ObjectType(kind), data
+            damage = damage or self._damaged(id, f"in a pack in {folder / 'pack'}: {_OTHER}")
+        if damage is not None:
+            raise damage
+        return None
+
+    def _damaged(self, id: pygit2.Oid, reason: str) -> LedgerDamaged:
+        said = f"{self._path}: the Git object {id} is damaged or missing ({reason})"
+        return LedgerDamaged(said, self._remedy, str(id))
+
+
+_OTHER = "its content is not what its name says"
+
+
+def common_folder(repository: pygit2.Repository) -> Path:
+    """Give the folder of Git's own files that all work trees of a repository share."""
+    control = Path(repository.path)
+    with suppress(FileNotFoundError):
+        control = control / (control / "commondir").read_text(encoding="utf-8").strip()
+    return control
+
+
+def _inflated(raw: bytes, name: str) -> tuple[ObjectType, bytes]:
+    """Inflate a loose object; ValueError, zlib.error where it is not the one of that name."""
+    if not raw:
+        raise ValueError("the file is empty")
+    stream = zlib.decompressobj()
+    data = stream.decompress(raw)
+    if not stream.eof:
+        raise ValueError("the file ends too early")
+    if stream.unused_data:
+        raise ValueError("something stands behind its end")
+    if hashlib.sha1(data, usedforsecurity=False).hexdigest() != name:
+        raise ValueError(_OTHER)
+    head, _, content = data.partition(b"\0")
+    kind = _KINDS.get(head.partition(b" ")[0])
+    if kind is None:
+        raise ValueError(_OTHER)
+    return kind, content
+
+
+def _digest(kind: ObjectType, data: bytes) -> str:
+    word = next(word for word, each in _KINDS.items() if each is kind)
+    head = b"%s %d\0" % (word, len(data))
+    return hashlib.sha1(head + data, usedforsecurity=False).hexdigest()
+
+
+def _object_folders(folder: Path) -> list[Path]:
+    """Give the folder of the objects, and those that it borrows from (`objects/info/alternates`)."""
+    folders: list[Path] = []
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop(0)
+        if here in folders:
+            continue
+        folders.append(here)
+        with suppress(OSError, UnicodeDecodeError):
+            text = (here / "info" / "alternates").read_text(encoding="utf-8")
+            lines = (line.strip() for line in text.splitlines())
+            waiting += [here / line for line in lines if line and not line.startswith("#")]
+    return folders
+
+
+def _shallow(common: Path) -> frozenset[pygit2.Oid]:
+    try:
+        text = (common / "shallow").read_text(encoding="ascii")
+        return frozenset(pygit2.Oid(hex=line) for line in text.split())
+    except (FileNotFoundError, ValueError):
+        return frozenset()
+
+
+class _Walk:
+    """Commits, newest first: those that lead to a hidden one are hidden; `met` once it is reached."""
+
+    def __init__(self, objects: Objects, hidden: pygit2.Oid | None) -> None:
+        self.found: dict[pygit2.Oid, Commit] = {}
+        self.met = False
+        self._objects = objects
+        self._first = hidden
+        self._hidden: set[pygit2.Oid] = set()
+        self._shown: set[pygit2.Oid] = set()
+        self._waiting: list[tuple[int, str, Commit]] = []
+        self._in_line: set[pygit2.Oid] = set()
+        self._open = 0
+        self._oldest = 0
+        if hidden is not None:
+            self._hide(hidden)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what waits may still change what was found."""
+        if self._open:
+            return True
+        return bool(self.found and self._waiting and -self._waiting[0][0] >= self._oldest)
+
+    def show(self, id: pygit2.Oid) -> None:
+        """Look at a commit that is wanted."""
+        self.met = self.met or id == self._first
+        if id not in self._shown and id not in self._hidden:
+            self._shown.add(id)
+            self._open += 1
+            self._push(id)
+
+    def step(self) -> None:
+        """Look at the newest commit that waits."""
+        commit = heappop(self._waiting)[2]
+        self._in_line.discard(commit.id)
+        if commit.id in self._hidden:
+            for parent in commit.parents:
+                self._hide(parent)
+            return
+        self._open -= 1
+        self._oldest = min(self._oldest, commit.at) if self.found else commit.at
+        self.found[commit.id] = commit
+        for parent in commit.parents:
+            self.show(parent)
+
+    def _hide(self, id: pygit2.Oid) -> None:
+        if id in self._hidden:
+            return
+        self._hidden.add(id)
+        if id in self._in_line:
+            self._open -= 1
+            return
+        self.found.pop(id, None)
+        self._push(id)
+
+    def _push(self, id: pygit2.Oid) -> None:
+        commit = self._objects.commit(id)
+        self._in_line.add(id)
+        heappush(self._waiting, (-commit.at, str(id), commit))
+
+
+def _parents_first(found: Mapping[pygit2.Oid, Commit], last: pygit2.Oid) -> Iterator[Commit]:
+    done: set[pygit2.Oid] = set()
+    steps = [(last, False)]
+    while steps:
+        id, is_left = steps.pop()
+        if is_left:
+            yield found[id]
+        elif id in found and id not in done:
+            done.add(id)
+            steps.append((id, True))
+            steps += [(parent, False) for parent in found[id].parents]

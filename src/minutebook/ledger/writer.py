@@ -1,0 +1,334 @@
+"""Commits to a ledger: one an act, made by compare-and-swap of the branch."""
+
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
+
+import pygit2
+from pygit2.enums import ObjectType, RepositoryState
+
+from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
+from minutebook.domain.lineage import violations_between
+from minutebook.domain.records import Authorship, Decision
+from minutebook.ledger import markdown, pending
+from minutebook.ledger.checkout import Checkout
+from minutebook.ledger.faults import translated
+from minutebook.ledger.objects import Objects, common_folder
+from minutebook.ledger.repository import Repository, branch_of, tip_of
+from minutebook.ledger.trees import blob_at, stamped, with_files
+
+log = logging.getLogger(__name__)
+
+_POLL_SECONDS = 0.005
+_SUBJECT = 72
+_OURSELVES = ("Minutebook", "ledger@minutebook.invalid")
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """What one commit says: who did what when, and the decisions as they are after it."""
+
+    id: str
+    what: str
+    author: str
+    authorship: Authorship
+    at: datetime
+    decisions: tuple[Decision, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """A commit that is the branch's head, and its act's decisions stamped with it."""
+
+    id: str
+    decisions: tuple[Decision, ...]
+
+
+@contextmanager
+def writing(ledger: Repository) -> Iterator["Writer"]:
+    """Keep other processes of ours from committing meanwhile; end what a kill cut short.
+
+    It waits, so call it outside of any transaction. Raises LedgerError; LedgerBusy where another
+    process has the ledger for too long.
+    """
+    with ledger.alone() as mine:
+        if not mine:
+            raise LedgerBusy(f"{ledger.path}: another process keeps writing", "try again")
+        writer = Writer(ledger)
+        writer.heal()
+        yield writer
+
+
+def heal(ledger: Repository) -> None:
+    """End what a kill cut short, unless another process is at work; to be called at start."""
+    with suppress(LedgerBusy), writing(ledger):
+        pass
+
+
+class Writer:
+    """What holds the ledger's lock; people and their Git may commit all the same."""
+
+    def __init__(self, ledger: Repository) -> None:
+        self._ledger = ledger
+        self._path = ledger.path
+        self._deadline = time.monotonic() + ledger.wait
+        self._opened: pygit2.Repository | None = None
+        self.head: str | None = None
+        """The commit that the branch ended with when it was looked at last."""
+
+    def repeat(self, attempt: Callable[[], T]) -> T:
+        """Look at the ledger, then do what may end in `commit`; again where that raises LedgerBusy.
+
+        All waiting is done between two attempts, so that an attempt may be a transaction. What else
+        an attempt raises goes through. Raises LedgerBusy once the wait is over.
+        """
+        while True:
+            self.look()
+            try:
+                return attempt()
+            except LedgerBusy:
+                if time.monotonic() > self._deadline:
+                    raise
+            time.sleep(_POLL_SECONDS)
+
+    def look(self) -> str | None:
+        """Give the commit that the branch ends with, once no other Git command holds a lock."""
+        if not self._ledger.is_there:
+            self.head = None
+            return None
+        with translated(self._path):
+            repository = self._repository()
+            _check_calm(repository, self._path)
+            branch = branch_of(repository, self._path)
+            while (busy := self._busy(repository, branch)) is not None:
+                if time.monotonic() > self._deadline:
+                    raise busy
+                time.sleep(_POLL_SECONDS)
+            self.head = self._ledger.head_of(repository)
+        return self.head
+
+    def commit(self, act: Act) -> Committed:
+        """Commit an act on top of the head that was looked at; it never waits.
+
+        Raises LedgerBusy where the branch is elsewhere by now or locked, and nothing was changed;
+        LedgerError.
+        """
+        with translated(self._path):
+            repository = self._repository()
+            branch = branch_of(repository, self._path)
+            tip = None if self.head is None else pygit2.Oid(hex=self.head)
+            commit = self._commit(repository, branch, tip, act)
+        return Committed(str(commit), tuple(stamped(each, commit) for each in act.decisions))
+
+    def heal(self) -> None:
+        """End what a kill cut short."""
+        if not self._ledger.is_there:
+            return
+        with translated(self._path):
+            repository = self._repository()
+            control = Path(repository.path)
+            left = pending.left_in(control)
+            if left is None:
+                # A kill may have come while what is pending was written.
+                pending.settle(control)
+                return
+            tip = tip_of(repository, left.branch)
+            commit = pygit2.Oid(hex=left.commit)
+            landed = tip is not None and commit in repository and self._leads_to(tip, commit)
+            checkout = self._checkout(repository)
+            if checkout is not None:
+                mark = control / pending.NAME
+                if landed:
+                    checkout.finish(mark, left.files)
+                else:
+                    checkout.abandon(mark, left.files)
+            self._drop_lock(_lock_of(repository, left.branch))
+            pending.settle(control)
+
+    def _repository(self) -> pygit2.Repository:
+        if self._opened is None:
+            self._opened = self._ledger.open()
+        return self._opened
+
+    def _objects(self) -> Objects:
+        # New each time: what is packed meanwhile is found.
+        return self._ledger.objects(self._repository())
+
+    def _leads_to(self, tip: pygit2.Oid, commit: pygit2.Oid) -> bool:
+        return self._objects().history(commit, tip)[1]
+
+    def _busy(self, repository: pygit2.Repository, branch: str) -> LedgerBusy | None:
+        checkout = self._checkout(repository)
+        if checkout is not None and checkout.lock.exists():
+            return checkout.busy
+        lock = _lock_of(repository, branch)
+        return self._held(lock) if lock.exists() else None
+
+    def _held(self, lock: Path) -> LedgerBusy:
+        return LedgerBusy(
+            f"{self._path}: another Git command holds the branch ({lock})",
+            "wait for it to end; if none is running, remove that file",
+        )
+
+    def _checkout(self, repository: pygit2.Repository) -> Checkout | None:
+        if self._ledger.is_own or repository.workdir is None:
+            return None
+        return Checkout(repository, Path(repository.workdir), Path(repository.path))
+
+    def _commit(
+        self, repository: pygit2.Repository, branch: str, tip: pygit2.Oid | None, act: Act
+    ) -> pygit2.Oid:
+        objects = self._objects()
+        tree = None if tip is None else objects.commit(tip).tree
+        contents = self._contents(objects, tree, act)
+        files = {path: repository.create_blob(data) for path, data in contents.items()}
+        for blob in files.values():
+            # Where a damaged file of that name was there already, Git leaves it as it is.
+            objects.blob(blob)
+        author = _signature(act.author, f"{act.authorship}@minutebook.invalid", act.at)
+        commit = repository.create_commit(
+            None,
+            author,
+            self._committer(repository, act.at),
+            _message(act),
+            with_files(repository, objects, tree, files),
+            [] if tip is None else [tip],
+        )
+        objects.read(commit, ObjectType.COMMIT)
+        control = Path(repository.path)
+        checkout = self._checkout(repository)
+        names = {path: str(blob) for path, blob in files.items()}
+        mark = pending.Pending(commit=str(commit), branch=branch, files=names).put(control)
+        try:
+            if checkout is not None:
+                checkout.prepare(mark, {path: (files[path], contents[path]) for path in files})
+            self._swap(repository, branch, tip, commit)
+        except BaseException:
+            if checkout is not None:
+                checkout.abandon(mark, files)
+            pending.settle(control)
+            raise
+        if checkout is not None:
+            try:
+                checkout.finish(mark, files)
+            except OSError as error:
+                # It is on the record; what is pending is done by the next act, or at start.
+                log.warning("%s: the work tree is behind the ledger: %s", self._path, error)
+                return commit
+        pending.settle(control)
+        return commit
+
+    def _contents(self, objects: Objects, tree: pygit2.Oid | None, act: Act) -> Mapping[str, bytes]:
+        contents = {}
+        for decision in act.decisions:
+            layout, data = self._ledger.layout, markdown.written(decision)
+            path = layout.path(decision)
+            earlier = blob_at(objects, tree, path)
+            if earlier is not None:
+                _check_follows(layout.read(path, earlier), decision)
+            contents[path] = data
+        return contents
+
+    def _committer(self, repository: pygit2.Repository, at: datetime) -> pygit2.Signature:
+        if self._ledger.is_own:
+            return _signature(*_OURSELVES, at)
+        try:
+            configured = repository.default_signature
+        except (KeyError, pygit2.GitError) as error:
+            raise LedgerError(
+                f"{self._path}: Git does not know in whose name to commit",
+                "run `git config user.name NAME` and `git config user.email ADDRESS` there",
+            ) from error
+        return _signature(configured.name, configured.email, at)
+
+    def _swap(
+        self,
+        repository: pygit2.Repository,
+        branch: str,
+        tip: pygit2.Oid | None,
+        commit: pygit2.Oid,
+    ) -> None:
+        """Lead the branch from one commit to another; LedgerBusy where it is elsewhere or locked."""
+        moved = LedgerBusy(f"{self._path}: others commit faster than this process", "try again")
+        try:
+            if tip is None:
+                repository.create_reference_direct(branch, commit, force=False)
+                return
+            reference = repository.lookup_reference(branch)
+            # Git compares what was looked up here with what is there once it has the lock.
+            if reference.target == tip:
+                reference.set_target(commit)
+                return
+        except (pygit2.GitError, OSError) as error:
+            if tip_of(repository, branch) != tip:
+                raise moved from error
+            lock = _lock_of(repository, branch)
+            if not lock.exists() and "lock" not in str(error):
+                raise
+            raise self._held(lock) from error
+        raise moved
+
+    def _drop_lock(self, lock: Path) -> None:
+        """Remove the branch's lock that a killed commit of ours left, and nobody touches."""
+        try:
+            seen = lock.stat()
+        except FileNotFoundError:
+            return
+        # Git holds such a lock for a moment only; this one may be another command's.
+        end = time.monotonic() + min(1.0, self._ledger.wait)
+        while time.monotonic() < end:
+            time.sleep(_POLL_SECONDS)
+            try:
+                now = lock.stat()
+            except FileNotFoundError:
+                return
+            if (now.st_ino, now.st_mtime_ns, now.st_size) != (
+                seen.st_ino,
+                seen.st_mtime_ns,
+                seen.st_size,
+            ):
+                return
+        lock.unlink(missing_ok=True)
+
+
+def _check_calm(repository: pygit2.Repository, path: Path) -> None:
+    state = RepositoryState(repository.state())
+    if state is not RepositoryState.NONE:
+        what = state.name.lower().replace("_", " ")
+        raise LedgerError(
+            f"{path} is in the middle of a {what}", "finish or abort it, then try again"
+        )
+
+
+def _lock_of(repository: pygit2.Repository, branch: str) -> Path:
+    """Name the file by which Git locks a branch; work trees of one repository share it."""
+    return common_folder(repository) / f"{branch}.lock"
+
+
+def _check_follows(earlier: object, decision: Decision) -> None:
+    if not isinstance(earlier, Decision):
+        raise LedgerBroken(str(earlier), "mend the file, and commit that", (decision.id,))
+    if earlier.id != decision.id:
+        raise Conflict(decision.id, f"its file would have the name of {earlier.id}'s; try again")
+    if wrong := violations_between(earlier, decision):
+        raise LedgerBroken(wrong[0].reason, "look at the ledger as it is now", wrong[0].ids)
+
+
+def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
+    plain = " ".join(re.sub(r"[<>\x00-\x1f\x7f]", " ", name).split()).strip(".,:;\"'\\ ")
+    return pygit2.Signature(plain or "unknown", address, int(at.timestamp()), 0)
+
+
+def _message(act: Act) -> str:
+    what = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.what).split())
+    subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
+    trailers = [f"Act: {act.id}", *(f"Decision: {each.id}" for each in act.decisions)]
+    return "\n".join([subject, "", *trailers, ""])
