@@ -46,12 +46,10 @@ def test_a_whole_store_goes_to_another_place_with_its_trail(run: Run, tmp_path: 
     decide(run)
     assert "memory 1" in done(run, "export", "all.jsonl")
     other = ("--home", str(tmp_path / "other"))
-    said = refused(run, "import", "all.jsonl", *other)
-    assert "--role admin" in said
-    assert "memory 1" in done(run, "import", "all.jsonl", "--role", "admin", *other)
+    assert "memory 1" in done(run, "import", "all.jsonl", *other)
     assert "tea at five" in done(run, "show", id, *other)
     assert "sound" in done(run, "audit", "verify", *other)
-    assert "here already" in done(run, "import", "all.jsonl", "--role", "admin", *other)
+    assert "here already" in done(run, "import", "all.jsonl", *other)
     assert "Use one store" in done(run, "decisions", *other)
 
 
@@ -60,11 +58,46 @@ def test_an_archive_that_does_not_hold_is_refused_by_line(run: Run, tmp_path: Pa
     done(run, "export", "all.jsonl")
     path = tmp_path / "all.jsonl"
     path.write_bytes(path.read_bytes().replace(b"tea at five", b"tea at six!"))
-    said = refused(run, "import", "all.jsonl", "--role", "admin")
+    said = refused(run, "import", "all.jsonl")
     assert "all.jsonl, line" in said
     assert "Nothing was changed" in said
     assert "there already" in refused(run, "export", "all.jsonl")
     assert "there is no" in refused(run, "import", "nothing.jsonl")
+
+
+def test_into_a_governed_store_an_admin_brings_all(run: Run, tmp_path: Path) -> None:
+    remembered(run, "tea at five")
+    done(run, "export", "all.jsonl")
+    other = ("--home", str(tmp_path / "other"))
+    done(run, "token", "create", "--name", "ci", *other)
+    assert "--role admin" in refused(run, "import", "all.jsonl", *other)
+    assert "memory 1" in done(run, "import", "all.jsonl", "--role", "admin", *other)
+
+
+def test_an_agent_owns_no_store(run: Run, tmp_path: Path) -> None:
+    remembered(run, "tea at five")
+    done(run, "export", "all.jsonl")
+    assert "an agent may not" in refused(run, "import", "all.jsonl", "--role", "agent")
+
+
+def test_an_index_of_code_is_taken_along_if_that_is_asked_for(run: Run, tmp_path: Path) -> None:
+    root = tmp_path / "kettle"
+    root.mkdir()
+    (root / "kettle.py").write_text("class Kettle:\n    pass\n")
+    remembered(run, "tea at five")
+    done(run, "index", "kettle")
+    said = done(run, "export", "own.jsonl")
+    assert "Left out: 1 chunks of code; `minutebook index` makes them again" in said
+    assert "chunk" not in said.splitlines()[0]
+    said = done(run, "export", "all.jsonl", "--include-derived")
+    assert "chunk 1" in said
+    assert "Left out" not in said
+    for name, found in (("own", "No project is indexed"), ("all", "kettle.py:1")):
+        other = ("--home", str(tmp_path / name))
+        done(run, "import", f"{name}.jsonl", *other)
+        assert found in done(run, "code", "Kettle", *other)
+        assert listed(run, *other) == ["tea at five"]
+        assert "sound" in done(run, "audit", "verify", *other)
 
 
 # One file of all

@@ -265,7 +265,7 @@ def composed(settings: Settings, ground: Ground) -> App:
         secret=secret,
         tokens=ground.tokens,
         database=Database(store, embedded, embedded.want),
-        archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock),
+        archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock, rules),
         sessions=sessions,
         summaries=Summaries(store, embedded, trail, claims, sessions, summarizer, clock),
         journal_search=JournalSearch(store, embedded),

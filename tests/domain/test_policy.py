@@ -286,22 +286,32 @@ def test_what_an_agent_says_is_not_verified(role: Role, may: bool, attempt: Atte
     check(role, may, attempt)
 
 
+def importing(rules: Policy, *, whole: bool) -> Attempt:
+    return lambda who: policy.check_may_import(who, rules, whole=whole)
+
+
 @pytest.mark.parametrize(
     ("role", "may", "attempt"),
     table(
         # viewer, agent, human, manager, architect, admin
         ("export sessions", "n y y y y y", lambda who: policy.check_may_export(who, whole=False)),
         ("export all", "n y y y y y", lambda who: policy.check_may_export(who, whole=True)),
-        ("import sessions", "n y y y y y", lambda who: policy.check_may_import(who, whole=False)),
-        ("import all", "n n n n n n", lambda who: policy.check_may_import(who, whole=True)),
+        ("import sessions", "n y y y y y", importing(Policy.OPEN, whole=False)),
+        ("import sessions, governed", "n y y y y y", importing(Policy.GOVERNED, whole=False)),
+        ("import all", "n n n n n n", importing(Policy.OPEN, whole=True)),
         (
-            "import all at the command line",
+            "import all at the terminal",
+            "n n y y y y",
+            by_system_door(importing(Policy.OPEN, whole=True)),
+        ),
+        (
+            "import all at the terminal, governed",
             "n n n n n y",
-            by_system_door(lambda who: policy.check_may_import(who, whole=True)),
+            by_system_door(importing(Policy.GOVERNED, whole=True)),
         ),
     ),
 )
-def test_sessions_are_the_callers_own_to_move_and_a_whole_store_an_admins(
+def test_sessions_are_the_callers_own_to_move_and_a_whole_store_its_owners(
     role: Role, may: bool, attempt: Attempt
 ) -> None:
     check(role, may, attempt)
@@ -312,10 +322,13 @@ def test_sessions_are_the_callers_own_to_move_and_a_whole_store_an_admins(
 )
 def test_who_is_held_to_a_part_moves_no_whole_store(held: dict[str, Any]) -> None:
     who = replace(caller(Role.ADMIN), writes_system=True, **held)
-    for check_may in (policy.check_may_export, policy.check_may_import):
-        check_may(who, whole=False)
+    policy.check_may_export(who, whole=False)
+    with pytest.raises(Forbidden):
+        policy.check_may_export(who, whole=True)
+    for rules in Policy:
+        policy.check_may_import(who, rules, whole=False)
         with pytest.raises(Forbidden):
-            check_may(who, whole=True)
+            policy.check_may_import(who, rules, whole=True)
 
 
 @pytest.mark.parametrize(

@@ -236,14 +236,15 @@ def test_an_agent_replaces_only_what_it_wrote(world: World) -> None:
     assert told.removed == {Kind.TURN: 1}
 
 
-def test_more_than_sessions_is_brought_in_by_an_admin_at_the_command_line(
+def test_more_than_sessions_is_brought_in_by_the_owner_at_the_command_line(
     opener: Opener, tmp_path: Path
 ) -> None:
     one, two = opener(), opener(name="two")
     one.remember("tea at five")
     path = tmp_path / "whole.jsonl"
     one.app.archives.export_to(ADMIN, KINDS, path)
-    for caller in (AGENT, replace(ADMIN, role=Role.HUMAN), replace(ADMIN, writes_system=False)):
+    agent = replace(ADMIN, role=Role.AGENT)
+    for caller in (AGENT, agent, replace(ADMIN, writes_system=False)):
         with pytest.raises(Forbidden):
             two.app.archives.import_from(caller, path, Mode.MERGE)
     with pytest.raises(Forbidden):
@@ -251,6 +252,8 @@ def test_more_than_sessions_is_brought_in_by_an_admin_at_the_command_line(
     with pytest.raises(InvalidInput, match="merge"):
         two.app.archives.import_from(ADMIN, path, Mode.REPLACE)
     assert two.app.store.find(Kind.MEMORY, everything("default")) == []
+    two.app.archives.import_from(replace(ADMIN, role=Role.HUMAN), path, Mode.MERGE)
+    assert len(two.app.store.find(Kind.MEMORY, everything("default"))) == 1
 
 
 # Files that do not hold

@@ -11,17 +11,24 @@ from minutebook.cli.printing import echo
 from minutebook.cli.terminal import bar, identity, interruptible, opened, opened_or_made
 from minutebook.config import load
 from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.records import Kind
 from minutebook.server.logs import log_to_stderr
 
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--sessions", is_flag=True, help="Only turns and summaries.")
+@click.option(
+    "--include-derived", is_flag=True, help="The index of code too, which can be made again."
+)
 @identity
 @click.pass_obj
-def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: FBT001
-    """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON."""
-    from minutebook.domain.archive import JOURNAL, KINDS
+def export(given: dict[str, str], path: Path, sessions: bool, include_derived: bool) -> None:  # noqa: FBT001
+    """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON.
+
+    The index of code is left out, as `minutebook index` makes it again.
+    """
+    from minutebook.domain.archive import JOURNAL, KINDS, OWN
 
     with (
         opened(given) as (app, caller),
@@ -29,8 +36,15 @@ def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: 
         bar("Exporting", hidden=False) as listener,
     ):
         told = dataclasses.replace(caller, listener=listener)
-        done = app.archives.export_to(told, JOURNAL if sessions else KINDS, path.absolute())
+        kinds = JOURNAL if sessions else KINDS if include_derived else OWN
+        done = app.archives.export_to(told, kinds, path.absolute())
+        chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
     echo(f"Exported {_counted(done.counts)} to {done.path}.")
+    if chunks and kinds is OWN:
+        echo(
+            f"Left out: {chunks:,} chunks of code; `minutebook index` makes them again, "
+            "--include-derived takes them along."
+        )
 
 
 @click.command("import")
@@ -43,7 +57,7 @@ def export(given: dict[str, str], path: Path, sessions: bool) -> None:  # noqa: 
 def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: FBT001
     """Bring in what `export` wrote to PATH, all or nothing; what is here already stays as it is.
 
-    More than turns and summaries needs --role admin.
+    In a governed store (`minutebook status` says so) more than turns and summaries needs --role admin.
     """
     from minutebook.domain.archive import Mode
 
@@ -121,7 +135,6 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
 def _restore_backup(given: dict[str, str], path: Path) -> None:
     from minutebook.app import now, restoring
     from minutebook.domain.filters import home_of
-    from minutebook.domain.records import Kind
 
     settings = load(given)
     log_to_stderr(settings)

@@ -32,6 +32,12 @@ KINDS = (
 )
 """Every kind that is archived, parts before what they are part of."""
 
+DERIVED = (Kind.FILE, Kind.CHUNK, Kind.PROJECT)
+"""What `minutebook index` makes anew from the folders of code: taken out only if asked for."""
+
+OWN = tuple(kind for kind in KINDS if kind not in DERIVED)
+"""What nothing else could make again."""
+
 LEFT_OUT = (Kind.MENTION, Kind.LEDGER, Kind.TOKEN)
 """Mentions are made anew; a ledger's mark says how far tables have followed the Git beside them;
 who may come into one store may not for that reason come into another."""

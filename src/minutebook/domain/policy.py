@@ -312,16 +312,28 @@ def check_may_export(caller: Caller, *, whole: bool) -> None:
         raise Forbidden("export", reason)
 
 
-def check_may_import(caller: Caller, *, whole: bool) -> None:
-    """Refuse an import to a viewer; of more than sessions, to all but an admin at the command line."""
+def check_may_import(caller: Caller, rules: Policy, *, whole: bool) -> None:
+    """Refuse an import to a viewer; of more than sessions, to all but the owner or an admin.
+
+    Both act at the command line. An open store is owned by the person there; agents are never one.
+    """
     _check_not_viewer(caller, "import")
     if not whole:
         return
     if not caller.writes_system:
         reason = "what holds more than turns and summaries is brought in at the command line"
         raise Forbidden("import", reason)
-    if caller.role is not Role.ADMIN or _is_held(caller):
-        reason = "only an admin who is held to no scope may bring in every kind of record"
+    if _is_held(caller):
+        reason = (
+            "a whole store is brought in by a caller who is held to no part of it; leave out "
+            "--organization, --repository and --user"
+        )
+        raise Forbidden("import", reason)
+    is_owner = rules is Policy.OPEN and caller.role is not Role.AGENT
+    if caller.role is not Role.ADMIN and not is_owner:
+        reason = "into a governed store only an admin may bring every kind of record"
+        if rules is Policy.OPEN:
+            reason = "an agent may not bring in every kind of record; a person may"
         raise Forbidden("import", reason, needs=Role.ADMIN)
 
 

@@ -10,7 +10,7 @@ from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, home_of, repository_of
 from minutebook.domain.lines import line_of
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, Rules
 from minutebook.domain.records import Kind, Record
 from minutebook.services.archive_file import Writer, reading
 from minutebook.services.archive_paths import ArchivePath, ArchivePaths
@@ -48,6 +48,7 @@ class Archives:
         ledgers: Ledgers,
         paths: ArchivePaths,
         clock: Clock,
+        rules: Rules,
     ) -> None:
         self._store = store
         self._trail = trail
@@ -56,6 +57,7 @@ class Archives:
         self._ledgers = ledgers
         self._paths = paths
         self._clock = clock
+        self._rules = rules
 
     def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
         """Write what the caller may see of some kinds to a new file below the allowed folders.
@@ -79,7 +81,7 @@ class Archives:
         return self._read(caller, self._paths.known(caller, path), mode)
 
     def import_from(self, caller: Caller, path: Path, mode: Mode) -> Imported:
-        """Do the same from any place; for a person at the command line, an admin's with all kinds.
+        """Do the same from any place; for a person at the command line, who owns an open store; else an admin's.
 
         A whole store's archive can be merged only. It leaves what is there as it is: memories with
         their versions, projects with their files, an organization's trail.
@@ -89,13 +91,13 @@ class Archives:
     def _read(self, caller: Caller, archive: ArchivePath, mode: Mode) -> Imported:
         kinds: Collection[Kind] = JOURNAL
         with self._trail.guard(caller, home_of(caller), IMPORT, _subject(kinds), "archive"):
-            policy.check_may_import(caller, whole=False)
+            policy.check_may_import(caller, self._rules(), whole=False)
             owner = Owner(home_of(caller), repository_of(caller), caller.user, caller.name)
         with reading(archive, owner) as reader:
             checked = verified(caller, reader)
             kinds = reader.counts
             with self._trail.guard(caller, home_of(caller), IMPORT, _subject(kinds), reader.digest):
-                policy.check_may_import(caller, whole=_is_whole(kinds))
+                policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
                 if _is_whole(kinds) and mode is Mode.REPLACE:
                     raise InvalidInput("mode", "must be merge for an archive of a whole store")
                 work = Import(self._store, self._trail, self._mentions, caller, mode)
