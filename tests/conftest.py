@@ -9,6 +9,7 @@ from hypothesis import settings
 
 from minutebook.config import load
 from minutebook.embedding import Embedding, builtin
+from tests import forkserver
 from tests.terminal import Run, typed
 from tests.world import Opener, World, worlds
 
@@ -26,6 +27,20 @@ def pytest_configure(config: pytest.Config) -> None:
             del os.environ[name]
     # Servers of tests keep to themselves, but for those of tests/server/test_daemon.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
+    forkserver.install()
+
+
+def pytest_unconfigure() -> None:
+    forkserver.server.close()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Start the processes of a test fresh where it is about the start."""
+    if item.get_closest_marker("cold_start") is None:
+        return (yield)
+    with forkserver.suspended():
+        return (yield)
 
 
 @pytest.fixture

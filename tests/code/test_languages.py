@@ -100,6 +100,7 @@ def test_no_two_languages_claim_one_suffix_or_file() -> None:
     assert sorted(set(claims)) == sorted(claims)
 
 
+@pytest.mark.cold_start
 def test_importing_loads_no_grammar_and_using_one_loads_that_one() -> None:
     script = (
         "import sys\n"

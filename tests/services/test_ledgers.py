@@ -412,6 +412,7 @@ def test_a_store_that_fails_after_the_commit_says_so_and_takes_it_in_later(
         subprocess.run(["umount", "--lazy", small], check=True)
 
 
+@pytest.mark.cold_start
 def test_whoever_has_no_ledger_starts_without_loading_git() -> None:
     told = (
         "import sys, minutebook.cli, minutebook.app; print({'pygit2', 'yaml'} & set(sys.modules))"

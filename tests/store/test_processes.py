@@ -50,7 +50,9 @@ def test_what_one_process_writes_another_finds_at_once(tmp_path: Path) -> None:
         store.close()
 
 
-@pytest.mark.parametrize("each", [6, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "each", [6, pytest.param(60, marks=[pytest.mark.slow, pytest.mark.cold_start])]
+)
 def test_eight_processes_start_cold_and_write_at_once_and_nothing_is_lost(
     tmp_path: Path, each: int
 ) -> None:
