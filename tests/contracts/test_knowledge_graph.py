@@ -136,7 +136,10 @@ def test_entities_of_two_organizations_cannot_be_related(world: World) -> None:
     ana = world.by(organization="acme").entity("Ana")
     ben = world.by(organization="other").entity("Ben")
     ends = {"from_entity": ana, "to_entity": ben, "relation_type": "knows"}
-    assert world.refused("create_relation", **ends) == f"Entity not found: {ben}"
+    assert world.refused("create_relation", **ends) == (
+        f"Conflict with {ben}: it is in the organization 'other'; an entity can be related only to one "
+        "of its own organization, 'acme'."
+    )
     held = world.by(organization="acme")
     assert held.refused("create_relation", **ends) == f"Entity not found: {ben}"
     assert held.refused("get_related", entity_id=ben) == f"Entity not found: {ben}"

@@ -151,7 +151,12 @@ def test_a_successor_whose_own_successor_was_deleted_is_still_a_successor(world:
 def test_a_successor_in_another_organization_is_refused(world: World) -> None:
     old = world.by(organization="acme").remember("one")
     new = world.by(organization="other").remember("two")
-    assert world.refused("invalidate", id=old, superseded_by=new) == f"Memory not found: {new}"
+    assert world.refused("invalidate", id=old, superseded_by=new) == (
+        f"Conflict with {new}: it is in the organization 'other'; a memory can be superseded only by "
+        "one of its own organization, 'acme'."
+    )
+    held = world.by(organization="acme")
+    assert held.refused("invalidate", id=old, superseded_by=new) == f"Memory not found: {new}"
 
 
 @requirement("knowledge/get_valid_at/at", "knowledge/time/half-open")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain import policy
 from minutebook.domain.errors import Forbidden, Locked, Refused, ScopeViolation
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Caller, Policy, Scope
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,
@@ -74,6 +74,10 @@ def delete(rules: Policy, told: Memory) -> Attempt:
     return lambda who: policy.check_may_delete(who, rules, told)
 
 
+def write_to(organization: str) -> Attempt:
+    return lambda who: policy.check_may_write_to(who, "relate", Scope(organization))
+
+
 def unlock(told: Memory) -> Attempt:
     return lambda who: policy.check_may_unlock(who, told)
 
@@ -119,8 +123,8 @@ def check(role: Role, may: bool, attempt: Attempt) -> None:
         ("write a fact, governed", "n y y y y y", write(GOVERNED)),
         ("change a fact, governed", "n y y y y y", change(GOVERNED, memory())),
         ("change another's fact", "n y y y y y", change(GOVERNED, memory(author="other"))),
-        ("change the graph", "n y y y y y", policy.check_may_relate),
-        ("keep a turn, summarise a session", "n y y y y y", policy.check_may_journal),
+        ("write to a scope", "n y y y y y", write_to("acme")),
+        ("summarise sessions", "n y y y y y", policy.check_may_journal),
     ),
 )
 def test_everyone_but_a_viewer_writes(role: Role, may: bool, attempt: Attempt) -> None:
@@ -190,9 +194,9 @@ def test_a_governed_store_keeps_rules_from_agents(role: Role, may: bool, attempt
             by_governance(write(OPEN, FACT, SYSTEM)),
         ),
         (
-            "relate the system's entities",
+            "write to the system's scope",
             "n n n n n n",
-            lambda who: policy.check_may_relate(who, SYSTEM_ORGANIZATION),
+            write_to(SYSTEM_ORGANIZATION),
         ),
         (
             "keep the system's turns",

@@ -162,11 +162,16 @@ def test_writing_a_soft_deleted_id_brings_it_back(world: World) -> None:
         world.app.memories.remove(world.caller, "unknown")
 
 
-def test_an_id_that_is_taken_out_of_sight_is_not_overwritten(world: World) -> None:
-    theirs = world.app.memories.write(world.by(user="ana").caller, draft(id=ID))
-    for act in (world.app.memories.write, world.app.memories.store):
-        with pytest.raises(Conflict):
-            act(world.by(user="ben").caller, draft("mine", id=ID))
+def test_an_id_that_is_taken_out_of_sight_behaves_as_an_unknown_one(world: World) -> None:
+    app, ben = world.app, world.by(user="ben").caller
+    theirs = app.memories.write(world.by(user="ana").caller, draft(id=ID))
+    mine = app.memories.write(ben, draft("mine", id=ID))
+    assert (mine.content, mine.user) == ("mine", "ben")
+    assert mine.id != ID
+    assert app.memories.write(ben, draft("mine again", id=ID)).id == mine.id
+    assert app.memories.write_all([(ben, draft("and again", id=ID))])[0].id == mine.id
+    with pytest.raises(Conflict):
+        app.memories.store(ben, draft("mine", id=mine.id))
     assert world.memory(ID) == theirs
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.errors import Forbidden, StoreError
-from minutebook.domain.policy import Caller
+from minutebook.domain.errors import Fault, Forbidden, StoreError
+from minutebook.domain.policy import Caller, Scope
 from minutebook.domain.records import Entry, Kind, Role
 from minutebook.domain.trail import text_digest
 from minutebook.services.trail import LONGEST_WORD
@@ -19,6 +19,7 @@ def trail_of(world: World) -> list[Entry]:
 
 def test_an_act_ends_with_its_entry(world: World) -> None:
     with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m") as deed:
+        deed.check(Scope("default"))
         deed.changes("old", "new")
         deed.subject = "n"
     (entry,) = trail_of(world)
@@ -61,6 +62,17 @@ def test_a_failure_undoes_the_act_and_leaves_no_entry(world: World) -> None:
             raise StoreError("the disk is full")
 
     with pytest.raises(StoreError):
+        attempt()
+    assert trail_of(world) == []
+    assert world.contents() == {}
+
+
+def test_an_act_that_did_not_ask_whether_it_may_write_changes_nothing(world: World) -> None:
+    def attempt() -> None:
+        with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m"):
+            world.entity("Ana")
+
+    with pytest.raises(Fault):
         attempt()
     assert trail_of(world) == []
     assert world.contents() == {}

@@ -93,7 +93,7 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
     """Make the memory that a draft describes; Refused, InvalidInput."""
     place = place_of(caller, draft.scope, draft.repository, draft.user)
     policy.check_may_write(caller, rules, draft.type, place.scope)
-    policy.check_reaches(caller, "write", place.repository, place.user)
+    policy.check_may_write_to(caller, "write", place)
     memory = Memory(
         organization=place.organization,
         id=id,
@@ -136,7 +136,7 @@ def changed(
         memory = _moved(caller, memory, place)
     after = replace(memory, **said, updated_at=now)
     policy.check_may_write(caller, rules, after.type, after.scope)
-    policy.check_reaches(caller, "write", after.repository, after.user)
+    policy.check_may_write_to(caller, "write", after)
     if status is not None:
         return stood(caller, after, status, now)
     is_word_of_agent = after.text != memory.text and not policy.may_verify(caller)

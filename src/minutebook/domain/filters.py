@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, Scope
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
     Memory,
@@ -107,6 +107,11 @@ def repository_of(caller: Caller) -> str | None:
     if len(caller.repositories) > 1:
         raise Forbidden("write", "this connection is held to several repositories; name one")
     return next(iter(caller.repositories))
+
+
+def scope_of_writes(caller: Caller) -> Scope:
+    """Give the scope of what the caller writes without naming one; Forbidden as `repository_of`."""
+    return Scope(home_of(caller), repository_of(caller), caller.user)
 
 
 def within_reach(caller: Caller, organization: str) -> Filter:

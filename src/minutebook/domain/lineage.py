@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.domain.policy import Caller, check_reaches
+from minutebook.domain.policy import Caller, check_may_write_to
 from minutebook.domain.records import (
     Authorship,
     Decision,
@@ -82,6 +82,18 @@ Sitting = Callable[[Seat], Sequence[Decision]]
 def seat_of(decision: Decision | Proposal) -> Seat:
     """Give the seat that a decision takes, or a proposal means to."""
     return Seat(decision.organization, decision.repository, decision.user, decision.target)
+
+
+def why_apart(decision: Decision | Proposal, seat: Seat) -> str:
+    """Say why a decision that is not on a seat cannot be superseded by one that is."""
+    if decision.target != seat.target:
+        return f"it is on another target, {decision.target!r}"
+    if decision.organization != seat.organization:
+        return (
+            f"it is in the organization {decision.organization!r}; a decision supersedes only those "
+            f"of its own organization, {seat.organization!r}"
+        )
+    return "it concerns another repository or user than the first that is named"
 
 
 # What holds of the set
@@ -246,13 +258,12 @@ def check_may_supersede(
     `active` are those on the seat; where a merge left several, a person chooses. Raises Forbidden,
     ScopeViolation, Conflict.
     """
-    _check_not_viewer(caller, "supersede")
-    check_reaches(caller, "supersede", seat.repository, seat.user)
+    check_may_write_to(caller, "supersede", seat)
     if not old:
         raise Conflict(seat.target, "name the decision that is superseded")
     for each in old:
         if seat_of(each) != seat:
-            raise Conflict(each.id, f"it is on another target, {each.target!r}")
+            raise Conflict(each.id, why_apart(each, seat))
         if each.status is not DecisionStatus.ACTIVE:
             later = ", ".join(each.superseded_by)
             raise Conflict(each.id, f"it is {each.status}" + (f" by {later}" if later else ""))

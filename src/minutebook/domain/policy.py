@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Protocol
 
 from minutebook.domain.errors import Forbidden, Locked, ScopeViolation
 from minutebook.domain.origin import Origin
@@ -94,6 +95,38 @@ def may_read_metrics(caller: Caller, *, admins_only: bool) -> bool:
     return not is_bound and (caller.role is Role.ADMIN or not admins_only)
 
 
+class Owned(Protocol):
+    """What concerns a whole organization or, of it, one repository or one user."""
+
+    @property
+    def organization(self) -> str:
+        """The organization that it belongs to."""
+
+    @property
+    def repository(self) -> str | None:
+        """The one repository that it concerns, if it is not for all of them."""
+
+    @property
+    def user(self) -> str | None:
+        """The one user whom it concerns, if it is not for everyone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """An organization, a repository of it, a user in it; None stands for all of them."""
+
+    organization: str
+    repository: str | None = None
+    user: str | None = None
+
+
+def scope_between(one: Owned, other: Owned) -> Scope:
+    """Give the scope of what joins two records of one organization: it shows only where both do."""
+    repository = one.repository if one.repository is not None else other.repository
+    user = one.user if one.user is not None else other.user
+    return Scope(one.organization, repository, user)
+
+
 def rules_of(chosen: Policy | None, *, is_shared: bool) -> Policy:
     """Say how strictly a store is kept: as was chosen, else governed once others may come in."""
     if chosen is not None:
@@ -135,6 +168,33 @@ def held_to(
     return caller
 
 
+def check_may_write_to(caller: Caller, act: str, owned: Owned) -> None:
+    """Refuse a write of any kind, by any act, to a scope that the caller may only read.
+
+    A viewer writes nothing; the system's is written only where `writes_system` says so; whose token
+    names repositories writes nothing that concerns the whole organization. Raises Forbidden,
+    ScopeViolation.
+    """
+    _check_not_viewer(caller, act)
+    if owned.organization == SYSTEM_ORGANIZATION:
+        _check_system_door(caller, act)
+    if caller.confined and owned.repository is None and owned.user is None:
+        raise ScopeViolation(
+            act,
+            "the scope organization is beyond this token, which names repositories; whose token "
+            "names none may",
+        )
+
+
+def may_write_to(caller: Caller, owned: Owned) -> bool:
+    """Tell whether `check_may_write_to` lets the caller write to the scope of a record."""
+    try:
+        check_may_write_to(caller, "write", owned)
+    except (Forbidden, ScopeViolation):
+        return False
+    return True
+
+
 def outranks(role: Role, other: Role) -> bool:
     """Tell whether a role is trusted with more than another; the three stewards are peers."""
     if role in _STEWARDS and other in _STEWARDS:
@@ -153,7 +213,7 @@ def check_may_change(caller: Caller, rules: Policy, memory: Memory) -> None:
     _check_not_viewer(caller, "change")
     _check_unlocked("change", memory)
     _check_unprotected(caller, rules, "change", memory.type, memory.scope)
-    check_reaches(caller, "change", memory.repository, memory.user)
+    check_may_write_to(caller, "change", memory)
 
 
 def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
@@ -161,16 +221,8 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
     _check_not_viewer(caller, "delete")
     _check_unlocked("delete", memory)
     _check_unprotected(caller, rules, "delete", memory.type, memory.scope)
-    check_reaches(caller, "delete", memory.repository, memory.user)
-    if not may_remove_work_of(caller, memory.author):
-        raise Forbidden("delete", f"written by {memory.author!r}; an agent deletes only its own")
-
-
-def check_may_relate(caller: Caller, organization: str | None = None) -> None:
-    """Refuse a change of the graph to whoever may only read, and of the system's to most."""
-    _check_not_viewer(caller, "relate")
-    if organization == SYSTEM_ORGANIZATION:
-        _check_system_door(caller, "relate")
+    check_may_write_to(caller, "delete", memory)
+    check_may_remove_work_of(caller, memory.author)
 
 
 def check_may_journal(caller: Caller, organization: str | None = None) -> None:
@@ -178,26 +230,6 @@ def check_may_journal(caller: Caller, organization: str | None = None) -> None:
     _check_not_viewer(caller, "journal")
     if organization == SYSTEM_ORGANIZATION:
         _check_system_door(caller, "journal")
-
-
-def reaches(caller: Caller, repository: str | None, user: str | None) -> bool:
-    """Tell whether what belongs to a repository or user, or to neither, is the caller's to write."""
-    return not caller.confined or (repository, user) != (None, None)
-
-
-def check_reaches(caller: Caller, act: str, repository: str | None, user: str | None) -> None:
-    """Refuse to write or change what is a whole organization's to whose token names repositories."""
-    if not reaches(caller, repository, user):
-        raise ScopeViolation(
-            act,
-            "the scope organization is beyond this token, which names repositories; whose token "
-            "names none may",
-        )
-
-
-def check_may_index(caller: Caller) -> None:
-    """Refuse to index a project, or to delete one, to whoever may only read."""
-    _check_not_viewer(caller, "index")
 
 
 def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
@@ -241,11 +273,10 @@ def may_remove_work_of(caller: Caller, author: str) -> bool:
     return caller.role is not Role.AGENT or author == caller.name or is_nobodys
 
 
-def may_forget(caller: Caller, summary: Summary) -> bool:
-    """Tell whether the caller may remove a summary for good."""
-    return reaches(caller, summary.repository, summary.user) and may_remove_work_of(
-        caller, summary.author
-    )
+def check_may_remove_work_of(caller: Caller, author: str) -> None:
+    """Refuse an agent that would remove for good what another wrote."""
+    if not may_remove_work_of(caller, author):
+        raise Forbidden("delete", f"written by {author!r}; an agent deletes only its own")
 
 
 def check_may_lock(caller: Caller) -> None:
@@ -259,6 +290,7 @@ def check_may_unlock(caller: Caller, memory: Memory) -> None:
     if is_locked_above(caller, memory):
         reason = f"locked by the role {memory.locked_by}, which outranks {caller.role}"
         raise Forbidden("unlock", reason, needs=memory.locked_by)
+    check_may_write_to(caller, "unlock", memory)
 
 
 def may_verify(caller: Caller) -> bool:

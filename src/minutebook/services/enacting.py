@@ -35,6 +35,7 @@ class Enacting:
         vectors = self._embedded.ready_passage(proposal.text)
         said = (caller, proposal.organization, "propose", Kind.PROPOSAL, proposal.id)
         with self._trail.act(*said) as deed:
+            deed.check(proposal)
             self._store.put(proposal)
             self._embedded.keep(proposal, vectors)
             deed.changes(None, proposal.text)
@@ -62,6 +63,7 @@ class Enacting:
             made: Decision | None = None
             try:
                 with self._trail.act(*said) as deed:
+                    deed.check(draft)
                     made = deciding.commit(what, caller, plan)[0]
                     self._embedded.keep(made, vectors)
                     sequel(made)

@@ -4,11 +4,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
 
-from minutebook.domain import policy
-from minutebook.domain.errors import NotFound, ScopeViolation
+from minutebook.domain.errors import Conflict, ScopeViolation
 from minutebook.domain.filters import Filter, home_of, repository_of
 from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind
 from minutebook.search.communities import communities
 from minutebook.services.mentions import Mentions
@@ -61,7 +60,7 @@ class Graph:
         organization, repository = home_of(caller), repository_of(caller)
         owner = user if user is not None else caller.user
         with self._trail.act(caller, organization, "create", Kind.ENTITY, name) as deed:
-            policy.check_may_relate(caller, organization)
+            deed.check(Scope(organization, repository, owner))
             if caller.user is not None and owner != caller.user:
                 raise ScopeViolation(
                     "create", f"this connection is held to the user {caller.user!r}"
@@ -104,14 +103,19 @@ class Graph:
     ) -> Edge:
         """Join two entities; the same source, target and type again takes the new weight.
 
-        Raises NotFound for an entity that is not there, or in another organization.
+        Raises NotFound for an entity that is not there, Conflict for two of different organizations.
         """
         entity = read_entity(self._store, caller, source)
-        if read_entity(self._store, caller, target).organization != entity.organization:
-            raise NotFound(Kind.ENTITY, target)
+        end = read_entity(self._store, caller, target)
+        if end.organization != entity.organization:
+            reason = (
+                f"it is in the organization {end.organization!r}; an entity can be related only to one "
+                f"of its own organization, {entity.organization!r}"
+            )
+            raise Conflict(target, reason)
         organization = entity.organization
         with self._trail.act(caller, organization, "relate", Kind.RELATION, source) as deed:
-            policy.check_may_relate(caller, organization)
+            deed.check(scope_between(entity, end))
             relation = self._relation(caller, organization, (source, target, type), weight)
             self._store.put(relation)
             deed.subject = relation.id

@@ -14,6 +14,7 @@ from minutebook.domain.archive import Mode, whole_of
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, Summary, Turn
+from minutebook.domain.turns import next_instant, summary_id, turn_id
 from minutebook.services.archive_file import At, Reader
 from minutebook.services.ledgers import Rebuilding
 from minutebook.services.mentions import Mentions
@@ -94,6 +95,7 @@ class Import:
         self._caller = caller
         self._mode = mode
         self._touched: set[tuple[str, Kind]] = set()
+        self._given_ids: set[tuple[Kind, str, str]] = set()
         self.told = Imported()
 
     def run(self, reader: Reader, checked: Checked, ledgers: Mapping[str, Rebuilding]) -> None:
@@ -121,6 +123,10 @@ class Import:
 
     def _take(self, record: Record) -> None:
         here = self._store.get(record.kind, record.organization, record.id)
+        if here is not None and not self._sees(here):
+            # Answered as an unknown id: nobody is to learn that it names what they may not see.
+            self._check_scope(record)
+            record, here = self._with_own_id(record)
         if here is None:
             if self._belongs_to_what_is_here(record):
                 self.told.skipped[record.kind] += 1
@@ -133,6 +139,25 @@ class Import:
             self._put(record)
         else:
             self.told.kept[record.kind] += 1
+
+    def _sees(self, here: Record) -> bool:
+        """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""
+        return not isinstance(here, Turn | Summary) or any(
+            where.passes(here) for where in filters(self._store, self._caller)
+        )
+
+    def _with_own_id(self, record: Record) -> tuple[Record, Record | None]:
+        """Give a record whose id is taken out of sight another id, and what the caller has there."""
+        if isinstance(record, Summary):
+            id = summary_id(record.session, record.repository, record.user)
+            record = replace(record, id=id)
+        here = self._store.get(record.kind, record.organization, record.id)
+        while isinstance(record, Turn) and here is not None and not _is_same_turn(here, record):
+            at = next_instant(record.at)
+            record = replace(record, id=turn_id(at), at=at)
+            here = self._store.get(record.kind, record.organization, record.id)
+        self._given_ids.add((record.kind, record.organization, record.id))
+        return record, here
 
     def _belongs_to_what_is_here(self, record: Record) -> bool:
         """Tell whether a part's whole was there before, or a link would change a locked memory."""
@@ -159,7 +184,8 @@ class Import:
         """Remove what the caller may see and remove, and the archive does not hold."""
         for where in filters(self._store, self._caller):
             for record in self._store.each(kind, where, ()):
-                if _is_among(keys, record):
+                own = (record.kind, record.organization, record.id)
+                if _is_among(keys, record) or own in self._given_ids:
                     continue
                 if self._may_replace(record):
                     self._store.delete(kind, record.organization, record.id)
@@ -184,6 +210,10 @@ class Import:
 
     def _may_replace(self, record: Record) -> bool:
         return isinstance(record, Turn | Summary) and policy.may_replace(self._caller, record)
+
+
+def _is_same_turn(here: Record, turn: Turn) -> bool:
+    return isinstance(here, Turn) and replace(here, author=turn.author) == turn
 
 
 def _key(record: Record) -> bytes:

@@ -72,6 +72,7 @@ class Keeping:
         with self._trail.act(*said) as deed:
             current = find()
             changed = rule(current)
+            deed.check(current, changed)
             if changed.text == current.text:
                 self._store.put(changed)
             else:

@@ -19,7 +19,7 @@ from minutebook.domain.lineage import (
     violations,
     violations_near,
 )
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, Scope
 from minutebook.domain.records import (
     Authorship,
     Decision,
@@ -235,7 +235,8 @@ class Ledgers:
         """Rebuild from what was read of Git, in one transaction, as `rebuild` does."""
         self._check_may_rebuild(caller, organization)
         path = self._places.path(organization)
-        with self._trail.act(caller, organization, "rebuild", Kind.LEDGER, path):
+        with self._trail.act(caller, organization, "rebuild", Kind.LEDGER, path) as deed:
+            deed.check(Scope(organization))
             rebuilt = self._rebuild(caller, organization, path, git)
         self._broken.pop(organization, None)
         self._embedded.want()

@@ -32,6 +32,7 @@ class Links:
             ends = [read_memory(self._store, caller, id) for id in (source, target)]
             for each in ends:
                 policy.check_may_change(caller, self._rules(), each)
+            deed.check(*ends)
             if source == target:
                 raise Conflict(source, "a memory cannot be linked to itself")
             if ends[0].organization != ends[1].organization:

@@ -11,9 +11,18 @@ from minutebook.domain import drafts, policy
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import Filter, Narrowing, home_of
-from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.ids import RandomBits, id_apart, new_id
 from minutebook.domain.policy import Caller, Rules
-from minutebook.domain.records import Edge, Entry, Kind, Memory, Version, text_of
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Edge,
+    Entry,
+    Kind,
+    Memory,
+    ScopeLevel,
+    Version,
+    text_of,
+)
 from minutebook.domain.validity import ended
 from minutebook.services.keeping import Embed, Keeping, version_id
 from minutebook.services.reach import (
@@ -76,13 +85,14 @@ class Memories:
 
         Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
         """
-        return self._create(caller, draft, self._keeping.embed(caller))
+        return self._create(caller, self._with_own_id(caller, draft), self._keeping.embed(caller))
 
     def write(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a memory, or bring the one with the draft's id to what the draft says.
 
-        One that was soft-deleted returns. Raises Refused, InvalidInput, EmbeddingNotReady, Conflict
-        for an id that is taken where the caller may not see.
+        One that was soft-deleted returns. An id that is taken where the caller may not see behaves
+        as an unknown one: the memory gets another, the same each time. Raises Refused,
+        InvalidInput, EmbeddingNotReady.
         """
         return self._write(caller, draft, self._keeping.embed(caller))
 
@@ -182,7 +192,8 @@ class Memories:
                 deed.changes_nothing()
                 return False
             policy.check_may_delete(caller, self._rules(), memory)
-            self._supersession.check_may_leave(memory)
+            deed.check(memory)
+            self._supersession.check_may_leave(caller, memory)
             deed.changes(memory.text, None)
             self._supersession.close_gap(memory)
             return self._store.delete(Kind.MEMORY, organization, id)
@@ -228,13 +239,14 @@ class Memories:
     ) -> Memory:
         """End a memory now, and link it to the one that takes its place, if any is named.
 
-        Raises NotFound (of either, or of one in another organization), Conflict if a memory would
-        supersede itself, Locked.
+        Raises NotFound of either, Conflict if a memory would supersede itself or one of another
+        organization, Locked.
         """
         organization = self.read(caller, id).organization
         with self._trail.act(caller, organization, "invalidate", Kind.MEMORY, id) as deed:
             memory = self.read(caller, id)
             policy.check_may_change(caller, self._rules(), memory)
+            deed.check(memory)
             if superseded_by is not None:
                 self._supersession.check_may_succeed(caller, memory, superseded_by)
             after = ended(memory, self._clock(), reason, superseded_by)
@@ -245,20 +257,21 @@ class Memories:
         return after
 
     def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
-        if draft.id is None:
-            return self._create(caller, draft, embed)
-        if self._known(caller, draft.id) is None:
+        own = self._with_own_id(caller, draft)
+        if own.id is None:
+            return self._create(caller, own, embed)
+        if self._known(caller, own.id) is None:
             try:
-                return self._create(caller, draft, embed)
+                return self._create(caller, own, embed)
             except Conflict:
-                # Another writer was quicker; where the memory is out of sight, it stays a conflict.
-                if self._known(caller, draft.id) is None:
-                    raise
+                # Another writer was quicker; where the caller may not see, it is tried again.
+                if self._known(caller, own.id) is None:
+                    return self._create(caller, self._with_own_id(caller, draft), embed)
 
         def rule(memory: Memory) -> Memory:
-            return drafts.redrafted(caller, self._rules(), memory, draft, self._clock())
+            return drafts.redrafted(caller, self._rules(), memory, own, self._clock())
 
-        find = partial(read_any_memory, self._store, caller, draft.id)
+        find = partial(read_any_memory, self._store, caller, own.id)
         return self._keeping.change(caller, "update", find, rule, embed)
 
     def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
@@ -268,11 +281,27 @@ class Memories:
             memory = drafts.drafted(caller, self._rules(), draft, id, now)
         vectors = embed(memory.text)
         with self._trail.act(caller, memory.organization, CREATED, Kind.MEMORY, id) as deed:
+            deed.check(memory)
             if self._store.get(Kind.MEMORY, memory.organization, id) is not None:
                 raise Conflict(id, "this id is taken; leave it out to get a new one")
             self._keeping.keep(caller, memory, vectors)
             deed.changes(None, memory.text)
         return memory
+
+    def _with_own_id(self, caller: Caller, draft: Draft) -> Draft:
+        """Give the draft with an id that the caller can have.
+
+        Nobody is to learn that an id names what they may not see: such a draft gets one that is made
+        of it and the caller's scopes.
+        """
+        if draft.id is None or self._known(caller, draft.id) is not None:
+            return draft
+        home = SYSTEM_ORGANIZATION if draft.scope is ScopeLevel.SYSTEM else home_of(caller)
+        if self._store.get(Kind.MEMORY, home, draft.id) is None:
+            return draft
+        repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
+        apart = id_apart(draft.id, caller.user or "", *repositories)
+        return replace(draft, id=apart, given_uuid=None)
 
     def _known(self, caller: Caller, id: str) -> Memory | None:
         try:
@@ -282,7 +311,8 @@ class Memories:
 
     def _planned(self, caller: Caller, draft: Draft) -> str:
         """Give the text that writing a draft would keep."""
-        known = None if draft.id is None else self._known(caller, draft.id)
+        own = self._with_own_id(caller, draft)
+        known = None if own.id is None else self._known(caller, own.id)
         title = draft.title if draft.title is not None or known is None else known.title
         return text_of(title, draft.content)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
 from minutebook.domain.filters import Filter, home_of
-from minutebook.domain.policy import Caller, Rules
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory
+from minutebook.domain.policy import Caller, Policy, Rules
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Project
 from minutebook.services.projects import Projects
 from minutebook.services.reach import filters
 from minutebook.services.supersession import Supersession
-from minutebook.services.trail import Trail
+from minutebook.services.trail import Deed, Trail
 from minutebook.store.protocol import Store
 
 EVERYTHING = "*"
@@ -72,7 +72,7 @@ class Overview:
         for project in self._projects.all(caller):
             if project.organization == SYSTEM_ORGANIZATION:
                 continue
-            if policy.may_remove_work_of(caller, project.author):
+            if _may_remove(caller, project):
                 deleted[Kind.CHUNK] += self._projects.forget(caller, project)
             else:
                 others += 1
@@ -83,16 +83,17 @@ class Overview:
 
     def _reset(self, caller: Caller, where: Filter) -> Reset:
         organization, locked, others = where.organization, 0, 0
-        with self._trail.act(caller, organization, "reset", Kind.MEMORY, EVERYTHING):
+        with self._trail.act(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as deed:
+            deed.check()
             everything = replace(where, with_deleted=True)
             rules = self._rules()
-            relations, entities, kept = self._remove_graph(caller, where)
+            relations, entities, kept = self._remove_graph(caller, where, deed)
             memories, others = 0, others + kept
             for memory in self._store.find(Kind.MEMORY, everything):
                 assert isinstance(memory, Memory)
                 if memory.locked_by is not None or self._supersession.holder(memory) is not None:
                     locked += 1
-                elif policy.survives_reset(caller, rules, memory):
+                elif not deed.may(memory) or self._survives(caller, rules, memory):
                     others += 1
                 else:
                     self._supersession.close_gap(memory)
@@ -101,7 +102,12 @@ class Overview:
         deleted = {Kind.MEMORY: memories, Kind.ENTITY: entities, Kind.RELATION: relations}
         return Reset(Counter(deleted), locked, others)
 
-    def _remove_graph(self, caller: Caller, where: Filter) -> tuple[int, int, int]:
+    def _survives(self, caller: Caller, rules: Policy, memory: Memory) -> bool:
+        return policy.survives_reset(caller, rules, memory) or not self._supersession.may_leave(
+            caller, memory
+        )
+
+    def _remove_graph(self, caller: Caller, where: Filter, deed: Deed) -> tuple[int, int, int]:
         """Remove the caller's entities and the relations that touch one.
 
         Gives how many relations and entities went, and how many entities were left.
@@ -111,7 +117,9 @@ class Overview:
         gone = [
             entity
             for entity in entities
-            if isinstance(entity, Entity) and policy.may_remove_work_of(caller, entity.author)
+            if isinstance(entity, Entity)
+            and policy.may_remove_work_of(caller, entity.author)
+            and deed.may(entity)
         ]
         for entity in gone:
             self._store.delete(Kind.ENTITY, where.organization, entity.id)
@@ -124,3 +132,9 @@ class Overview:
         entities = [entity.id for entity in self._store.find(Kind.ENTITY, where)]
         edges = self._store.edges(where.organization, entities) if entities else []
         return sum(edge.kind is Kind.RELATION for edge in edges)
+
+
+def _may_remove(caller: Caller, project: Project) -> bool:
+    return policy.may_write_to(caller, project) and policy.may_remove_work_of(
+        caller, project.author
+    )

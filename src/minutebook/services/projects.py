@@ -21,7 +21,7 @@ from minutebook.domain.errors import (
     NotFound,
     StoreError,
 )
-from minutebook.domain.filters import Filter, home_of, repository_of
+from minutebook.domain.filters import Filter, home_of, repository_of, scope_of_writes
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Caller, Listener
 from minutebook.domain.records import IndexState, Kind, Project
@@ -99,13 +99,14 @@ class Projects:
         """
         home = home_of(caller)
         with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
-            policy.check_may_index(caller)
+            policy.check_may_write_to(caller, "index", scope_of_writes(caller))
             policy.check_may_name_folder(caller, roots_named=bool(self._allowed))
         project = self._registered(caller, home, str(check_root(path, self._allowed)))
         with self._claims.taken(_claim(home, project.id), _CLAIM_WAIT) as mine:
             if not mine:
                 return Indexed(self._progress(project), None)
-            with self._trail.act(caller, home, "index", Kind.PROJECT, project.id):
+            with self._trail.act(caller, home, "index", Kind.PROJECT, project.id) as deed:
+                deed.check(project)
                 project = self._begun(project)
             created = self._run(project, caller.listener).created
         self._await_vectors(project, caller.listener, vectors_within)
@@ -197,8 +198,9 @@ class Projects:
     def forget(self, caller: Caller, project: Project) -> int:
         """Do as `delete` with a project that was read."""
         organization, id = project.organization, project.id
-        with self._trail.act(caller, organization, "delete", Kind.PROJECT, id):
-            policy.check_may_index(caller)
+        with self._trail.act(caller, organization, "delete", Kind.PROJECT, id) as deed:
+            deed.check(project)
+            policy.check_may_remove_work_of(caller, project.author)
             # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
             reason = "its deletion was interrupted; delete it again"
             self._store.put(replace(project, state=IndexState.FAILED, reason=reason))
@@ -298,7 +300,7 @@ class Projects:
                 return cast("Project", known)
             project = Project(
                 organization=organization,
-                id=self._free_id(organization, root),
+                id=self._free_id(caller, organization, root),
                 path=root,
                 author=caller.name,
                 state=IndexState.PENDING,
@@ -309,11 +311,19 @@ class Projects:
             self._store.put(project)
             return project
 
-    def _free_id(self, organization: str, root: str) -> str:
-        """Name a project for its folder; another of that name gets a part of the path's digest."""
+    def _free_id(self, caller: Caller, organization: str, root: str) -> str:
+        """Name a project for its folder; another of that name gets a part of a digest.
+
+        So does every one of a caller who is held to repositories or a user: the plain name would
+        tell them whether others, out of their sight, have indexed a folder of that name.
+        """
         name = Path(root).name or "root"
-        digest = hashlib.sha256(root.encode("utf-8", "surrogatepass")).hexdigest()
-        candidates = [name, *(f"{name}-{digest[:length]}" for length in range(4, 65))]
+        repositories, user = sorted(caller.repositories or ()), caller.user or ""
+        told = "\0".join((root, user, *repositories) if caller.token else (root,))
+        digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        apart = [f"{name}-{digest[:length]}" for length in range(4, 65)]
+        is_held = bool(caller.token) and (repositories or user)
+        candidates = apart if is_held else [name, *apart]
         return next(
             id for id in candidates if self._store.get(Kind.PROJECT, organization, id) is None
         )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from minutebook.domain import lineage
+from minutebook.domain import lineage, policy
 from minutebook.domain.deciding import (
     LEAST_RATIONALE,
     DecisionDraft,
@@ -70,8 +70,8 @@ class Proposals:
                 user=old[0].user,
             )
         for each in old:
-            if lineage.seat_of(each) != lineage.seat_of(proposal):
-                raise Conflict(each.id, f"it is on another target, {each.target!r}")
+            if lineage.seat_of(each) != (seat := lineage.seat_of(proposal)):
+                raise Conflict(each.id, lineage.why_apart(each, seat))
         self._enacting.propose(caller, proposal)
         return proposal
 
@@ -88,6 +88,7 @@ class Proposals:
         proposal = read_proposal(self._store, caller, id)
         lineage.check_is_pending(proposal)
         with self._trail.guard(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
+            policy.check_may_write_to(caller, "accept", proposal)
             lineage.check_review_is_over(proposal, now, self._window)
         self._secret.check(caller, "accept", id, secret)
         decision = accepted(caller, proposal, decision_id(now, self._randbits), now)

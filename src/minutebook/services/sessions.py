@@ -66,7 +66,7 @@ class Sessions:
         name = caller.session if session is None else session
         with self._trail.guard(caller, home_of(caller), ADDED, Kind.TURN, name):
             place = place_of(caller, None, None, None)
-            policy.check_may_journal(caller, place.organization)
+            policy.check_may_write_to(caller, ADDED, place)
         if not name:
             raise InvalidInput("sessionId", "must be given: this caller has no session of its own")
         check_session(name)
@@ -86,6 +86,7 @@ class Sessions:
         is_short = len(turn.text) <= EMBEDDED_AT_ONCE
         vectors = self._embedded.ready_passage(turn.text) if is_short else None
         with self._trail.act(caller, turn.organization, ADDED, Kind.TURN, name) as deed:
+            deed.check(turn)
             turn = self._in_its_place(turn)
             self._store.put(turn)
             self._embedded.keep(turn, vectors)

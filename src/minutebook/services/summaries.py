@@ -106,11 +106,10 @@ class Summaries:
         found = self._sessions.all(caller, name)
         if not found:
             raise NotFound("session", name)
-        own = [each for each in found if policy.reaches(caller, each.repository, each.user)]
+        own = [each for each in found if policy.may_write_to(caller, each)]
         for session in own or found:
             with self._trail.guard(caller, session.organization, SUMMARIZE, Kind.SUMMARY, name):
-                policy.check_may_journal(caller, session.organization)
-                policy.check_reaches(caller, SUMMARIZE, session.repository, session.user)
+                policy.check_may_write_to(caller, SUMMARIZE, session)
         summarizers = Summarizers(caller, self._service)
         return [self._summarise(caller, session, summarizers) for session in _heard(caller, own)]
 
@@ -153,7 +152,9 @@ class Summaries:
             ) as deed:
                 gone = 0
                 for summary in self._store.find(Kind.SUMMARY, where):
-                    if policy.may_forget(caller, cast("Summary", summary)):
+                    if deed.may(each := cast("Summary", summary)) and policy.may_remove_work_of(
+                        caller, each.author
+                    ):
                         self._store.delete(Kind.SUMMARY, where.organization, summary.id)
                         gone += 1
                     else:
@@ -169,9 +170,7 @@ class Summaries:
 
     def _is_due(self, caller: Caller, session: Session) -> bool:
         """Tell whether a session has changed since its summary, or has none, and may have one."""
-        if session.organization == SYSTEM_ORGANIZATION and not caller.writes_system:
-            return False
-        if not policy.reaches(caller, session.repository, session.user):
+        if not policy.may_write_to(caller, session):
             return False
         summary = self.of(session)
         return (
@@ -216,6 +215,7 @@ class Summaries:
             vectors = self._embedded.ready_passage(summary.text)
             said = (caller, session.organization, SUMMARIZE, Kind.SUMMARY, summary.id)
             with self._trail.act(*said) as deed:
+                deed.check(summary)
                 earlier = self.of(session)
                 self._store.put(summary)
                 self._embedded.keep(summary, vectors)

@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from minutebook.domain.errors import Conflict, Locked, NotFound
+from minutebook.domain.errors import Conflict, Locked
+from minutebook.domain.filters import within_reach
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, check_may_write_to, may_write_to
 from minutebook.domain.records import Edge, Kind, Memory, Status
 from minutebook.services.reach import Clock, read_memory
 from minutebook.store.protocol import Store
@@ -21,9 +22,17 @@ class Supersession:
         self._clock = clock
 
     def check_may_succeed(self, caller: Caller, memory: Memory, id: str) -> None:
-        """Refuse a successor that is not there, or whose own successors lead back."""
-        if read_memory(self._store, caller, id).organization != memory.organization:
-            raise NotFound(Kind.MEMORY, id)
+        """Refuse a successor that is not there, or whose own successors lead back.
+
+        Raises NotFound, and Conflict for a successor in another organization or a circle.
+        """
+        home = read_memory(self._store, caller, id).organization
+        if home != memory.organization:
+            reason = (
+                f"it is in the organization {home!r}; a memory can be superseded only by one of its "
+                f"own organization, {memory.organization!r}"
+            )
+            raise Conflict(id, reason)
         seen = {memory.id}
         following: str | None = id
         while following is not None:
@@ -51,11 +60,21 @@ class Supersession:
             )
         )
 
-    def check_may_leave(self, memory: Memory) -> None:
-        """Refuse to remove what a locked memory names as its successor: that one would change."""
+    def check_may_leave(self, caller: Caller, memory: Memory) -> None:
+        """Refuse to remove the successor of a memory that may not change, as it then would.
+
+        Raises Locked, Forbidden, ScopeViolation.
+        """
         if (holder := self.holder(memory)) is not None:
-            reason = f"the memory {holder.id} is locked and names it as its successor"
-            raise Locked("delete", reason, memory.id)
+            is_seen = within_reach(caller, holder.organization).passes(holder)
+            which = f"the memory {holder.id} is locked" if is_seen else "a locked memory is there"
+            raise Locked("delete", f"{which} and names it as its successor", memory.id)
+        for earlier in self._replaced_by(memory):
+            check_may_write_to(caller, "delete the successor of a memory", earlier)
+
+    def may_leave(self, caller: Caller, memory: Memory) -> bool:
+        """Tell whether the caller may write to all that the memory took the place of."""
+        return all(may_write_to(caller, earlier) for earlier in self._replaced_by(memory))
 
     def holder(self, memory: Memory) -> Memory | None:
         """Give a locked memory that names this one as its successor, if there is one."""

@@ -16,7 +16,7 @@ from minutebook.domain.errors import Conflict, NotFound, StoreError, Unidentifie
 from minutebook.domain.filters import Filter
 from minutebook.domain.grants import Grant, caller_with, check_end, check_grant, grant_of
 from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, Scope
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
 from minutebook.services.reach import Clock
 from minutebook.services.trail import Trail
@@ -40,6 +40,7 @@ _SECRET_BITS = 256
 _SECRET = re.compile(PREFIX + r"([0-9a-z]{20})([A-Za-z0-9_-]{43})")
 _STRANGER = Caller(name=NOBODY, role=Role.VIEWER)
 _ALL = Filter(organization=SYSTEM_ORGANIZATION)
+_TOKENS = Scope(SYSTEM_ORGANIZATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +106,9 @@ class Tokens:
             bound_user=grant.user,
             expires_at=grant.expires_at,
         )
-        with self._trail.act(caller, _home(token), "create_token", Kind.TOKEN, id):
+        with self._trail.act(caller, _home(token), "create_token", Kind.TOKEN, id) as deed:
             policy.check_may_issue(caller)
+            deed.check(_TOKENS)
             self._store.put(token)
         return Issued(token, secret)
 
@@ -117,8 +119,9 @@ class Tokens:
 
     def revoke(self, caller: Caller, id: str) -> Token:
         """Take a token back for good; Forbidden as for `create`, NotFound, Conflict."""
-        with self._trail.act(caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id):
+        with self._trail.act(caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id) as deed:
             policy.check_may_issue(caller)
+            deed.check(_TOKENS)
             token = replace(self._read_live(id), revoked_at=self._clock())
             self._store.put(token)
         return token
@@ -130,8 +133,9 @@ class Tokens:
         """
         check_end(expires_at, self._clock())
         secret = self._new_secret(id)
-        with self._trail.act(caller, _home(self._read(id)), "rotate_token", Kind.TOKEN, id):
+        with self._trail.act(caller, _home(self._read(id)), "rotate_token", Kind.TOKEN, id) as deed:
             policy.check_may_issue(caller)
+            deed.check(_TOKENS)
             known = self._read_live(id)
             token = replace(known, digest=_digest(secret), expires_at=expires_at)
             self._store.put(token)

@@ -9,9 +9,9 @@ from itertools import islice
 from typing import cast
 
 from minutebook.domain import policy, trail
-from minutebook.domain.errors import Refused
+from minutebook.domain.errors import Fault, Refused
 from minutebook.domain.filters import Filter, home_of
-from minutebook.domain.policy import Caller
+from minutebook.domain.policy import Caller, Owned
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.store.protocol import Store
@@ -25,12 +25,33 @@ LONGEST_WORD = 1000
 
 @dataclass(slots=True)
 class Deed:
-    """What the entry of an act under way will say beyond who, what and when."""
+    """An act under way: whether it may touch a record, and what its entry will say of it.
 
+    Before it writes, an act asks `check` or `may` for every record that it puts or removes, so that
+    one rule decides for all acts on all kinds; one that never asked fails when it ends.
+    """
+
+    caller: Caller
+    act: str
     organization: str
     subject: str
     digests: tuple[str, str] = ("", "")
     idle: bool = field(default=False)
+    has_asked: bool = field(default=False)
+
+    def check(self, *records: Owned) -> None:
+        """Refuse the act on what the caller may only read; Forbidden, ScopeViolation.
+
+        Without a record: the act asks `may` of each that it finds, and there may be none.
+        """
+        self.has_asked = True
+        for record in records:
+            policy.check_may_write_to(self.caller, self.act, record)
+
+    def may(self, record: Owned) -> bool:
+        """Tell whether the act may touch a record, for acts on many that leave some as they are."""
+        self.has_asked = True
+        return policy.may_write_to(self.caller, record)
 
     def changes(self, before: str | None, after: str | None) -> None:
         """Note the digests of a text as it was and as it is; None where there is none."""
@@ -57,9 +78,7 @@ class Proof:
 class _Refusal:
     """What the entry of a refusal will say."""
 
-    caller: Caller
     deed: Deed
-    act: str
     kind: Kind
     outcome: str
 
@@ -91,7 +110,8 @@ class Trail:
             yield
         except Refused as error:
             home = home_of(caller) if organization == SYSTEM_ORGANIZATION else organization
-            refusal = _Refusal(caller, Deed(home, subject), act, kind, type(error).__name__)
+            deed = Deed(caller, act, home, subject)
+            refusal = _Refusal(deed, kind, type(error).__name__)
             if self._together.refusals is None:
                 self._enter_refusals([refusal])
             else:
@@ -102,15 +122,20 @@ class Trail:
     def act(
         self, caller: Caller, organization: str, act: str, kind: Kind, subject: str
     ) -> Iterator[Deed]:
-        """Run an act as one transaction that ends with its entry; a refusal is entered alone."""
-        deed = Deed(organization, subject)
+        """Run an act as one transaction that ends with its entry; a refusal is entered alone.
+
+        Raises Fault, with nothing changed, if the act wrote without asking the deed whether it may.
+        """
+        deed = Deed(caller, act, organization, subject)
         with (
             self.guard(caller, organization, act, kind, subject),
             self._store.transaction(),
         ):
             yield deed
             if not deed.idle:
-                self._enter(caller, deed, act, kind, DONE)
+                if not deed.has_asked:
+                    raise Fault(act, caller.request)
+                self._enter(deed, kind, DONE)
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -136,7 +161,7 @@ class Trail:
         """Enter an act that changed nothing, such as a reading: one entry a subject."""
         with self._store.transaction():
             for subject in subjects:
-                self._enter(caller, Deed(organization, subject), act, kind, outcome)
+                self._enter(Deed(caller, act, organization, subject), kind, outcome)
 
     def entries(
         self,
@@ -211,14 +236,14 @@ class Trail:
     def _enter_refusals(self, refusals: Sequence[_Refusal]) -> None:
         with self._store.transaction():
             for each in refusals:
-                self._enter(each.caller, each.deed, each.act, each.kind, each.outcome)
+                self._enter(each.deed, each.kind, each.outcome)
 
-    def _enter(self, caller: Caller, deed: Deed, act: str, kind: Kind, outcome: str) -> None:
-        before, after = deed.digests
+    def _enter(self, deed: Deed, kind: Kind, outcome: str) -> None:
+        caller, (before, after) = deed.caller, deed.digests
         said = trail.Act(
             actor=caller.name,
             role=caller.role,
-            act=act,
+            act=deed.act,
             subject_kind=kind,
             subject=deed.subject[:LONGEST_WORD],
             request=caller.request[:LONGEST_WORD],

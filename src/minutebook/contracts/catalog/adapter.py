@@ -49,7 +49,7 @@ def at_door(
 
 def memory_write(app: App, caller: Caller, **said: Any) -> Shape:
     """Keep a new memory, or bring a known one to what is said."""
-    return written(app.memories.write(*_drafted(app, caller, said)))
+    return written(app.memories.write(*_drafted(app, caller, said)), said.get("id"))
 
 
 def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iterator[Shape]:
@@ -66,7 +66,7 @@ def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iter
         except MinutebookError as error:
             raise InBatch(place, error) from error
     memories = app.memories.write_all(drafts)
-    return (written(memory) for memory in memories)
+    return (written(*each) for each in zip(memories, (i.get("id") for i in items), strict=True))
 
 
 def memory_update(app: App, caller: Caller, id: str, **said: Any) -> Shape:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import Memory
 
@@ -36,9 +37,14 @@ def whole(memory: Memory) -> Shape:
     }
 
 
-def written(memory: Memory) -> Shape:
-    """Show a memory that was just written, with a warning for each rule of the index it breaks."""
+def written(memory: Memory, given: str | None = None) -> Shape:
+    """Show a memory that was just written, with a warning for each rule of the index it breaks.
+
+    Also one where it could not have the id that was given for it.
+    """
     warnings = broken_rules(memory)
+    if given is not None and id_of(given) != memory.id:
+        warnings.append(f"id {given} could not be used; the memory has the id {memory.uuid}.")
     return whole(memory) | ({"warnings": warnings} if warnings else {})
 
 

@@ -1,0 +1,148 @@
+"""A world with records of every kind in every scope, and whoever may write in one of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from minutebook.domain.drafts import Draft
+from minutebook.domain.filters import Filter
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Kind,
+    MemoryType,
+    Record,
+    Role,
+    ScopeLevel,
+)
+from tests.services.decided import SECRET, draft
+from tests.world import World, failed, worlds
+
+TEXT = "Tea at five"
+NUMBERS = count(1)
+
+BEARER = Caller(
+    name="ci",
+    role=Role.ADMIN,
+    organization="acme",
+    repositories=frozenset({"one"}),
+    user="ana",
+    token="t",
+    confined=True,
+)
+"""Whoever shows a token that names a repository, with the role to which most is allowed."""
+
+SCOPES: dict[str, dict[str, Any]] = {
+    "own": {"repositories": frozenset({"one"}), "user": None},
+    "other repository": {"repositories": frozenset({"two"}), "user": None},
+    "organization": {"repositories": None, "user": None},
+    "other user": {"repositories": None, "user": "ben"},
+    "other organization": {"organization": "zoo", "repositories": frozenset({"one"}), "user": None},
+    "system": {"organization": SYSTEM_ORGANIZATION, "repositories": None, "user": None},
+}
+UNSEEN = ("other repository", "other user", "other organization")
+"""The scopes of whose records the bearer knows nothing."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """Two records of each kind in one scope, by their ids, and the scope as a draft names it."""
+
+    memories: tuple[str, str]
+    locked: str
+    deleted: str
+    entities: tuple[str, str]
+    decision: str
+    target: str
+    proposal: str
+    session: str
+    project: str
+    folder: Path
+    place: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Population:
+    """A world with records of every scope."""
+
+    world: World
+    home: Path
+    given: dict[str, Given]
+
+    def fill(self, scope: str) -> Given:
+        """Keep records of one scope, by someone who may write there."""
+        app, number = self.world.app, next(NUMBERS)
+        who = replace(BEARER, **SCOPES[scope], token="", confined=False, writes_system=True)
+        ids = []
+        for _ in range(4):
+            self.world.clock.turn()
+            ids.append(app.memories.store(who, Draft(content=TEXT, type=MemoryType.FACT)).id)
+        app.standing.lock(who, ids[2])
+        app.memories.remove(who, ids[3])
+        ends = [app.graph.create_entity(who, f"{n} {number}", "thing", None, None) for n in "ab"]
+        app.graph.create_relation(who, ends[0].id, ends[1].id, "near", 1.0)
+        target = f"target {number}"
+        decision = app.decisions.record(who, draft(target))
+        proposal = app.proposals.propose(who, draft(f"proposed {number}"))
+        session = f"session {number}"
+        app.sessions.add(who, session, "Mend it", "", "Done.")
+        app.summaries.summarize(who, session)
+        folder = self.home / f"code{number}"
+        folder.mkdir()
+        (folder / "a.py").write_text("def brew(): ...\n")
+        project = app.projects.index(who, str(folder)).progress.project
+        return Given(
+            memories=(ids[0], ids[1]),
+            locked=ids[2],
+            deleted=ids[3],
+            entities=(ends[0].id, ends[1].id),
+            decision=decision.id,
+            target=target,
+            proposal=proposal.id,
+            session=session,
+            project=project.id,
+            folder=folder,
+            place=place(scope),
+        )
+
+    def records(self) -> dict[tuple[str, Kind, str], Record]:
+        """Everything that is kept but the trail."""
+        store = self.world.app.store
+        return {
+            (name, kind, each.id): each
+            for name in store.organizations()
+            for kind in Kind
+            if kind not in (Kind.ENTRY, Kind.HEAD)
+            for each in store.find(kind, Filter(organization=name, with_deleted=True))
+        }
+
+
+def place(scope: str) -> dict[str, Any]:
+    """The scope as whoever writes a memory may name it."""
+    places: dict[str, dict[str, Any]] = {
+        "own": {"scope": ScopeLevel.REPOSITORY, "repository": "one"},
+        "other repository": {"scope": ScopeLevel.REPOSITORY, "repository": "two"},
+        "organization": {"scope": ScopeLevel.ORGANIZATION},
+        "other user": {"scope": ScopeLevel.USER, "user": "ben"},
+        "other organization": {"scope": ScopeLevel.REPOSITORY, "repository": "zoo's"},
+        "system": {"scope": ScopeLevel.SYSTEM},
+    }
+    return places[scope]
+
+
+@contextmanager
+def populated(home: Path) -> Iterator[Population]:
+    """Give a world below a folder with records of every scope; it goes by words."""
+    with worlds(home) as open_one:
+        world = open_one(
+            failed(), index_roots=(home,), review_window=0.0, agent_memory_secret=SECRET
+        )
+        world.app.embedding.settle()
+        admin = Caller(name="ada", role=Role.ADMIN, organization="acme")
+        world.app.secret.set(admin, SECRET)
+        filled = Population(world, home, {})
+        filled.given.update({scope: filled.fill(scope) for scope in SCOPES})
+        yield filled

@@ -1,0 +1,272 @@
+"""Every act that writes, on every kind of record, in every scope: one rule says what may be."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import pytest
+
+from minutebook.app import App
+from minutebook.domain.archive import JOURNAL, Mode
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import InBatch, NotFound, Refused
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    MemoryType,
+    Role,
+    Status,
+)
+from minutebook.services.archives import Archives
+from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
+from tests.services.decided import SECRET, draft
+
+Attempt = Callable[[App, Caller, Given], object]
+
+
+def fact(given: Given, **said: Any) -> Draft:
+    return Draft(content="Mine", type=MemoryType.FACT, **said)
+
+
+def all_or_none(app: App, caller: Caller, told: Draft) -> object:
+    try:
+        return app.memories.write_all([(caller, told)])
+    except InBatch as error:
+        raise error.error from error
+
+
+NAMED: dict[str, Attempt] = {
+    "memories.write": lambda a, w, g: a.memories.write(w, fact(g, id=g.memories[0])),
+    "memories.update": lambda a, w, g: a.memories.update(w, g.memories[0], {"content": "Mine"}),
+    "memories.remove": lambda a, w, g: a.memories.remove(w, g.memories[0]),
+    "memories.restore": lambda a, w, g: a.memories.restore(w, g.deleted),
+    "memories.delete": lambda a, w, g: a.memories.delete(w, g.memories[1]),
+    "memories.invalidate": lambda a, w, g: a.memories.invalidate(w, g.memories[0], "old", None),
+    "standing.lock": lambda a, w, g: a.standing.lock(w, g.memories[0]),
+    "standing.unlock": lambda a, w, g: a.standing.unlock(w, g.locked),
+    "standing.verify": lambda a, w, g: a.standing.verify(w, g.memories[0]),
+    "standing.deprecate": lambda a, w, g: a.standing.deprecate(w, g.memories[0], "old"),
+    "links.link": lambda a, w, g: a.links.link(w, *g.memories),
+    "graph.create_relation": lambda a, w, g: a.graph.create_relation(w, *g.entities, "near", 9.0),
+    "decisions.supersede": lambda a, w, g: a.decisions.supersede(
+        w, [g.decision], draft(g.target, "Mine")
+    ),
+    "proposals.propose": lambda a, w, g: a.proposals.propose(
+        w, draft(g.target, "Mine"), [g.decision]
+    ),
+    "proposals.accept": lambda a, w, g: a.proposals.accept(w, g.proposal, SECRET),
+    "summaries.summarize": lambda a, w, g: a.summaries.summarize(w, g.session),
+    "projects.delete": lambda a, w, g: a.projects.delete(w, g.project),
+    "projects.forget": lambda a, w, g: a.projects.forget(w, a.projects.read(w, g.project)),
+}
+"""What is done to a record that the call names."""
+
+PLACED: dict[str, Attempt] = {
+    "memories.store": lambda a, w, g: a.memories.store(w, fact(g, **g.place)),
+    "memories.write_all": lambda a, w, g: all_or_none(a, w, fact(g, **g.place)),
+}
+"""What makes a record in a scope that the call names."""
+
+MANY: dict[str, Attempt] = {
+    "overview.reset": lambda a, w, g: a.overview.reset(w),
+    "summaries.summarize_all": lambda a, w, g: a.summaries.summarize_all(w),
+    "summaries.delete_all": lambda a, w, g: a.summaries.delete_all(w),
+}
+"""What concerns every record that the caller may write."""
+
+HOMELY: dict[str, Attempt] = {
+    "graph.create_entity": lambda a, w, g: a.graph.create_entity(w, "Ana", "person", "she", None),
+    "decisions.record": lambda a, w, g: a.decisions.record(w, draft(f"new {next(NUMBERS)}")),
+    "sessions.add": lambda a, w, g: a.sessions.add(w, "new", "Mend it", "", "Done."),
+    "projects.index": lambda a, w, g: a.projects.index(w, str(g.folder)),
+}
+"""What makes a record where the caller writes, and names no scope."""
+
+BESIDE = {
+    "archives.export",
+    "archives.export_to",
+    "archives.import_",
+    "archives.import_from",
+    "database.start",
+    "database.stop",
+    "ledgers.commit",
+    "ledgers.rebuild",
+    "ledgers.rebuild_from",
+    "secret.check",
+    "secret.pin",
+    "secret.set",
+    "tokens.create",
+    "tokens.revoke",
+    "tokens.rotate",
+    "trail.act",
+    "trail.guard",
+    "trail.note",
+}
+"""What changes no record of a caller's choice, is the owner's alone, or is tried below."""
+
+READS = {
+    "archives": set(),
+    "browsing": {"latest", "links", "titled"},
+    "code": {"search"},
+    "database": {"check_open", "health", "pid"},
+    "decision_search": {"search", "truths"},
+    "decisions": {"everything", "history", "read", "truths"},
+    "graph": {"communities", "related"},
+    "journal_search": {"summaries", "turns"},
+    "ledgers": {"heed", "states"},
+    "matching": {"by_vector", "governed", "rank_all"},
+    "memories": {"history", "page", "read", "read_any", "valid_at", "version"},
+    "overview": {"counts", "sequences"},
+    "projects": {"all", "progress", "read"},
+    "proposals": {"pending"},
+    "retrieval": {"by_meaning", "by_words", "recall", "recall_with_decisions"},
+    "sessions": {"all", "overview", "page", "turn_after"},
+    "summaries": {"page"},
+    "tokens": {"list"},
+    "trail": {"entries", "prove"},
+}
+"""What only reads."""
+
+
+@pytest.fixture(scope="module")
+def population(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Population]:
+    with populated(tmp_path_factory.mktemp("acts").resolve()) as filled:
+        yield filled
+
+
+def test_every_act_of_a_caller_is_in_the_tables_of_this_module() -> None:
+    hints = get_type_hints(App)
+    acts = {
+        f"{field.name}.{name}"
+        for field in fields(App)
+        if inspect.isclass(hints[field.name])
+        for name, method in inspect.getmembers(hints[field.name], inspect.isfunction)
+        if not name.startswith("_") and "caller" in inspect.signature(method).parameters
+    }
+    reads = {f"{service}.{name}" for service, names in READS.items() for name in names}
+    writes = {*NAMED, *PLACED, *MANY, *HOMELY, *BESIDE}
+    gives_callers = {"tokens.caller_of", "tokens.refused", "keeping.embed"}
+    assert acts - gives_callers - reads - writes == set(), "enter it in one of the tables above"
+    assert not reads & writes
+    assert writes - acts == {"memories.write_all"}
+
+
+@pytest.mark.parametrize("scope", [each for each in SCOPES if each != "own"])
+@pytest.mark.parametrize("act", [*NAMED, *PLACED])
+def test_a_token_of_a_repository_changes_nothing_beyond_it(
+    population: Population, act: str, scope: str
+) -> None:
+    before, given = population.records(), population.given[scope]
+    app = population.world.app
+    expected = NotFound if act in NAMED and scope in UNSEEN else Refused
+    if act == "memories.delete" and scope in UNSEEN:
+        assert app.memories.delete(BEARER, given.memories[0]) is False
+    elif act == "memories.write" and scope in UNSEEN:
+        # As with an id that nothing has: a memory of the caller's own.
+        made = app.memories.write(BEARER, fact(given, id=given.memories[0]))
+        assert (made.organization, made.repository, made.content) == ("acme", "one", "Mine")
+        app.memories.delete(BEARER, made.id)
+    else:
+        with pytest.raises(expected):
+            (NAMED | PLACED)[act](app, BEARER, given)
+    assert population.records() == before
+
+
+@pytest.mark.parametrize("act", MANY)
+def test_an_act_on_all_there_is_leaves_what_is_beyond_the_token(
+    population: Population, act: str
+) -> None:
+    own = population.fill("own")
+    population.world.app.sessions.add(BEARER, own.session, "And more", "", "Done.")
+    before = population.records()
+    MANY[act](population.world.app, BEARER, own)
+    after = population.records()
+    assert after != before
+    for key in before.keys() | after.keys():
+        record = after.get(key, before.get(key))
+        if before.get(key) != after.get(key):
+            assert getattr(record, "organization", "") == "acme"
+            assert getattr(record, "repository", "one") == "one", record
+
+
+@pytest.mark.parametrize("act", [*NAMED, *PLACED, *HOMELY])
+def test_a_token_of_a_repository_writes_into_it(population: Population, act: str) -> None:
+    own = population.fill("own")
+    before = population.records()
+    population.world.clock.turn()
+    (NAMED | PLACED | HOMELY)[act](population.world.app, BEARER, own)
+    after = population.records()
+    changed = [after[key] for key in after if before.get(key) != after[key]]
+    assert changed or before.keys() - after.keys()
+    for record in changed:
+        assert getattr(record, "repository", "one") == "one"
+
+
+@pytest.mark.parametrize("act", [*NAMED, *PLACED, *HOMELY, *MANY])
+def test_a_viewer_changes_nothing(population: Population, act: str) -> None:
+    before, given = population.records(), population.given["organization"]
+    viewer = replace(BEARER, role=Role.VIEWER, confined=False, repositories=None)
+    with pytest.raises(Refused):
+        (NAMED | PLACED | HOMELY | MANY)[act](population.world.app, viewer, given)
+    assert population.records() == before
+
+
+@pytest.mark.parametrize("act", [*NAMED, *PLACED, *HOMELY])
+def test_the_systems_is_changed_through_no_contract(population: Population, act: str) -> None:
+    before, given = population.records(), population.given["system"]
+    anyone = Caller(name="ada", role=Role.ADMIN, organization=SYSTEM_ORGANIZATION)
+    with pytest.raises(Refused):
+        (NAMED | PLACED | HOMELY)[act](population.world.app, anyone, given)
+    assert population.records() == before
+
+
+def test_an_import_takes_in_nothing_beyond_the_token(
+    population: Population, tmp_path: Path
+) -> None:
+    archives: Archives = population.world.app.archives
+    for number, scope in enumerate(SCOPES):
+        who = replace(BEARER, **SCOPES[scope], token="", confined=False, writes_system=True)
+        path = tmp_path / f"{number}.jsonl"
+        archives.export_to(who, JOURNAL, path)
+        before = population.records()
+        for mode in Mode:
+            with suppress(Refused):
+                archives.import_from(BEARER, path, mode)
+            after = population.records()
+            for key in before.keys() | after.keys():
+                if before.get(key) != after.get(key):
+                    record = after.get(key, before.get(key))
+                    assert getattr(record, "repository", None) == "one", scope
+
+
+def test_nobody_deletes_the_successor_of_what_they_may_not_change(population: Population) -> None:
+    own, wide = population.fill("own"), population.fill("organization")
+    app = population.world.app
+    person = replace(BEARER, confined=False, token="")
+    app.memories.invalidate(person, wide.memories[0], None, own.memories[0])
+    before = population.records()
+    with pytest.raises(Refused):
+        app.memories.delete(BEARER, own.memories[0])
+    assert population.records() == before
+    app.overview.reset(BEARER)
+    superseded = app.memories.read(person, wide.memories[0])
+    assert (superseded.superseded_by, superseded.status) == (own.memories[0], Status.SUPERSEDED)
+
+
+def test_a_relation_is_its_narrower_ends(population: Population) -> None:
+    own, wide = population.fill("own"), population.given["organization"]
+    graph = population.world.app.graph
+    assert graph.create_relation(BEARER, own.entities[0], wide.entities[0], "uses", 1.0)
+    with pytest.raises(Refused):
+        graph.create_relation(BEARER, wide.entities[0], wide.entities[1], "uses", 1.0)
+
+
+def test_an_agent_deletes_no_project_of_anothers(population: Population) -> None:
+    own, app = population.fill("own"), population.world.app
+    with pytest.raises(Refused):
+        app.projects.delete(replace(BEARER, name="other", role=Role.AGENT), own.project)
+    assert app.projects.read(BEARER, own.project)
+    app.projects.delete(replace(BEARER, role=Role.AGENT), own.project)
