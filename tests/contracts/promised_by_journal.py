@@ -196,6 +196,7 @@ _RESOLVED = [
             "merge": "merge keeps what exists, counted as skipped.",
             "replace": "replace swaps the included kinds in one transaction.",
             "bad-line": "A bad line aborts with its number and nothing changed.",
+            "data-model": "Import also reads, and export can write, turns and summaries with the fields of the data model, one JSON object a line.",
             "foreign": "Also reads the {id, embedding, metadata, document} lines of Memory Core's own exports.",
             "paths": "Paths outside the allowed roots are refused.",
         },

@@ -123,6 +123,27 @@ def test_lines_of_memory_cores_own_exports_are_read(client: Client, tmp_path: Pa
     assert found["timestamp"] == "2025-10-08T12:00:00.000000Z"
 
 
+@requirement("journal/archives/data-model")
+def test_lines_of_the_published_data_model_go_in_and_out(client: Client, tmp_path: Path) -> None:
+    turns = client.call("get_session_memories", sessionId="s1")["memories"]
+    summaries = client.call("get_all_summaries")["summaries"]
+    archives = client.world.app.archives
+    done = archives.export_journal_to(client.world.caller, tmp_path / "journal.jsonl")
+    lines = records(str(done.path))
+    assert [each for each in lines if each["sessionId"] == "s1" and "prompt" in each] == turns
+    own = {name for each in lines if "title" in each for name in each}
+    shown = {each["id"]: {name: each[name] for name in own} for each in summaries}
+    assert {each["id"]: each for each in lines if "title" in each} == shown
+
+    client.call("delete_all_summaries")
+    folder = Path(client.call("export_database")["files"][0]).parent
+    (folder / "journal.jsonl").write_bytes(done.path.read_bytes())
+    again = client.call("import_database", file=str(folder / "journal.jsonl"))
+    assert (again["imported"], again["skipped"]) == (3, 9)
+    back = client.call("get_all_summaries")["summaries"]
+    assert {each["id"]: {name: each[name] for name in own} for each in back} == shown
+
+
 @requirement("journal/archives/paths")
 def test_paths_outside_the_allowed_folders_are_refused(client: Client, tmp_path: Path) -> None:
     outside = tmp_path / "outside.jsonl"

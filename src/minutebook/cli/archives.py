@@ -21,9 +21,22 @@ from minutebook.server.logs import log_to_stderr
 @click.option(
     "--include-derived", is_flag=True, help="The index of code too, which can be made again."
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["archive", "journal"]),
+    default="archive",
+    help="`journal`: only turns and summaries, with the fields of the journal's data model alone.",
+)
 @identity
 @click.pass_obj
-def export(given: dict[str, str], path: Path, sessions: bool, include_derived: bool) -> None:  # noqa: FBT001
+def export(
+    given: dict[str, str],
+    path: Path,
+    sessions: bool,  # noqa: FBT001
+    include_derived: bool,  # noqa: FBT001
+    form: str,
+) -> None:
     """Write every record, with versions and audit trail, to the new file PATH: one a line, as JSON.
 
     The index of code is left out, as `minutebook index` makes it again.
@@ -36,8 +49,12 @@ def export(given: dict[str, str], path: Path, sessions: bool, include_derived: b
         bar("Exporting", hidden=False) as listener,
     ):
         told = dataclasses.replace(caller, listener=listener)
-        kinds = JOURNAL if sessions else KINDS if include_derived else OWN
-        done = app.archives.export_to(told, kinds, path.absolute())
+        is_journal = form == "journal"
+        kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
+        if is_journal:
+            done = app.archives.export_journal_to(told, path.absolute())
+        else:
+            done = app.archives.export_to(told, kinds, path.absolute())
         chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
     echo(f"Exported {_counted(done.counts)} to {done.path}.")
     if chunks and kinds is OWN:
@@ -57,6 +74,7 @@ def export(given: dict[str, str], path: Path, sessions: bool, include_derived: b
 def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: FBT001
     """Bring in what `export` wrote to PATH, all or nothing; what is here already stays as it is.
 
+    Also turns and summaries as JSON with the fields of the journal's data model, one a line.
     In a governed store (`minutebook status` says so) more than turns and summaries needs --role admin.
     """
     from minutebook.domain.archive import Mode

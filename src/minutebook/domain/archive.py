@@ -2,7 +2,8 @@
 
 The first line is a header, the last a seal; between them stands a record a line, in the order of
 `KINDS`, so that the parts of a whole come before it. Memory Core's own exports, lines of
-`{id, embedding, metadata, document}` without header and seal, are read as well.
+`{id, embedding, metadata, document}` without header and seal, are read as well. So are, and they can be
+written, lines of the journal's published data model: a turn or a summary with those fields only.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,8 @@ from enum import StrEnum
 from typing import Any, cast
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.lines import json_line
 from minutebook.domain.records import MOST_SCORE, SCORES, Category, Kind, Record, Summary, Turn
 from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
@@ -41,6 +44,17 @@ OWN = tuple(kind for kind in KINDS if kind not in DERIVED)
 LEFT_OUT = (Kind.MENTION, Kind.LEDGER, Kind.TOKEN)
 """Mentions are made anew; a ledger's mark says how far tables have followed the Git beside them;
 who may come into one store may not for that reason come into another."""
+
+
+TURN_TYPE = "agent-interaction"
+"""What the journal's data model calls the type of every turn."""
+
+_TURN_FIELDS = ("id", "sessionId", "timestamp", "prompt", "thought", "response", "type")
+_SUMMARY_FIELDS = (
+    *("id", "sessionId", "timestamp", "title", "summary", "category", "memoryCount"),
+    *SCORES,
+    "technologies",
+)
 
 
 class Mode(StrEnum):
@@ -150,6 +164,90 @@ def foreign_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
         technologies=_technologies(metadata),
         made_by="memory-core",
         reasons={} if is_known else {"category": f"Memory Core called it {category!r}"},
+        last_turn="",
+        author=owner.author,
+        repository=owner.repository,
+        user=owner.user,
+    )
+
+
+def journal_line(record: Turn | Summary) -> bytes:
+    """Write a turn or a summary as a line of the journal's published data model.
+
+    Whose it is, who wrote it and the reasons for the scores have no field there and are left out.
+    """
+    said = {"id": record.id, "sessionId": record.session, "timestamp": rfc3339(record.at)}
+    if isinstance(record, Turn):
+        return json_line(
+            {
+                **said,
+                "prompt": record.prompt,
+                "thought": record.thought,
+                "response": record.response,
+                "type": TURN_TYPE,
+            }
+        )
+    return json_line(
+        {
+            **said,
+            "title": record.title,
+            "summary": record.summary,
+            "category": record.category,
+            "memoryCount": record.turn_count,
+            **{name: getattr(record, name) for name in SCORES},
+            "technologies": list(record.technologies),
+        }
+    )
+
+
+def journal_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
+    """Make the record of a line of the journal's published data model.
+
+    A line with a title is a summary; its id follows from the session's name, as always. Raises
+    InvalidInput that names the field which is missing, unknown or does not fit.
+    """
+    fields = _SUMMARY_FIELDS if "title" in said else _TURN_FIELDS
+    unknown = said.keys() - set(fields)
+    if unknown:
+        what = "summary" if "title" in said else "turn"
+        raise InvalidInput(min(unknown), f"is no field of a {what} (it has {', '.join(fields)})")
+    id, session = _text(said, "id"), _text(said, "sessionId")
+    if not id:
+        raise InvalidInput("id", "must not be empty")
+    if "title" not in said:
+        if said.get("type", TURN_TYPE) != TURN_TYPE:
+            raise InvalidInput("type", f"must be {TURN_TYPE}")
+        return Turn(
+            organization=owner.organization,
+            id=id,
+            session=session,
+            at=_instant(said),
+            prompt=_text(said, "prompt"),
+            thought=_text(said, "thought"),
+            response=_text(said, "response"),
+            author=owner.author,
+            repository=owner.repository,
+            user=owner.user,
+        )
+    category = _text(said, "category")
+    if category not in list(Category):
+        raise InvalidInput("category", f"must be one of {', '.join(Category)}")
+    return Summary(
+        organization=owner.organization,
+        id=summary_id(session, owner.repository, owner.user),
+        session=session,
+        at=_instant(said),
+        title=_text(said, "title"),
+        summary=_text(said, "summary"),
+        category=Category(category),
+        turn_count=_whole(said, "memoryCount"),
+        quality=_whole(said, "quality"),
+        productivity=_whole(said, "productivity"),
+        impact=_whole(said, "impact"),
+        complexity=_whole(said, "complexity"),
+        technologies=_technologies(said),
+        made_by="imported",
+        reasons={},
         last_turn="",
         author=owner.author,
         repository=owner.repository,

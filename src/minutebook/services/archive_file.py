@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from stat import S_ISREG
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from minutebook.domain.archive import (
     FORMAT,
@@ -18,10 +18,12 @@ from minutebook.domain.archive import (
     counts_of,
     foreign_record,
     header,
+    journal_line,
+    journal_record,
 )
 from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
-from minutebook.domain.lines import json_line, object_of, record_of
-from minutebook.domain.records import Kind, Record
+from minutebook.domain.lines import json_line, line_of, object_of, record_of
+from minutebook.domain.records import Kind, Record, Summary, Turn
 from minutebook.services.archive_paths import ArchivePath
 
 LONGEST_LINE = 64 << 20
@@ -39,12 +41,11 @@ class Writer:
     def __init__(self, file: BinaryIO, made_at: datetime, counts: Mapping[Kind, int]) -> None:
         self._file = file
         self._sum = hashlib.sha256()
-        self.add(json_line(header(made_at, counts)))
+        self._write(json_line(header(made_at, counts)))
 
-    def add(self, line: bytes) -> None:
-        """Write a line."""
-        self._sum.update(line)
-        self._file.write(line)
+    def add(self, record: Record) -> None:
+        """Write a record."""
+        self._write(line_of(record))
 
     def seal(self) -> str:
         """Write the last line, with the digest of all before it; give the digest."""
@@ -52,9 +53,34 @@ class Writer:
         self._file.write(json_line({_SEAL: digest}))
         return digest
 
+    def _write(self, line: bytes) -> None:
+        self._sum.update(line)
+        self._file.write(line)
+
+
+class JournalWriter:
+    """Writes turns and summaries in the journal's published data model: a line a record, no other."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._sum = hashlib.sha256()
+
+    def add(self, record: Record) -> None:
+        """Write a turn or a summary."""
+        line = journal_line(cast("Turn | Summary", record))
+        self._sum.update(line)
+        self._file.write(line)
+
+    def seal(self) -> str:
+        """Give the digest of the file, which has no seal of its own."""
+        return self._sum.hexdigest()
+
 
 class Reader:
-    """Reads an archive, ours or Memory Core's, as often as asked; the owner is for lines without one."""
+    """Reads an archive, ours or a foreign one, as often as asked; the owner is for lines without one.
+
+    Foreign lines are Memory Core's, or of the journal's published data model.
+    """
 
     def __init__(self, file: BinaryIO, called: str, owner: Owner) -> None:
         self._file = file
@@ -109,11 +135,20 @@ class Reader:
             raise StoreError(f"{self.called}: {error.strerror}") from error
 
     def _record(self, said: Mapping[str, Any], *, is_ours: bool) -> Record:
-        if not is_ours and not {"kind", "metadata"} & said.keys():
-            raise InvalidInput("line", f"must be the header of a {FORMAT}, or Memory Core's record")
-        if not is_ours and "kind" in said:
+        if is_ours:
+            record = record_of(said)
+        elif "kind" in said:
             raise InvalidInput("line", "must not come before the header, which is missing")
-        record = record_of(said) if is_ours else foreign_record(said, self._owner)
+        elif "metadata" in said:
+            record = foreign_record(said, self._owner)
+        elif "sessionId" in said:
+            record = journal_record(said, self._owner)
+        else:
+            reason = (
+                f"must be the header of a {FORMAT}, a turn or summary with its `sessionId`, or Memory "
+                "Core's record"
+            )
+            raise InvalidInput("line", reason)
         check_sound(record)
         return record
 

@@ -1,18 +1,18 @@
 """Take records out into a file, and bring them in again."""
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from minutebook.domain import policy
 from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, home_of, repository_of
-from minutebook.domain.lines import line_of
 from minutebook.domain.policy import Caller, Rules
 from minutebook.domain.records import Kind, Record
-from minutebook.services.archive_file import Writer, reading
+from minutebook.services.archive_file import JournalWriter, Writer, reading
 from minutebook.services.archive_paths import ArchivePath, ArchivePaths
 from minutebook.services.importing import HEARD_EVERY, Import, Imported, verified
 from minutebook.services.ledgers import Ledgers
@@ -66,12 +66,23 @@ class Archives:
         a path, StoreError where the file cannot be written.
         """
         self._check_may_export(caller, kinds)
-        return self._write(caller, kinds, self._paths.new(caller, path, self._clock()))
+        return self._write(
+            caller, kinds, self._paths.new(caller, path, self._clock()), self._writer
+        )
 
     def export_to(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
         """Do the same in any place; for a person at the command line."""
         self._check_may_export(caller, kinds)
-        return self._write(caller, kinds, ArchivePath(path, str(path)))
+        return self._write(caller, kinds, ArchivePath(path, str(path)), self._writer)
+
+    def export_journal_to(self, caller: Caller, path: Path) -> Exported:
+        """Write turns and summaries, in any place, in the journal's published data model.
+
+        That has no field for scope, author and provenance: an import makes them the caller's own.
+        """
+        self._check_may_export(caller, JOURNAL)
+        archive = ArchivePath(path, str(path))
+        return self._write(caller, JOURNAL, archive, lambda file, _: JournalWriter(file))
 
     def import_(self, caller: Caller, path: str, mode: Mode) -> Imported:
         """Bring in the turns and summaries of a file below the allowed folders, all or none.
@@ -110,18 +121,27 @@ class Archives:
         self._embedded.want()
         return work.told
 
-    def _write(self, caller: Caller, kinds: Collection[Kind], archive: ArchivePath) -> Exported:
+    def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> Writer:
+        return Writer(file, self._clock(), counts)
+
+    def _write(
+        self,
+        caller: Caller,
+        kinds: Collection[Kind],
+        archive: ArchivePath,
+        writer_of: Callable[[BinaryIO, Mapping[Kind, int]], Writer | JournalWriter],
+    ) -> Exported:
         with self._store.snapshot() as moment:
             parts = _parts(moment, caller, kinds)
             counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
             for kind, _, size in parts:
                 counts[kind] += size
             with new_file(archive.path, archive.called) as file:
-                writer = Writer(file, self._clock(), counts)
+                writer = writer_of(file, counts)
                 for done, record in enumerate(_records(moment, parts)):
                     if done % HEARD_EVERY == 0:
                         caller.listener(done / counts.total(), f"record {done:,}")
-                    writer.add(line_of(record))
+                    writer.add(record)
                 digest = writer.seal()
                 # Before the file has its name: none is there of which the trail knows nothing.
                 with self._store.transaction():
