@@ -138,7 +138,11 @@ class Settings:
     daemon_idle: float = _setting(
         600.0, "Seconds without any client after which that process ends."
     )
-    log_level: str = _setting("warning", "Least level of log lines on stderr.")
+    log_level: str | None = _setting(
+        None,
+        "Least level of log lines: `debug` (with the stack trace of each error), `info` (a line for "
+        "each call), `warning` or `error`. Not set: `info` in the daemon's log, else `warning`.",
+    )
     log_format: Literal["text", "json"] = _setting(
         "text", "`text`, or `json`: one object a line, for machines."
     )

@@ -129,7 +129,9 @@ _ERRORS = [
             "idempotent": "Operations are idempotent where appropriate.",
             "caching": "Consider caching frequently accessed summaries.",
             "rate-limits": "Future versions should consider keys and rate limits for remote access.",
-            "metrics": "Log all calls with timing; track growth, performance and success rates.",
+            "calls-logged": "Log all tool calls with timing information.",
+            "stack-traces": "Capture and log all errors with stack traces.",
+            "metrics": "Track memory growth, query performance and summarization success rates.",
         },
     ),
 ]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -134,6 +135,15 @@ def test_clients_share_one_daemon_and_one_store(house: House) -> None:
     assert kept(other) == {"The kettle is in the attic."}
     assert [each["clients"] for each in house.daemons()] == [2]
     assert WITHOUT not in house.said(one) + house.said(other)
+
+
+def test_each_call_is_a_line_of_the_daemons_log_and_none_of_the_clients(house: House) -> None:
+    pipe = house.client()
+    stored(pipe, "The kettle is in the attic.")
+    lines = (house.home / "daemon.log").read_text()
+    assert re.search(r" INFO \S+: knowledge store_memory: ok in [\d.]+ ms, client '.+' \[", lines)
+    assert "kettle" not in lines
+    assert house.said(pipe) == b""
 
 
 def test_clients_that_start_at_once_get_one_daemon(house: House) -> None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Content = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str
@@ -15,13 +15,15 @@ class Failure:
 
     Without a `code` it is a tool's result that the model reads: `text`, and `structured` beside it.
     With one it is a JSON-RPC error: code, message `text`, and `structured` as its `data`.
-    `name` is its name among the contract's errors, where they have names.
+    `name` is its name among the contract's errors, where they have names; `cause` the domain's name
+    of the error, for the log.
     """
 
     text: str
     code: int | None = None
     structured: Mapping[str, Any] | None = None
     name: str = ""
+    cause: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from minutebook.app import App
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Reading, Resource, text_of
+from minutebook.contracts.stacks import stack_of
 from minutebook.domain.errors import (
     InvalidInput,
     LedgerBroken,
@@ -66,6 +67,16 @@ class Tool:
             self.promise.get("hiddenProperties", {}),
             ignores_unknown=self.ignores_unknown,
         )
+
+
+class _Stack:
+    """A stack trace that is written out only if the log takes it."""
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __str__(self) -> str:
+        return stack_of(self._error)
 
 
 Entrant = tuple[Caller, Mapping[str, Any]]
@@ -189,12 +200,17 @@ class Contract:
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
     ) -> Failure:
-        """Word an error; who came by a token hears nothing of how this machine is."""
+        """Word an error; who came by a token hears nothing of how this machine is.
+
+        At level `debug` its stack trace is logged.
+        """
+        cause = type(error).__name__
+        log.debug("%s", _Stack(error))
         if caller.token and isinstance(error, _OF_THE_MACHINE):
             whole, error = error, _withheld(error)
             if error is not whole:
                 log.error("told as less to the token %s: %s", caller.token, whole)
-        return self.word(error, arguments)
+        return replace(self.word(error, arguments), cause=cause)
 
     def resource(self, uri: str) -> Resource | None:
         """Give the promised resource, or template, that a URI belongs to."""

@@ -226,7 +226,7 @@ def main(given: str, place: Meeting, run_command: commands.Run) -> NoReturn:
     make_home(settings.home)
     # All that is said, by whatever part of the process, goes to the log in the data directory.
     _open_log(settings.home)
-    log_to_stderr(settings)
+    log_to_stderr(settings, "info")
     Daemon(settings, place, run_command).run()
 
 

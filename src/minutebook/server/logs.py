@@ -13,8 +13,11 @@ from minutebook.domain.control_characters import escaped
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 """The request that this task or thread works for."""
 
-FACTS = ("method", "path", "status", "seconds", "caller")
-"""What a line about an HTTP request tells besides its message."""
+FACTS = (
+    *("method", "path", "status", "seconds", "caller"),
+    *("contract", "tool", "outcome", "milliseconds", "client"),
+)
+"""What a line about an HTTP request, or about a call, tells besides its message."""
 
 CHATTY = ("mcp", "uvicorn", "sse_starlette", "httpx2")
 """Libraries that say at `info` what is of no use here, and at `debug` what was sent."""
@@ -51,11 +54,11 @@ class _Json(logging.Formatter):
         return json.dumps({name: each for name, each in told.items() if each is not None})
 
 
-def log_to_stderr(settings: Settings) -> None:
-    """Write log lines to stderr, of the level and in the form that are set."""
+def log_to_stderr(settings: Settings, level: str = "warning") -> None:
+    """Write log lines to stderr, in the form that is set; `level` is the least where none is set."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if settings.log_format == "json" else _Plain())
-    logging.basicConfig(handlers=[handler], level=settings.log_level.upper())
+    logging.basicConfig(handlers=[handler], level=(settings.log_level or level).upper())
     least = max(logging.WARNING, logging.getLogger().level)
     for name in CHATTY:
         logging.getLogger(name).setLevel(least)

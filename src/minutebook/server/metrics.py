@@ -1,5 +1,6 @@
 """Figures of a server, as Prometheus reads them."""
 
+import logging
 from collections.abc import Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
@@ -8,9 +9,22 @@ from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamil
 from prometheus_client.registry import Collector
 
 from minutebook.contracts.answers import Failure
+from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind
 from minutebook.server.opening import Opening
+from minutebook.services.summaries import Tally
+from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
+
+COUNTED = (
+    *(Kind.MEMORY, Kind.ENTITY, Kind.DECISION, Kind.PROPOSAL),
+    *(Kind.TURN, Kind.SUMMARY, Kind.CHUNK),
+)
+"""The kinds whose records are counted."""
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 """Bounds of the histogram of durations: reads take milliseconds, indexing minutes."""
@@ -77,6 +91,33 @@ class _Inside(Collector):
         yield _gauge("model_queue", "Calls that embed or wait to.", app.embedding.queue)
         ready = app.embedding.state == "ready"
         yield _gauge("model_ready", "1 if meaning can be searched.", float(ready))
+        yield from _of_summaries(app.summaries.tally)
+        yield _records(app.store)
+
+
+def _of_summaries(tally: Tally) -> Iterator[Metric]:
+    made = CounterMetricFamily(
+        "minutebook_summaries", "Sessions summarised, by who did it.", labels=["made_by"]
+    )
+    for name, count in tally.made.items():
+        made.add_metric([name], count)
+    yield made
+    yield _counter("summaries_failed", "Sessions that could not be summarised.", tally.failed)
+    yield _counter(
+        "summary_models_unanswered", "Models that gave no answer of use.", tally.unanswered
+    )
+
+
+def _records(store: Store) -> Metric:
+    records = GaugeMetricFamily("minutebook_records", "Records, by kind.", labels=["kind"])
+    try:
+        places = [Filter(organization=each) for each in store.organizations()]
+        for kind in COUNTED:
+            records.add_metric([kind], sum(store.count(kind, where) for where in places))
+    except StoreError as error:
+        # Every caller may have stopped the store; the other figures are told all the same.
+        log.debug("records cannot be counted: %s", type(error).__name__)
+    return records
 
 
 def _counter(name: str, help: str, value: float) -> Metric:

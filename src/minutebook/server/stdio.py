@@ -18,6 +18,7 @@ from minutebook.contracts.registry import opened
 from minutebook.domain.policy import Caller
 from minutebook.invocation import Invocation
 from minutebook.server.lines import serve_on
+from minutebook.server.logs import log_to_stderr
 from minutebook.server.opening import Opening
 from minutebook.server.protocol import as_promised, build_server
 from minutebook.server.proxy import Link, Proxy
@@ -61,7 +62,9 @@ class InProcess:
 
 def in_process(asked: Invocation) -> InProcess:
     """Serve here what was asked for; InvalidInput."""
-    return InProcess(load(asked.given, asked.variables), opened(asked.contracts))
+    settings = load(asked.given, asked.variables)
+    log_to_stderr(settings)
+    return InProcess(settings, opened(asked.contracts))
 
 
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:

@@ -1,5 +1,6 @@
 """What clients call of contracts: the tools, listed as promised, called in worker threads."""
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,6 +15,8 @@ from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.policy import Ask, Listener
 from minutebook.server.sampling import ContextOf, Sampling
 from minutebook.server.worker import Worker, protocol_error
+
+log = logging.getLogger(__name__)
 
 TELL_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
@@ -57,6 +60,7 @@ class Tools:
         name, arguments = params.name, params.arguments or {}
         contract = next((each for each in self._contracts if each.offers(name)), None)
         if contract is None:
+            log.info("a tool was called that is not offered")
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
 
         async def work(context_of: ContextOf, ask: Ask | None) -> Answer | Failure:

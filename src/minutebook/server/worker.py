@@ -20,6 +20,7 @@ from mcp_types import INTERNAL_ERROR
 from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
+from minutebook.contracts.stacks import stack_of
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
 from minutebook.server.logs import request_id
@@ -169,7 +170,9 @@ class Worker:
         request_id.set(asking.request)
         began = time.perf_counter()
         outcome = self._try(contract, act, given, asking, work)
-        self._observer(contract.name, act, time.perf_counter() - began, failure_in(outcome))
+        seconds, failure = time.perf_counter() - began, failure_in(outcome)
+        self._observer(contract.name, act, seconds, failure)
+        _log_call(contract.name, act, seconds, failure, asking)
         return outcome
 
     def _try(
@@ -185,8 +188,8 @@ class Worker:
             return work()
         except MinutebookError as error:
             return contract.worded(error, asking, given)
-        except Exception:
-            log.exception("%s failed in request %s", act, asking.request)
+        except Exception as error:  # noqa: BLE001 - logged without its message, which may quote content
+            log.error("%s failed unexpectedly:\n%s", act, stack_of(error))
             return contract.worded(Fault(act, asking.request), asking, given)
 
     def _session_of(self, connection: Connection) -> str:
@@ -201,6 +204,21 @@ class Worker:
         database = self._entered.pop(session, None)
         if database is not None:
             database.leave(session)
+
+
+def _log_call(
+    contract: str, act: str, seconds: float, failure: Failure | None, asking: Caller
+) -> None:
+    """Log who called what, how it went and how long it took; nothing of what was sent or answered."""
+    facts = {
+        "contract": contract,
+        "tool": act,
+        "outcome": "ok" if failure is None else failure.cause or "failed",
+        "milliseconds": round(1000 * seconds, 1),
+        "client": asking.origin.program if asking.origin else "",
+    }
+    line = "%(contract)s %(tool)s: %(outcome)s in %(milliseconds)s ms, client %(client)r"
+    log.info(line, facts, extra=facts)
 
 
 def new_session() -> str:

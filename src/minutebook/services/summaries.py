@@ -1,7 +1,10 @@
 """Summarise sessions, show what they came to, and forget it."""
 
+import logging
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from threading import Lock
 from typing import cast
 
 from minutebook.domain import policy
@@ -18,6 +21,8 @@ from minutebook.services.summarizers import Summarizer, Summarizers
 from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
 
 SUMMARIZE, FORGET = "summarize", "delete_summaries"
 """The acts on summaries."""
@@ -55,6 +60,28 @@ class Deleted:
     kept: int
 
 
+class Tally:
+    """How summarising went since the process began; may be used from any thread.
+
+    `made` counts summaries by who made them, `failed` sessions that could not be summarised,
+    `unanswered` models that gave no answer of use, so that another stood in.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.made: Counter[str] = Counter()
+        self.failed = 0
+        self.unanswered = 0
+
+    def count(self, *, made_by: str = "", failed: int = 0, unanswered: int = 0) -> None:
+        """Add to the counts; `made_by` names who made one more summary."""
+        with self._lock:
+            if made_by:
+                self.made[made_by] += 1
+            self.failed += failed
+            self.unanswered += unanswered
+
+
 class Summaries:
     """The use cases around summaries."""
 
@@ -75,6 +102,7 @@ class Summaries:
         self._sessions = sessions
         self._service = service
         self._clock = clock
+        self.tally = Tally()
 
     def page(
         self, caller: Caller, limit: int, offset: int, category: Category | None = None
@@ -111,7 +139,7 @@ class Summaries:
             with self._trail.guard(caller, session.organization, SUMMARIZE, Kind.SUMMARY, name):
                 policy.check_may_write_to(caller, SUMMARIZE, session)
         summarizers = Summarizers(caller, self._service)
-        return [self._summarise(caller, session, summarizers) for session in _heard(caller, own)]
+        return [self._counted(caller, session, summarizers) for session in _heard(caller, own)]
 
     def summarize_all(self, caller: Caller) -> Batch:
         """Summarise every session that has no summary or has grown since, the oldest first.
@@ -130,7 +158,7 @@ class Summaries:
         batch = Batch([], [])
         for session in _heard(caller, waiting):
             try:
-                batch.done.append(self._summarise(caller, session, summarizers))
+                batch.done.append(self._counted(caller, session, summarizers))
             except StoreClosed:
                 raise
             except MinutebookError as error:
@@ -180,6 +208,18 @@ class Summaries:
             or summary.last_turn not in ("", self._last_turn(session))
         )
 
+    def _counted(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
+        """Summarise a session, and count and log how that went."""
+        try:
+            summary = self._summarise(caller, session, summarizers)
+        except MinutebookError as error:
+            self.tally.count(failed=1)
+            log.warning("a session could not be summarised: %s", type(error).__name__)
+            raise
+        self.tally.count(made_by=summary.made_by)
+        log.info("a session of %d turns was summarised by %s", summary.turn_count, summary.made_by)
+        return summary
+
     def _summarise(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
         """Make the summary of one session outside any lock but its own, then keep it."""
         claim = f"summary\0{session.organization}\0{session.summary_id}"
@@ -189,6 +229,7 @@ class Summaries:
             # Before the turns are read: what is said meanwhile makes the session due again.
             last_turn = self._last_turn(session)
             made = summarizers.summarise(lambda: self._turns(session), session.turn_count)
+            self.tally.count(unanswered=made.failures)
             account = made.account
             summary = Summary(
                 organization=session.organization,

@@ -35,10 +35,11 @@ class Summarizer:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What a session came to, and who made it of the turns."""
+    """What a session came to, who made it of the turns, and how many models failed to before."""
 
     account: Account
     made_by: str
+    failures: int = 0
 
 
 class Summarizers:
@@ -73,7 +74,8 @@ class Summarizers:
 
 def _made(account: Account, name: str, failed: list[str]) -> Made:
     stood_in = f"; it stood in: {'; '.join(failed)}" if failed else ""
-    return Made(replace(account, reasons={**account.reasons, "made_by": name + stood_in}), name)
+    reasons = {**account.reasons, "made_by": name + stood_in}
+    return Made(replace(account, reasons=reasons), name, len(failed))
 
 
 def _asked(ask: Ask, transcript: str) -> Account:

@@ -92,6 +92,23 @@ def test_figures_count_and_time_what_was_asked_for(server: Server) -> None:
     assert after[("minutebook_model_ready",)] == 0
 
 
+@requirement("journal/considered/metrics")
+def test_figures_tell_how_many_records_there_are_and_how_summarising_went(server: Server) -> None:
+    before = figures(server)
+    turn = {"prompt": "hello", "thought": "", "response": "", "sessionId": "counted"}
+    server.post("/mcp/journal", call("add_memory", **turn))
+    server.post("/mcp/journal", call("summarize_sessions", sessionId="counted"))
+    server.post("/mcp/journal", call("summarize_sessions", sessionId="unknown"))
+    after = figures(server)
+    made = "minutebook_summaries_total", "built-in extractive summarizer"
+    assert after[made] - before.get(made, 0.0) == 1
+    assert after[("minutebook_summaries_failed_total",)] == 0
+    assert after[("minutebook_summary_models_unanswered_total",)] == 0
+    for kind in ("turn", "summary"):
+        records = "minutebook_records", kind
+        assert after[records] - before[records] == 1
+
+
 @pytest.mark.parametrize(("readers", "routes"), [("admin", 1), ("off", 0)])
 def test_figures_that_are_switched_off_are_not_there(
     tmp_path: Path, readers: str, routes: int

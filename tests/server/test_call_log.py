@@ -1,0 +1,128 @@
+"""The log has one line for each call: what was called, how it went, how long it took, by whom."""
+
+import logging
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.client import Client
+from mcp.shared.exceptions import MCPError
+
+from minutebook.contracts.answers import Failure
+from minutebook.contracts.journal import journal
+from minutebook.contracts.stacks import stack_of
+from minutebook.server.protocol import build_server
+from minutebook.server.worker import Worker
+from tests.contracts.requirements import requirement
+from tests.world import World
+
+CONTENT = "what-nobody-may-read-in-a-log"
+CALLS = "minutebook.server.worker"
+
+
+def talk(world: World, *calls: tuple[str, dict[str, Any]]) -> None:
+    """Call tools of the journal as the program `probe 1.0`, whatever comes of them."""
+
+    async def run() -> None:
+        server = build_server([journal()], Worker(lambda: world.app, lambda context: world.caller))
+        info = types.Implementation(name="probe\x1b[31m", version="1.0")
+        async with Client(server, mode="legacy", client_info=info) as client:
+            for tool, arguments in calls:
+                try:
+                    await client.call_tool(tool, arguments)
+                except MCPError:
+                    assert tool == CONTENT
+
+    anyio.run(run)
+
+
+def calls_in(caplog: pytest.LogCaptureFixture) -> list[logging.LogRecord]:
+    return [each for each in caplog.records if hasattr(each, "tool")]
+
+
+TURN = {"prompt": CONTENT, "thought": CONTENT, "response": CONTENT, "sessionId": "s"}
+
+
+@requirement("journal/considered/calls-logged")
+def test_each_call_is_a_line_with_its_outcome_time_and_client(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    talk(
+        world,
+        ("add_memory", TURN),
+        ("query_raw_memories", {"query": CONTENT}),
+        ("summarize_sessions", {"sessionId": CONTENT}),
+        ("add_memory", {"prompt": CONTENT}),
+        (CONTENT, {}),
+    )
+    lines = calls_in(caplog)
+    assert [(each.contract, each.tool, each.outcome) for each in lines] == [  # type: ignore[attr-defined]
+        ("journal", "add_memory", "ok"),
+        ("journal", "query_raw_memories", "ok"),
+        ("journal", "summarize_sessions", "NotFound"),
+        ("journal", "add_memory", "InvalidInput"),
+    ]
+    for line in lines:
+        assert line.levelno == logging.INFO
+        assert line.client == "probe [31m 1.0"  # type: ignore[attr-defined]
+        assert 0 < line.milliseconds < 60_000  # type: ignore[attr-defined]
+    assert CONTENT not in caplog.text
+
+
+@requirement("journal/considered/stack-traces")
+def test_an_error_has_its_stack_trace_at_debug_and_says_nothing_of_what_was_sent(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    for level, are_shown in ((logging.DEBUG, True), (logging.INFO, False)):
+        caplog.clear()
+        with caplog.at_level(level, "minutebook"):
+            talk(world, ("summarize_sessions", {"sessionId": CONTENT}))
+        assert ("Traceback" in caplog.text and "summaries.py" in caplog.text) is are_shown
+        assert CONTENT not in caplog.text
+
+
+@requirement("journal/considered/stack-traces")
+def test_an_unexpected_error_has_its_stack_trace_at_any_level(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    def deed(app: object, caller: object) -> None:
+        raise ZeroDivisionError(CONTENT)
+
+    async def run() -> None:
+        worker = Worker(lambda: world.app, lambda context: world.caller)
+        done = await worker.do(journal(), "act", {"prompt": CONTENT}, world.caller, deed)
+        assert isinstance(done, Failure)
+
+    with caplog.at_level(logging.ERROR, "minutebook"):
+        anyio.run(run)
+    assert "act failed unexpectedly" in caplog.text
+    assert "test_call_log.py" in caplog.text
+    assert "ZeroDivisionError" in caplog.text
+    assert CONTENT not in caplog.text
+
+
+def test_a_stack_shows_the_causes_first() -> None:
+    def fail() -> None:
+        try:
+            int(CONTENT)
+        except ValueError as error:
+            raise KeyError(CONTENT) from error
+
+    with pytest.raises(KeyError) as raised:
+        fail()
+    stack = stack_of(raised.value)
+    assert stack.index("ValueError") < stack.index("KeyError")
+    assert CONTENT not in stack
+
+
+@requirement("journal/considered/metrics")
+def test_summarising_is_logged_and_counted_by_how_it_went(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    talk(world, ("add_memory", TURN), ("summarize_sessions", {"sessionId": "s"}))
+    assert world.app.summaries.tally.made == {"built-in extractive summarizer": 1}
+    assert "a session of 1 turns was summarised by built-in extractive summarizer" in caplog.text
+    assert CONTENT not in caplog.text
