@@ -134,6 +134,13 @@ _RULES = [
             "read-only": "A broken ledger is served read-only with the reason, never repaired silently.",
         },
     ),
+    *promised(
+        "RESOLUTIONS §7",
+        "ledger/invariants",
+        {
+            "spelling": "Two targets are one when they agree after NFKC, case folding and taking runs of blanks, `-` and `_` as one; the first spelling is shown.",
+        },
+    ),
     *_resolved(
         "git",
         {

@@ -19,18 +19,19 @@ from hypothesis.stateful import (
 
 from minutebook.domain.lineage import FIXED, truth
 from minutebook.domain.records import Decision, DecisionStatus, Role
+from minutebook.domain.targets import target_key
 from tests.contracts.ledgered import CONTRACT, SECRET, WHY, Client
 from tests.contracts.requirements import requirement
 from tests.world import worlds
 
-TARGETS = st.sampled_from(["database", "cache"])
+TARGETS = st.sampled_from(["API Auth", "api auth", "api-auth", "API  Auth", "cache", "Cache"])
 AGENTS = st.sampled_from(["claude", "codex"])
 PEOPLE = st.sampled_from([(Role.AGENT, "claude"), (Role.AGENT, "codex"), (Role.HUMAN, "ana")])
 Person = tuple[Role, str]
 
 
 class Deciding(RuleBasedStateMachine):
-    """Two targets, two agents, a person and an admin."""
+    """Two targets, each spelled in several ways, two agents, a person and an admin."""
 
     decisions = Bundle("decisions")
     proposals = Bundle("proposals")
@@ -66,7 +67,7 @@ class Deciding(RuleBasedStateMachine):
     def _done(self, id: str, who: Person) -> str:
         decision = self.admin.decision(id)
         self.first[id] = decision
-        self.truth[decision.target] = id
+        self.truth[target_key(decision.target)] = id
         if who[0] is not Role.AGENT:
             self.by_people.add(id)
         return id
@@ -75,7 +76,7 @@ class Deciding(RuleBasedStateMachine):
     def record(self, who: Person, about: str) -> Any:
         told = {"target": about, "title": f"Tea {len(self.first)}", "rationale": WHY}
         answer = self._ask(who, "record_decision", **told)
-        if about in self.truth:
+        if target_key(about) in self.truth:
             assert answer == -32000
             return multiple()
         assert isinstance(answer, dict)
@@ -83,7 +84,7 @@ class Deciding(RuleBasedStateMachine):
 
     @rule(target=decisions, who=PEOPLE, about=TARGETS, old=st.lists(decisions, max_size=2))
     def supersede(self, who: Person, about: str, old: list[str]) -> Any:
-        standing = self.truth.get(about)
+        standing = self.truth.get(target_key(about))
         named = [standing] if standing is not None and not old else old
         told = {"target": about, "title": f"Tea {len(self.first)}", "rationale": WHY}
         answer = self._ask(who, "supersede_decision", old_decision_ids=named, **told)
@@ -130,13 +131,22 @@ class Deciding(RuleBasedStateMachine):
             ]
 
     @invariant()
+    def a_target_is_shown_as_it_was_spelled_first(self) -> None:
+        shown: dict[str, str] = {}
+        for id in self.first:
+            target = self.admin.decision(id).target
+            assert shown.setdefault(target_key(target), target) == target
+
+    @invariant()
     def every_chain_ends_in_the_one_decision_that_holds(self) -> None:
         kept = {id: self.admin.decision(id) for id in self.first}
         active = [each for each in kept.values() if each.status is DecisionStatus.ACTIVE]
-        assert {each.target: each.id for each in active} == self.truth
+        assert {target_key(each.target): each.id for each in active} == self.truth
         assert len(active) == len(self.truth)
         for each in kept.values():
-            assert [end.id for end in truth(each, kept.get)] == [self.truth[each.target]]
+            assert [end.id for end in truth(each, kept.get)] == [
+                self.truth[target_key(each.target)]
+            ]
             assert all(each.id in kept[old].superseded_by for old in each.supersedes)
             assert all(each.id in kept[new].supersedes for new in each.superseded_by)
 
@@ -147,6 +157,7 @@ class Deciding(RuleBasedStateMachine):
 
 @requirement(
     "ledger/invariants/one-active",
+    "ledger/invariants/spelling",
     "ledger/invariants/immutable",
     "ledger/invariants/mirrored",
     "ledger/invariants/no-cycles",

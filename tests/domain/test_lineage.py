@@ -67,7 +67,7 @@ def histories(draw: st.DrawFn, least: int = 0) -> list[tuple[Ledger, set[str]]]:
         id = f"d{number}"
         new = decision(
             id,
-            target=draw(st.sampled_from(["store", "wire"])),
+            target=draw(st.sampled_from(["store", "Store", "a wire", "a-wire"])),
             repository=draw(st.sampled_from([None, "r"])),
             authorship=draw(st.sampled_from(Authorship)),
         )

@@ -13,7 +13,20 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
-from tests.services.decided import ADMIN, AGENT, PERSON, VIEWER, draft, git, ledger_of
+from minutebook.services.health import examine
+from tests.contracts.requirements import requirement
+from tests.services.decided import (
+    ADMIN,
+    AGENT,
+    PERSON,
+    SECRET,
+    VIEWER,
+    committed,
+    draft,
+    git,
+    ledger_of,
+    written,
+)
 from tests.world import Opener, World, failed
 
 
@@ -176,3 +189,53 @@ def test_everything_is_told_by_age_and_the_truth_by_target(world: World) -> None
         "store",
         "wire",
     ]
+
+
+# Spellings of a target
+
+
+@requirement("ledger/invariants/spelling")
+def test_a_target_is_one_however_it_is_spelled_and_shown_as_it_was_first(world: World) -> None:
+    first = world.app.decisions.record(AGENT, draft("API Auth"))
+    for spelling in ("api auth", "api-auth", "API  Auth", "ＡＰＩ_auth"):
+        with pytest.raises(Decided) as refusal:
+            world.app.decisions.record(AGENT, draft(spelling))
+        assert (refusal.value.id, refusal.value.target) == (first.id, "API Auth")
+    world.clock.turn()
+    new = world.app.decisions.supersede(AGENT, [first.id], draft("api-auth"))
+    assert new.target == "API Auth"
+    assert world.app.decisions.history(AGENT, "API_AUTH") == [
+        world.app.decisions.read(AGENT, first.id),
+        new,
+    ]
+    proposed = world.app.proposals.propose(AGENT, draft("api_auth"), [new.id])
+    world.clock.turn(3600)
+    world.app.secret.set(ADMIN, SECRET)
+    accepted = world.app.proposals.accept(ADMIN, proposed.id, SECRET)
+    assert (accepted.target, accepted.supersedes) == ("API Auth", (new.id,))
+    assert world.app.ledgers.check() == []
+
+
+def test_spellings_that_were_decided_apart_are_shown_and_settled_by_a_person(world: World) -> None:
+    targets = ("API Auth", "api auth", "api-auth")
+    old = [written(number, target=target) for number, target in enumerate(targets, 1)]
+    committed(world.app, *old)
+    app = world.app
+    assert {each.id for each in app.decisions.truths(AGENT)} == {each.id for each in old}
+    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    assert "'API Auth', 'api auth', 'api-auth'" in finding.finding
+    assert all(each.id in finding.finding for each in old)
+    assert "a person supersedes all of them" in finding.remedy
+    with pytest.raises(Decided) as refusal:
+        app.decisions.record(PERSON, draft("API auth"))
+    assert all(each.id in refusal.value.reason + refusal.value.id for each in old)
+    assert "a person supersedes all" in refusal.value.reason
+    with pytest.raises(Conflict, match="active on this target as well"):
+        app.decisions.supersede(PERSON, [old[0].id], draft("API Auth"))
+    every = [each.id for each in old]
+    with pytest.raises(Forbidden):
+        app.decisions.supersede(AGENT, every, draft("API Auth"))
+    new = app.decisions.supersede(PERSON, every, draft("api_auth"))
+    assert new.target == "API Auth"
+    assert app.decisions.truths(AGENT) == [new]
+    assert examine(app.store, app.trail, app.embedding, app.ledgers) == []

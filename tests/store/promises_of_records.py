@@ -23,7 +23,7 @@ from tests.store.promises import (
     in_threads,
     last_text_field,
 )
-from tests.store.samples import START, edge, entity, entry, memory, unit, version
+from tests.store.samples import START, decision, edge, entity, entry, memory, unit, version
 
 
 class RecordPromises(Promises):
@@ -280,6 +280,18 @@ class RecordPromises(Promises):
         assert [r.id for r in descending] == ["c", "b", "a"]
         ascending = store.find(Kind.MEMORY, ACME, order=["ingestion_time", "-importance"])
         assert [r.id for r in ascending] == ["a", "b", "c"]
+
+    def test_decisions_are_found_by_what_all_spellings_of_their_target_share(
+        self, store: Store
+    ) -> None:
+        for id, target in (("a", "API Auth"), ("b", "api-auth"), ("c", "api"), ("d", "\ud800")):
+            store.put(decision(id, target=target))
+        same = Filter(organization="acme", equal={"target_key": "api-auth"})
+        assert [r.id for r in store.find(Kind.DECISION, same)] == ["a", "b"]
+        store.put(decision("b", target="other"))
+        assert [r.id for r in store.find(Kind.DECISION, same)] == ["a"]
+        half = Filter(organization="acme", equal={"target_key": "\ud800"})
+        assert [r.id for r in store.find(Kind.DECISION, half)] == ["d"]
 
     def test_a_field_that_no_record_of_the_kind_has_is_a_mistake(self, store: Store) -> None:
         store.put(entity("a"))

@@ -23,7 +23,7 @@ from minutebook.store.protocol import VectorSpace
 from minutebook.store.sqlite import SqliteStore, schema
 from minutebook.store.sqlite.tables import ALL_TABLES, microseconds
 from tests.store.given import anything
-from tests.store.samples import SPACES, START, entity, memory, turn
+from tests.store.samples import SPACES, START, decision, entity, memory, turn
 from tests.store.small_index import small_index
 from tests.store.worker import direction
 
@@ -68,6 +68,13 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
         " VALUES (1, 'e', 1, 'Ana', 'person', 'ana', ?, '[]')",
         (microseconds(START),),
     )
+    connection.execute(
+        "INSERT INTO decisions (organization, id, sequence, target, status, authorship, author,"
+        " created_at, supersedes, superseded_by, title, consequences, rationale) VALUES"
+        " (1, 'd', 1, 'API-Auth', 'active', 'agent', 'ana', ?, '[]', '[]', 'bread', '[]',"
+        " 'because it lasts')",
+        (microseconds(START),),
+    )
     connection.pragma("application_id", schema.APPLICATION_ID)
     connection.pragma("user_version", version)
     connection.close()
@@ -77,6 +84,9 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     assert store.find(Kind.TURN, ACME) == [told]
     assert store.find(Kind.ENTITY, ACME) == [entity("e", "Ana")]
     assert store.find(Kind.ENTITY, replace(ACME, client="cursor")) == []
+    same = replace(ACME, equal={"target_key": "api-auth"})
+    assert store.find(Kind.DECISION, same) == [decision("d", target="API-Auth")]
+    store.rebuild_text_index()
     assert store.check() == []
     store.close()
 

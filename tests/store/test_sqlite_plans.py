@@ -107,19 +107,19 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
             "COVERING INDEX chunks_by_project (organization=? AND project=?)",
         ),
         (
-            lambda s: s.find(Kind.DECISION, equal(target="a", status=DecisionStatus.ACTIVE)),
-            "decisions_by_target (organization=? AND target=? AND status=?)",
+            lambda s: s.find(Kind.DECISION, equal(target_key="a", status=DecisionStatus.ACTIVE)),
+            "decisions_by_target (organization=? AND target_key=? AND status=?)",
         ),
         (
             lambda s: s.find(
                 Kind.DECISION,
-                equal(target="a", status=DecisionStatus.ACTIVE, repository=None, user=None),
+                equal(target_key="a", status=DecisionStatus.ACTIVE, repository=None, user=None),
             ),
-            "decisions_by_target (organization=? AND target=? AND status=?)",
+            "decisions_by_target (organization=? AND target_key=? AND status=?)",
         ),
         (
-            lambda s: s.find(Kind.DECISION, equal(target="a", repository=None, user=None)),
-            "decisions_by_target (organization=? AND target=?)",
+            lambda s: s.find(Kind.DECISION, equal(target_key="a", repository=None, user=None)),
+            "decisions_by_target (organization=? AND target_key=?)",
         ),
         (
             lambda s: s.find(Kind.DECISION, equal(status=DecisionStatus.ACTIVE), limit=9),

@@ -20,6 +20,7 @@ from minutebook.domain.records import (
     ProposalStatus,
     Role,
 )
+from minutebook.domain.targets import target_key
 
 FIXED = (
     "organization",
@@ -64,12 +65,12 @@ class Violation:
 
 
 class Seat(NamedTuple):
-    """Where at most one decision is active: a target, for those whom it concerns."""
+    """Where at most one decision is active: a target, however spelled, for those whom it concerns."""
 
     organization: str
     repository: str | None
     user: str | None
-    target: str
+    target_key: str
 
 
 Lookup = Callable[[str], Decision | None]
@@ -81,12 +82,13 @@ Sitting = Callable[[Seat], Sequence[Decision]]
 
 def seat_of(decision: Decision | Proposal) -> Seat:
     """Give the seat that a decision takes, or a proposal means to."""
-    return Seat(decision.organization, decision.repository, decision.user, decision.target)
+    key = target_key(decision.target)
+    return Seat(decision.organization, decision.repository, decision.user, key)
 
 
 def why_apart(decision: Decision | Proposal, seat: Seat) -> str:
     """Say why a decision that is not on a seat cannot be superseded by one that is."""
-    if decision.target != seat.target:
+    if target_key(decision.target) != seat.target_key:
         return f"it is on another target, {decision.target!r}"
     if decision.organization != seat.organization:
         return (
@@ -134,7 +136,13 @@ def violations_near(ids: Iterable[str], find: Lookup, sitting: Sitting) -> list[
 def _crowded(active: Sequence[Decision]) -> Iterable[Violation]:
     if len(active) > 1:
         ids = tuple(sorted(decision.id for decision in active))
-        yield Violation(Rule.ONE_ACTIVE, ids, f"{len(ids)} are active on {active[0].target!r}")
+        yield Violation(Rule.ONE_ACTIVE, ids, f"{len(ids)} are active on {_spellings(active)}")
+
+
+def _spellings(decisions: Sequence[Decision]) -> str:
+    """Show how a target is spelled, the first spelling first."""
+    by_age = sorted(decisions, key=lambda each: (each.created_at, each.id))
+    return ", ".join(dict.fromkeys(repr(each.target) for each in by_age))
 
 
 def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
@@ -240,9 +248,12 @@ def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
     """Refuse a first decision on a seat where one is active: Decided names it."""
     _check_not_viewer(caller, "record")
     if active:
-        standing = min(active, key=lambda each: each.id)
+        first, *others = sorted(active, key=lambda each: each.id)
         reason = "a decision is active on this target; supersede it"
-        raise Decided(standing.id, reason, standing.target)
+        if others:
+            more = ", ".join(each.id for each in others)
+            reason = f"so are {more}, on {_spellings(active)}; a person supersedes all with one"
+        raise Decided(first.id, reason, first.target)
 
 
 def check_may_propose(caller: Caller) -> None:
@@ -260,7 +271,7 @@ def check_may_supersede(
     """
     check_may_write_to(caller, "supersede", seat)
     if not old:
-        raise Conflict(seat.target, "name the decision that is superseded")
+        raise Conflict(seat.target_key, "name the decision that is superseded")
     for each in old:
         if seat_of(each) != seat:
             raise Conflict(each.id, why_apart(each, seat))
@@ -270,10 +281,11 @@ def check_may_supersede(
     named = {each.id for each in old}
     for each in sorted(active, key=lambda each: each.id):
         if each.id not in named:
-            raise Conflict(each.id, "it is active on this target as well; supersede it too")
+            reason = f"it is active on this target as well ({each.target!r}); supersede it too"
+            raise Conflict(each.id, reason)
     if authorship_of(caller) is Authorship.AGENT:
         if len(named) > 1:
-            reason = f"{len(named)} are active on {seat.target!r} since a merge; a person chooses"
+            reason = f"{len(named)} are active on one target ({_spellings(old)}); a person chooses"
             raise Forbidden("supersede", reason)
         for each in old:
             if each.authorship is Authorship.HUMAN:

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from minutebook.domain.ids import uuid_of
 from minutebook.domain.origin import Origin
+from minutebook.domain.targets import target_key
 
 SYSTEM_ORGANIZATION = "~system"
 """The organization that holds system-wide records; every caller may read it."""
@@ -402,6 +403,11 @@ class Decision:
     user: str | None = None
     commit_id: str | None = None
     origin: Origin | None = None
+
+    @property
+    def target_key(self) -> str:
+        """What all spellings of the target share: decisions on one target have the same."""
+        return target_key(self.target)
 
     @property
     def text(self) -> str:

@@ -16,6 +16,7 @@ from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits, decision_id
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.domain.targets import target_key
 from minutebook.services.enacting import Enacting
 from minutebook.services.reach import Clock, all_within, read_decision, read_proposal
 from minutebook.services.trail import Trail
@@ -50,7 +51,7 @@ class Decisions:
         id = decision_id(now, self._randbits)
         with self._trail.guard(caller, home_of(caller), "record", Kind.DECISION, id):
             lineage.check_may_record(caller, ())
-            decision = decided(caller, draft, id, now)
+            decision = self._spelled(decided(caller, draft, id, now))
 
         def plan() -> list[Decision]:
             lineage.check_may_record(caller, self._ledgers.sitting(lineage.seat_of(decision)))
@@ -78,6 +79,7 @@ class Decisions:
                 repository=first.repository,
                 user=first.user,
             )
+            decision = self._spelled(decision)
 
         def plan() -> list[Decision]:
             old = [read_decision(self._store, caller, each) for each in dict.fromkeys(old_ids)]
@@ -102,14 +104,19 @@ class Decisions:
         return sorted(found, key=lambda each: (each.target, each.created_at, each.id))
 
     def history(self, caller: Caller, target: str) -> list[Decision]:
-        """Give every decision on a target, the oldest first."""
+        """Give every decision on a target, however it is spelled, the oldest first."""
         self._ledgers.heed(caller)
-        return _by_age(self._found(caller, target=target))
+        return _by_age(self._found(caller, target_key=target_key(target)))
 
     def everything(self, caller: Caller) -> list[Decision]:
         """Give every decision, the oldest first."""
         self._ledgers.heed(caller)
         return _by_age(self._found(caller))
+
+    def _spelled(self, decision: Decision) -> Decision:
+        """Spell the target as it was spelled first."""
+        seat = lineage.seat_of(decision)
+        return replace(decision, target=self._ledgers.first_spelling(seat, decision.target))
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
         return all_within(self._store, caller, Decision, Kind.DECISION, **conditions)

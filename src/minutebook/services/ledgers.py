@@ -259,13 +259,20 @@ class Ledgers:
         here = Filter(
             organization=seat.organization,
             equal={
-                "target": seat.target,
+                "target_key": seat.target_key,
                 "status": DecisionStatus.ACTIVE,
                 "repository": seat.repository,
                 "user": seat.user,
             },
         )
         return cast("list[Decision]", self._store.find(Kind.DECISION, here))
+
+    def first_spelling(self, seat: Seat, target: str) -> str:
+        """Give the spelling under which a seat's target was decided on first; as it is if it was not."""
+        same = {"repository": seat.repository, "user": seat.user, "target_key": seat.target_key}
+        here = Filter(organization=seat.organization, equal=same)
+        found = self._store.find(Kind.DECISION, here, order=["created_at"], limit=1)
+        return cast("Decision", found[0]).target if found else target
 
     # What Git brought
 

@@ -92,6 +92,8 @@ class Proposals:
             lineage.check_review_is_over(proposal, now, self._window)
         self._secret.check(caller, "accept", id, secret)
         decision = accepted(caller, proposal, decision_id(now, self._randbits), now)
+        target = self._ledgers.first_spelling(lineage.seat_of(decision), decision.target)
+        decision = replace(decision, target=target)
 
         def plan() -> list[Decision]:
             # Others may have accepted it, or decided on its target, meanwhile.

@@ -23,7 +23,7 @@ def record_decision(
     """Put a first decision on a target."""
     draft = DecisionDraft(title, target, rationale, tuple(consequences))
     decision = app.decisions.record(caller, draft)
-    return _done(f"Recorded on {target!r}.", decision_id=decision.id)
+    return _done(f"Recorded on {decision.target!r}.", decision_id=decision.id)
 
 
 def supersede_decision(

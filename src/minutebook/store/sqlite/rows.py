@@ -209,7 +209,7 @@ def _put_with_text(
         texts.add(connection, number, record.kind, connection.last_insert_rowid(), text)
         return
     row, *fields = earlier
-    assignments = ", ".join(f"{name} = ?" for name in table.columns)
+    assignments = ", ".join(f"{name} = ?" for name in table.stored)
     connection.execute(
         f"UPDATE {table.name} SET sequence = ?, {assignments} WHERE row = ?",  # noqa: S608
         (sequence, *table.values(record), row),
@@ -228,8 +228,8 @@ def _check_id(id: str) -> None:
 
 
 def _insertion(verb: str, table: Table) -> str:
-    marks = ", ".join("?" * len(table.columns))
-    columns = f"organization, sequence, {', '.join(table.columns)}"
+    marks = ", ".join("?" * len(table.stored))
+    columns = f"organization, sequence, {', '.join(table.stored)}"
     return f"{verb} INTO {table.name}({columns}) VALUES (?, ?, {marks})"
 
 

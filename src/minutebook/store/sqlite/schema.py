@@ -1,10 +1,13 @@
 """The tables, and the way from each earlier form of them to the present one."""
 
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.domain.targets import target_key
+from minutebook.store.sqlite.tables import text_value, value_text
 
 APPLICATION_ID = 0x4D42_6F6F
 """`MBoo`: marks a file as one of ours, see `PRAGMA application_id`."""
@@ -281,7 +284,16 @@ _FOURTH = "\n".join(
     )
 )
 
-SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH)
+_FIFTH = """
+ALTER TABLE decisions ADD COLUMN target_key;
+UPDATE decisions SET target_key = target_key_of(target);
+DROP INDEX decisions_by_target;
+CREATE INDEX decisions_by_target ON decisions (organization, target_key, status, id);
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('decisions', 'decisions_by_target', '100000 100000 10 2 1');
+"""
+
+SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)
@@ -306,11 +318,17 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
 
 def migrate(connection: apsw.Connection) -> None:
     """Bring the tables to the present form, inside the caller's transaction."""
+    # Tables only call it while they are migrated: other programs can read and write the file.
+    connection.create_scalar_function("target_key_of", _target_key_of, 1, deterministic=True)
     for script in SCRIPTS[connection.pragma("user_version") :]:
         for _ in connection.execute(script):
             pass
     connection.pragma("application_id", APPLICATION_ID)
     connection.pragma("user_version", VERSION)
+
+
+def _target_key_of(*values: Any) -> Any:
+    return text_value(target_key(value_text(values[0])))
 
 
 def _holds_anything(connection: apsw.Connection) -> bool:

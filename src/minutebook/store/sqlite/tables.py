@@ -88,6 +88,8 @@ class Table:
     record: type[Record]
     kinds: frozenset[Kind]
     columns: Mapping[str, _Column]
+    stored: Mapping[str, _Column]
+    """The columns, and those that are made of them: written and compared, but not read back."""
     has_text: bool
     _values_of: Callable[[Record], tuple[Any, ...]]
 
@@ -97,8 +99,8 @@ class Table:
         return ", ".join(f"r.{name}" for name in self.columns)
 
     def values(self, record: Record) -> list[Value]:
-        """Give the values of a record's columns."""
-        pairs = zip(self.columns.values(), self._values_of(record), strict=True)
+        """Give the values of a record's stored columns."""
+        pairs = zip(self.stored.values(), self._values_of(record), strict=True)
         return [None if field is None else column.to_value(field) for column, field in pairs]
 
     def record_of(self, organization: str, values: Sequence[Any]) -> Record:
@@ -152,7 +154,7 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
             continue
         _check_has(table, kind, name)
         conditions.append(f"r.{name} IS ?")
-        values.append(None if wanted is None else table.columns[name].to_value(wanted))
+        values.append(None if wanted is None else table.stored[name].to_value(wanted))
     for name, start in where.starts.items():
         _check_has(table, kind, name)
         # As text, so that bytes that are none (see text_value) are counted as characters too.
@@ -172,7 +174,7 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
 
 
 def _check_has(table: Table, kind: Kind, field: str) -> None:
-    if field not in table.columns:
+    if field not in table.stored:
         raise AttributeError(f"a {kind} has no field {field!r}")
 
 
@@ -188,12 +190,13 @@ def order_by(table: Table, order: Sequence[str]) -> str:
     return ", ".join([*parts, f"r.id {direction}"])
 
 
-def _described(name: str, record: type[Record], *kinds: Kind) -> Table:
+def _described(name: str, record: type[Record], *kinds: Kind, derived: Sequence[str] = ()) -> Table:
     hints = get_type_hints(record)
     names = [f.name for f in fields(record) if f.name != "organization"]
     columns = {name: _Column(name, *_codec(hints[name])) for name in names}
+    stored = columns | {name: _Column(name, text_value, value_text) for name in derived}
     has_text = isinstance(getattr(record, "text", None), property)
-    return Table(name, record, frozenset(kinds), columns, has_text, attrgetter(*names))
+    return Table(name, record, frozenset(kinds), columns, stored, has_text, attrgetter(*stored))
 
 
 def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any] | None]:
@@ -234,7 +237,7 @@ HEADS = _described("heads", Head, Kind.HEAD)
 PROJECTS = _described("projects", Project, Kind.PROJECT)
 FILES = _described("files", File, Kind.FILE)
 CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
-DECISIONS = _described("decisions", Decision, Kind.DECISION)
+DECISIONS = _described("decisions", Decision, Kind.DECISION, derived=["target_key"])
 PROPOSALS = _described("proposals", Proposal, Kind.PROPOSAL)
 LEDGERS = _described("ledgers", LedgerMark, Kind.LEDGER)
 TOKENS = _described("tokens", Token, Kind.TOKEN)

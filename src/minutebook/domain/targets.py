@@ -1,0 +1,19 @@
+"""When two spellings name one target of decisions."""
+
+import re
+import unicodedata
+
+_RUNS = re.compile(r"[\s_-]+")
+
+
+def target_key(target: str) -> str:
+    """Return what all spellings of a target share.
+
+    Upper and lower case, compatibility forms (NFKC) and invisible characters do not count, blanks at
+    the ends neither; a run of blanks, `-` and `_` counts as one `-`. The order of steps is that of
+    NFKC_Casefold in the Unicode standard, section 3.13.
+    """
+    seen = "".join(each for each in target if unicodedata.category(each) != "Cf")
+    folded = unicodedata.normalize("NFD", seen).casefold()
+    folded = unicodedata.normalize("NFKC", folded).casefold()
+    return _RUNS.sub("-", unicodedata.normalize("NFKC", folded).strip())
