@@ -1,4 +1,4 @@
-"""The process of a daemon: what `server/attach.py` starts.
+"""The process of a daemon: what `server/spawning.py` starts.
 
 It stands above the command line, whose commands the daemon runs for people at a terminal.
 """

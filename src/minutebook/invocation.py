@@ -88,21 +88,30 @@ class Invocation:
     @property
     def wants_daemon(self) -> bool:
         """Whether variables and file leave the daemon on; a value that is none is for `load`."""
-        if chosen := self.variables.get(PREFIX + "DAEMON"):
-            return chosen == "on"
+        return self._value("daemon", "on") == "on"
+
+    @property
+    def tool_names(self) -> object:
+        """How tools' names are spelled, as far as argv, environment and file tell."""
+        return self._value("tool_names", "contract")
+
+    def _value(self, setting: str, default: str) -> object:
+        """Give the value of a setting, unchecked; None where the file cannot be read as TOML."""
+        if chosen := self._stated(setting):
+            return chosen
         try:
             with open(os.path.join(self.home, FILE), "rb") as file:
                 text = file.read()
         except OSError:
-            return True
-        if b"daemon" not in text:
-            return True
+            return default
+        if setting.encode() not in text:
+            return default
         import tomllib
 
         try:
-            return bool(tomllib.loads(text.decode()).get("daemon", "on") == "on")
+            return tomllib.loads(text.decode()).get(setting, default)
         except ValueError:
-            return False
+            return None
 
     @property
     def address(self) -> str:

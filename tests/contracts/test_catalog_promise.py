@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from minutebook.contracts.announced import safe
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.catalog import adapter, catalog, resources
-from minutebook.contracts.contract import safe
 from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import MemoryType, ScopeLevel, Status

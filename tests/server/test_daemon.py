@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,7 @@ class House:
         """A client that has shaken hands."""
         pipe = self.spawn(*options)
         assert pipe.handshake("2025-06-18")["result"]["serverInfo"]
+        attached(pipe)
         return pipe
 
     def said(self, pipe: Pipe) -> bytes:
@@ -88,13 +89,26 @@ class House:
         return int(told[0]["pid"])
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[House]:
+@contextmanager
+def house_in(folder: Path) -> Iterator[House]:
+    """A house whose processes are gone in the end."""
     with ExitStack() as stack:
-        one = House(tmp_path / "a home", stack)
+        one = House(folder / "a home", stack)
         yield one
         for told in one.daemons():
             os.kill(told["pid"], signal.SIGKILL)
+
+
+@pytest.fixture
+def house(tmp_path: Path) -> Iterator[House]:
+    with house_in(tmp_path) as one:
+        yield one
+
+
+def attached(pipe: Pipe) -> None:
+    """Wait until a client is served by more than its proxy."""
+    pipe.send({"jsonrpc": "2.0", "id": "attached", "method": "no/such/method"})
+    assert pipe.read()["id"] == "attached"
 
 
 def content(answer: dict[str, Any]) -> dict[str, Any]:
@@ -152,6 +166,7 @@ def test_clients_that_start_at_once_get_one_daemon(house: House) -> None:
         pipe.send({**INITIALIZE, "id": number})
     for number, pipe in enumerate(pipes):
         assert pipe.read()["id"] == number
+        attached(pipe)
     assert [each["clients"] for each in house.daemons()] == [8]
     assert not any(WITHOUT in house.said(pipe) for pipe in pipes)
 
@@ -204,6 +219,9 @@ def test_where_no_daemon_can_be_started_the_client_is_served_and_told(house: Hou
         stored(pipe, "kept all the same")
         assert kept(pipe) == {"kept all the same"}
         assert WITHOUT in house.said(pipe)
+        # Both say why: with what the daemon said last.
+        assert b"door" in house.said(pipe).split(WITHOUT)[1]
+        assert WITHOUT in (house.home / "daemon.log").read_bytes()
     finally:
         door.rmdir()
 
@@ -368,19 +386,19 @@ def test_a_daemon_whose_home_is_removed_ends(house: House) -> None:
 
 
 def test_a_daemon_told_to_stop_answers_first_and_clients_go_on(house: House) -> None:
-    def typed(*words: str) -> str:
-        command = [sys.executable, "-m", "minutebook", "daemon", *words, "--home", str(house.home)]
-        done = subprocess.run(command, capture_output=True, check=True, env=house.environment)
+    def command(*words: str) -> str:
+        program = [sys.executable, "-m", "minutebook", "daemon", *words, "--home", str(house.home)]
+        done = subprocess.run(program, capture_output=True, check=True, env=house.environment)
         return done.stdout.decode()
 
-    assert "No daemon" in typed("status")
+    assert "No daemon" in command("status")
     pipe = house.client()
     pid = house.pid()
-    assert json.loads(typed("status", "--json"))[0]["clients"] == 1
-    assert str(pid) in typed("stop")
+    assert json.loads(command("status", "--json"))[0]["clients"] == 1
+    assert str(pid) in command("stop")
     wait_until(lambda: is_gone(pid))
-    assert "No daemon" in typed("stop")
-    assert "ready" in typed("restart")
+    assert "No daemon" in command("stop")
+    assert "ready" in command("restart")
     second = house.pid()
     stored(pipe, "gone on")
     assert house.pid() == second

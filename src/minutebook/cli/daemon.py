@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from minutebook.cli.printing import echo, say
+from minutebook.cli.printing import echo, say, warn
 from minutebook.cli.terminal import as_json, place
 from minutebook.config import environment, load
 
@@ -21,31 +21,53 @@ def daemon() -> None:
     """
 
 
+_every = click.option(
+    "--all", "is_for_all", is_flag=True, help="All daemons of yours, whatever store they serve."
+)
+
+
 @daemon.command()
+@_every
 @place
 @as_json
 @click.pass_obj
-def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
-    """Tell which daemons serve the store, and how many clients."""
-    told = [answer for _, answer in _daemons(given)]
-    lines = [
-        f"process {each['pid']}: version {each['version']}, for {each['seconds']} s, "
-        f"{each['clients']} clients, model {each['model']}"
-        for each in told
-    ]
-    say(told, lines or "No daemon serves this store.", as_json)
+def status(given: dict[str, str], is_for_all: bool, as_json: bool) -> None:  # noqa: FBT001
+    """Tell which daemons serve the store, for how many clients, and when they end."""
+    told = [answer for _, answer in _daemons(given, is_for_all=is_for_all)]
+    lines = [_described(each, names_home=is_for_all) for each in told]
+    say(told, lines or _none(is_for_all=is_for_all), as_json)
+
+
+def _described(told: dict[str, Any], *, names_home: bool) -> str:
+    ends = f"{told['clients']} clients"
+    # A daemon of an earlier release does not say when it ends.
+    if not told["clients"] and "idle_seconds" in told:
+        ends = (
+            f"without clients for {told['idle_seconds']} s, ends in {told['ends_in_seconds']} s "
+            "unless one comes"
+        )
+    home = f", {told['home']}" if names_home else ""
+    return (
+        f"process {told['pid']}: version {told['version']}, for {told['seconds']} s, {ends}, "
+        f"model {told['model']}{home}"
+    )
 
 
 @daemon.command()
+@_every
 @place
 @click.pass_obj
-def stop(given: dict[str, str]) -> None:
+def stop(given: dict[str, str], is_for_all: bool) -> None:  # noqa: FBT001
     """Let the store's daemons answer what they were asked, and end.
 
     Clients that are still there start another with their next request.
     """
-    stopped = _stop(given)
-    echo(f"Stopped {stopped}." if stopped else "No daemon serves this store.")
+    stopped = _stop(given, is_for_all=is_for_all)
+    echo(f"Stopped {stopped}." if stopped else _none(is_for_all=is_for_all))
+
+
+def _none(*, is_for_all: bool) -> str:
+    return "No daemon of yours runs." if is_for_all else "No daemon serves this store."
 
 
 @daemon.command()
@@ -57,7 +79,7 @@ def restart(given: dict[str, str]) -> None:
     from minutebook.server import attach
     from minutebook.server.meeting import meeting
 
-    _stop(given)
+    _stop(given, is_for_all=False)
     asked = Invocation(given, (), environment())
     try:
         attach.start(asked, meeting(asked.address))
@@ -66,25 +88,42 @@ def restart(given: dict[str, str]) -> None:
     echo("A daemon is ready.")
 
 
-def _stop(given: dict[str, str]) -> str:
-    """Stop the store's daemons; name their processes."""
+def _stop(given: dict[str, str], *, is_for_all: bool) -> str:
+    """Stop the daemons; name their processes. All are tried before one that does not end is named."""
     from minutebook.server import attach
 
-    daemons = _daemons(given)
-    for each, _ in daemons:
-        if not attach.stop(each):
-            raise click.ClickException(f"the daemon at {each.door.path} does not end")
+    daemons = _daemons(given, is_for_all=is_for_all)
+    left = [told for each, told in daemons if not attach.stop(each)]
+    if left:
+        pids = ", ".join(str(told["pid"]) for told in left)
+        raise click.ClickException(f"process {pids} does not end; end it with: kill {pids}")
     return ", ".join(f"process {told['pid']}" for _, told in daemons)
 
 
-def _daemons(given: dict[str, str]) -> "list[tuple[Meeting, dict[str, Any]]]":
-    """Find all daemons of the store, whatever their other settings, and what they say of themselves."""
+def _daemons(given: dict[str, str], *, is_for_all: bool) -> "list[tuple[Meeting, dict[str, Any]]]":
+    """Find all daemons of the store, whatever their other settings, and what they say of themselves.
+
+    With `is_for_all`, those of this user's other stores too. Names on stderr those that say nothing.
+    """
     from minutebook.server import attach
     from minutebook.server.meeting import all_of_this_user
+    from minutebook.server.spawning import is_held
 
     home = os.path.realpath(load(given).home)
-    told = ((place, attach.ask(place, "status")) for place in all_of_this_user())
-    return [(place, answer) for place, answer in told if answer and answer["home"] == home]
+    found, silent = [], []
+    for one in all_of_this_user():
+        answer = attach.ask(one, "status")
+        if answer is None and is_held(one):
+            silent.append(one.door.path)
+        if answer is not None and (is_for_all or answer["home"] == home):
+            found.append((one, answer))
+    # Which store a daemon serves that says nothing, nobody knows: perhaps this one.
+    if is_for_all or not found:
+        for path in silent:
+            warn(
+                f"The daemon at {path} is starting, ending or busy: it does not answer; try again."
+            )
+    return found
 
 
 COMMANDS = (daemon,)

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from minutebook.app import App
+from minutebook.contracts.announced import safe
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Reading, Resource, text_of
@@ -114,11 +115,6 @@ class Alias:
         if chosen is None:
             raise InvalidInput(self.by, f"must be one of {', '.join(self.to)}")
         return chosen, arguments
-
-
-def safe(name: str) -> str:
-    """Spell a tool's name with letters, digits and underscores only."""
-    return name.replace("-", "_").replace(".", "_")
 
 
 class Contract:

@@ -1,38 +1,38 @@
-"""Serve through the daemon that can serve what was asked for: find it, or start it.
+"""Serve through the daemon that can serve what was asked for: find it, or have it started.
 
-Standard library only, for the thin proxy imports it; what only a start needs is imported there.
+Standard library only, for the thin proxy imports it; what only a start needs is in `spawning.py`.
 """
 
 import json
 import os
+import select
 import signal
 import socket
 import sys
-import threading
 import time
 
 from minutebook import __version__
 from minutebook.invocation import Invocation
 from minutebook.server.meeting import Meeting, meeting, read_line
-from minutebook.server.proxy import Link, Proxy
+from minutebook.server.proxy import Link, Proxy, Unserved, own_pipes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import NoReturn
 
     from minutebook.server.stdio import InProcess
 
-LOG = "daemon.log"
-"""The log of daemons, in the data directory."""
+    GoesOn = Callable[[], bool]
 
 WELCOME_WAIT = 10.0
-"""Seconds in which a daemon that listens has to answer."""
+"""Seconds in which a daemon that is asked about itself has to answer."""
 
-START_WAIT = 20.0
-"""Seconds in which a daemon that was started has to listen."""
+PROMPT = 1.0
+"""Seconds in which a daemon that listens ordinarily lets a client in."""
 
-AGAIN = 1.0
-"""Seconds after which another is started, where one that was there before may have ended since."""
+PATIENCE = 10.0
+"""Seconds after which a person is told what is waited for."""
 
 LATELY = 60.0
 """Seconds for which it is remembered that a daemon ended."""
@@ -43,10 +43,9 @@ MOST_LOSSES = 3
 ATTEMPTS = 3
 """How many daemons may end while they let a client in."""
 
-TAKEN = 3
-"""The exit status of a daemon that found another at its place."""
-
 _POLL = 0.02
+_LOOK = 0.2
+"""Seconds between two looks at whether somebody still waits for a daemon's answer."""
 
 
 class Unattached(Exception):
@@ -58,79 +57,191 @@ class Invalid(Unattached):
 
 
 def serve(asked: Invocation) -> None:
-    """Serve a stdio client through the daemon and end the process; return where there is none."""
+    """Serve a stdio client through the daemon and end the process; return where it cannot be served.
+
+    The command line then says why.
+    """
+    server = _Server(asked)
     try:
-        link = attach(asked)
+        link = server.found()
     except Invalid:
         return
     except Unattached as reason:
-        _say(reason)
+        say(asked, reason)
         return
-    replacement = _Replacement(asked, link.session)
+    early = None
+    if link is None:
+        from minutebook.contracts.announced import announced
+        from minutebook.server.early import EarlyAnswers
+
+        known = announced(asked.contracts, asked.tool_names)
+        if known is None:
+            return
+        early = EarlyAnswers(known)
     for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, lambda signum, frame: replacement.end())
-    Proxy(link, replacement.link).run()
-    replacement.end()
+        signal.signal(signum, lambda signum, frame: server.end())
+    stdin, stdout = own_pipes()
+    try:
+        Proxy(link, server.link, stdin, stdout, early).run()
+    except Unserved as reason:
+        sys.stderr.write(f"minutebook: {reason}\n")
+        server.end(1)
+    server.end()
 
 
-class _Replacement:
-    """What serves a client whose daemon has ended: another daemon, else this process."""
+class _Server:
+    """What serves a client: the daemon; another when it has ended; else this process."""
 
-    def __init__(self, asked: Invocation, session: str) -> None:
+    def __init__(self, asked: Invocation) -> None:
         self._asked = asked
-        self._session = session
+        self._session = ""
+        self._entered: socket.socket | None = None
         self._here: InProcess | None = None
+        self._has_served = False
         self._losses: list[float] = []
 
-    def link(self) -> Link:
-        """Give a link to it; after too many daemons that ended, this process serves."""
+    def found(self) -> Link | None:
+        """Give a link to the daemon if it is there and answers at once; Unattached.
+
+        What it has not answered yet is gone on with by `link`.
+        """
+        try:
+            connection = _connected(meeting(self._asked.address))
+        except OSError as error:
+            raise Unattached(str(error)) from error
+        if connection is None:
+            return None
+        try:
+            _send_hello(connection, self._asked, "")
+            if select.select([connection], [], [], PROMPT)[0]:
+                return self._linked(_welcome(connection))
+        except (OSError, EOFError, ValueError):
+            # `link` tries once more, and says what is the matter.
+            connection.close()
+            return None
+        self._entered = connection
+        return None
+
+    def link(self, goes_on: "GoesOn") -> Link | None:
+        """Give a link, once there is a server; None once nobody waits for one any more.
+
+        After too many daemons that ended, this process serves. Raises Unserved if it cannot.
+        """
         if self._here is not None:
             self._here.lost()
-        now = time.monotonic()
-        self._losses = [*(at for at in self._losses if now - at < LATELY), now]
+        if self._has_served:
+            now = time.monotonic()
+            self._losses = [*(at for at in self._losses if now - at < LATELY), now]
         try:
             if len(self._losses) > MOST_LOSSES:
                 raise Unattached(f"it ended {len(self._losses)} times in {LATELY:g} s")
-            return attach(self._asked, self._session)
+            entered, self._entered = self._entered, None
+            link = attach(self._asked, self._session, goes_on, entered)
+            return None if link is None else self._linked(link)
         except Unattached as reason:
-            _say(reason)
+            # Settings that do not fit do not fit here either, which is said in better words.
+            if not isinstance(reason, Invalid):
+                say(self._asked, reason)
+        from minutebook.domain.errors import InvalidInput
         from minutebook.server.stdio import in_process
 
-        self._here = in_process(self._asked)
+        try:
+            self._here = in_process(self._asked)
+        except InvalidInput as error:
+            raise Unserved(error.sentence) from error
         return self._here.link(self._session)
 
-    def end(self) -> "NoReturn":
+    def _linked(self, link: Link) -> Link:
+        self._session = link.session
+        self._has_served = True
+        return link
+
+    def end(self, status: int = 0) -> "NoReturn":
         """End the process at once."""
         if self._here is not None:
-            self._here.end()
-        os._exit(0)
+            self._here.end(status)
+        os._exit(status)
 
 
-def _say(reason: Unattached) -> None:
-    sys.stderr.write(f"minutebook: serving without the daemon: {reason}\n")
+def say(asked: Invocation, reason: Exception) -> None:
+    """Tell on stderr, and in the daemons' log, why there is no daemon here."""
+    from minutebook.server.spawning import log
+
+    sentence = f"serving without the daemon: {reason}"
+    sys.stderr.write(f"minutebook: {sentence}\n")
     sys.stderr.flush()
+    log(asked, sentence)
 
 
-def attach(asked: Invocation, session: str = "") -> Link:
-    """Connect to the daemon of an invocation, started if need be; Unattached.
+def _always() -> bool:
+    return True
 
-    `session` names one that is gone on with.
+
+def attach(
+    asked: Invocation,
+    session: str = "",
+    goes_on: "GoesOn" = _always,
+    entered: socket.socket | None = None,
+) -> Link | None:
+    """Connect to the daemon of an invocation, started if need be, however long that takes.
+
+    `session` names one that is gone on with; `entered` is a connection on which it was asked.
+    None once `goes_on` says that nobody waits any more. Raises Unattached if the daemon refuses, or
+    ends instead.
     """
+    from minutebook.server.spawning import Ended, started
+
+    waiting = _Waiting(goes_on)
     reason: Exception | None = None
     for _ in range(ATTEMPTS):
         try:
-            place = meeting(asked.address)
-            connection = _connected(place) or _started(asked, place)
+            connection = entered
+            if connection is None:
+                place = meeting(asked.address)
+                connection = _connected(place) or started(asked, place, _connected, waiting.goes_on)
+                if connection is None:
+                    return None
+                _send_hello(connection, asked, session)
+        except (ConnectionError, EOFError) as error:
+            reason = error
+            continue
+        except Ended as error:
+            raise (Invalid if error.is_invalid else Unattached)(str(error)) from error
         except OSError as error:
             raise Unattached(str(error)) from error
+        entered = None
         try:
-            return _welcomed(connection, asked, session)
+            while not select.select([connection], [], [], _LOOK)[0]:
+                if not waiting.goes_on():
+                    connection.close()
+                    return None
+            return _welcome(connection)
         except (ConnectionError, EOFError) as error:
             # It was ending while it let us in: the next is another.
             reason = error
         except (OSError, ValueError) as error:
             raise Unattached(f"the daemon does not answer: {error}") from error
     raise Unattached(f"the daemon ends before it answers: {reason}")
+
+
+class _Waiting:
+    """Waits for a daemon, and says so from time to time."""
+
+    def __init__(self, goes_on: "GoesOn") -> None:
+        self._goes_on = goes_on
+        self._since = time.monotonic()
+        self._says_after = PATIENCE
+
+    def goes_on(self) -> bool:
+        """Tell whether somebody still waits."""
+        waited = time.monotonic() - self._since
+        if waited > self._says_after:
+            self._says_after *= 2
+            sys.stderr.write(
+                f"minutebook: the daemon is starting or busy; waiting for it, for {waited:.0f} s now\n"
+            )
+            sys.stderr.flush()
+        return self._goes_on()
 
 
 def ask(place: Meeting, word: str) -> dict[str, object] | None:
@@ -157,62 +268,27 @@ def stop(place: Meeting) -> bool:
 
 def start(asked: Invocation, place: Meeting) -> None:
     """Start a daemon at its place unless one is there, and wait until it listens; Unattached."""
-    (_connected(place) or _started(asked, place)).close()
+    from minutebook.server.spawning import Ended, started
+
+    try:
+        connection = _connected(place) or started(
+            asked, place, _connected, _Waiting(_always).goes_on
+        )
+    except Ended as error:
+        raise Unattached(str(error)) from error
+    if connection is not None:
+        connection.close()
 
 
 def _connected(place: Meeting) -> socket.socket | None:
+    """Connect to the daemon of a place; None if none listens, or it has no room for a client yet."""
     try:
         return place.door.enter(WELCOME_WAIT)
-    except (FileNotFoundError, ConnectionError):
+    except (FileNotFoundError, ConnectionError, TimeoutError, BlockingIOError):
         return None
 
 
-def _started(asked: Invocation, place: Meeting) -> socket.socket:
-    import subprocess
-
-    from minutebook.server.launch import module_command
-
-    variables = {**asked.environment, **asked.variables}
-    given = json.dumps(asked.given)
-    deadline = time.monotonic() + START_WAIT
-    while time.monotonic() < deadline:
-        log = _log_of(asked)
-        process = subprocess.Popen(  # noqa: S603
-            module_command("minutebook.daemon", asked.address, given),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=log,
-            env=variables,
-            cwd=os.path.dirname(place.lock),
-            start_new_session=True,
-        )
-        os.close(log)
-        # Whoever outlives the daemon must not leave its corpse in the table of processes.
-        threading.Thread(target=process.wait, name="reap", daemon=True).start()
-        again = min(deadline, time.monotonic() + AGAIN)
-        while time.monotonic() < (again if process.returncode == TAKEN else deadline):
-            time.sleep(_POLL)
-            if (connection := _connected(place)) is not None:
-                return connection
-            if process.returncode not in (None, TAKEN):
-                raise Unattached(
-                    f"it ended at once, with status {process.returncode}; {LOG} in the data "
-                    "directory may tell why"
-                )
-    raise Unattached(f"it did not listen within {START_WAIT:g} s")
-
-
-def _log_of(asked: Invocation) -> int:
-    """Open the log to which a daemon says what keeps it from starting, where there can be one."""
-    how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
-    try:
-        os.makedirs(asked.home, mode=0o700, exist_ok=True)
-        return os.open(os.path.join(asked.home, LOG), how, 0o600)
-    except OSError:
-        return os.open(os.devnull, os.O_WRONLY)
-
-
-def _welcomed(connection: socket.socket, asked: Invocation, session: str) -> Link:
+def _send_hello(connection: socket.socket, asked: Invocation, session: str) -> None:
     hello = {
         "version": __version__,
         "given": asked.given,
@@ -223,6 +299,13 @@ def _welcomed(connection: socket.socket, asked: Invocation, session: str) -> Lin
     try:
         connection.settimeout(WELCOME_WAIT)
         connection.sendall(json.dumps(hello).encode() + b"\n")
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _welcome(connection: socket.socket) -> Link:
+    try:
         answer = json.loads(read_line(connection, WELCOME_WAIT))
         connection.settimeout(None)
         if "refused" in answer:

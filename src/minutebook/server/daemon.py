@@ -1,6 +1,6 @@
 """The daemon: one process that serves all stdio clients whose settings are the same.
 
-It has one store, one model and one watcher for them. `attach.py` starts it.
+It has one store, one model and one watcher for them. `spawning.py` starts it.
 """
 
 import json
@@ -9,9 +9,10 @@ import os
 import select
 import signal
 import socket
+import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -22,16 +23,15 @@ from minutebook.app import make_home
 from minutebook.config import Settings, environment, load
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
-from minutebook.domain.errors import MinutebookError
+from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Role
 from minutebook.domain.turns import check_session
 from minutebook.server import commands
-from minutebook.server.attach import LOG
 from minutebook.server.lines import serve_on
 from minutebook.server.linger import LINGER
 from minutebook.server.logs import log_to_stderr
-from minutebook.server.meeting import Meeting, read_line
+from minutebook.server.meeting import INVALID, LOG, Meeting, read_line
 from minutebook.server.opening import Opening
 from minutebook.server.stdio import connection_server, reading_tools
 from minutebook.server.worker import new_session
@@ -47,6 +47,9 @@ HELLO_WAIT = 10.0
 TICK = 1.0
 """Seconds between two looks at whether the daemon is still wanted."""
 
+SLOW = 5.0
+"""Seconds of a start that are worth a warning."""
+
 
 _HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
     "given": dict,
@@ -60,10 +63,20 @@ _HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
 class Daemon:
     """Serves whoever comes to a place, until nobody has for a while or its home is gone."""
 
-    def __init__(self, settings: Settings, place: Meeting, run_command: commands.Run) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        place: Meeting,
+        run_command: commands.Run,
+        is_in_place: Callable[[], bool],
+        began: float,
+    ) -> None:
+        """`is_in_place` tells whether the place is still this daemon's; `began`, when it started."""
         self._settings = settings
         self._place = place
         self._run_command = run_command
+        self._is_in_place = is_in_place
+        self._began = began
         self._home = _mark(settings.home)
         self._database: tuple[int, int] | None = None
         self._mark: tuple[int, int] | None = None
@@ -71,23 +84,37 @@ class Daemon:
         self._lock = threading.Lock()
         self._contracts: dict[tuple[str, ...], list[Contract]] = {}
         self._guests: dict[threading.Thread, socket.socket] = {}
+        self._clients = 0
+        """How many guests are served; the others ask something, or have not said what they want."""
         self._since = self._left = time.monotonic()
         self._stopping = threading.Event()
 
     def run(self) -> NoReturn:
         """Serve, then end the process."""
-        with self._place.door.open() as listener:
-            self._mark = _mark(self._door)
-            for signum in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(signum, lambda signum, frame: self._end())
-            while not self._stopping.is_set() and self._is_wanted():
-                ready, _, _ = select.select([listener], [], [], TICK)
-                if ready:
-                    self._let_in(listener)
-                _bound_log(self._settings.home)
-            self._shut_door()
+        listener = self._open_door()
+        took = time.monotonic() - self._began
+        level = logging.WARNING if took > SLOW else logging.INFO
+        log.log(level, "the daemon listens, %.1f s after its start", took)
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signum, lambda signum, frame: self._end())
+        while not self._stopping.is_set() and self._is_wanted():
+            ready, _, _ = select.select([listener], [], [], TICK)
+            if ready:
+                self._let_in(listener)
+            if _mark(self._door) is None and self._is_in_place():
+                log.warning("%s was removed; it is made again", self._door)
+                listener.close()
+                listener = self._open_door()
+            _bound_log(self._settings.home)
+        self._shut_door()
+        listener.close()
         self._finish()
         self._end()
+
+    def _open_door(self) -> socket.socket:
+        listener = self._place.door.open()
+        self._mark = _mark(self._door)
+        return listener
 
     @property
     def _door(self) -> Path:
@@ -101,14 +128,15 @@ class Daemon:
         if _mark(self._settings.home) != self._home or database != self._database:
             log.warning("the data directory was removed or replaced; the daemon ends")
             return False
-        with self._lock:
-            is_idle = not self._guests
-        if not is_idle:
+        idle = self._idle()
+        if idle is None:
             return True
-        return (
-            _mark(self._door) == self._mark
-            and time.monotonic() - self._left < self._settings.daemon_idle
-        )
+        return _mark(self._door) == self._mark and idle < self._settings.daemon_idle
+
+    def _idle(self) -> float | None:
+        """Give for how many seconds there has been no client; None while there is one."""
+        with self._lock:
+            return None if self._clients else time.monotonic() - self._left
 
     def _let_in(self, listener: socket.socket) -> None:
         try:
@@ -138,20 +166,22 @@ class Daemon:
             connection.close()
             with self._lock:
                 del self._guests[threading.current_thread()]
-                self._left = time.monotonic()
 
     def _told(self, ask: str) -> Mapping[str, Any]:
         """Answer a question about the daemon, which may be to stop."""
         if ask == "stop":
             self._stopping.set()
-        with self._lock:
-            clients = len(self._guests) - 1
+        idle = self._idle()
         return {
             "pid": os.getpid(),
             "version": __version__,
             "home": os.path.realpath(self._settings.home),
-            "clients": clients,
+            "clients": self._clients,
             "seconds": round(time.monotonic() - self._since),
+            "idle_seconds": None if idle is None else round(idle),
+            "ends_in_seconds": (
+                None if idle is None else max(0, round(self._settings.daemon_idle - idle))
+            ),
             "model": self._opening().embedding.state if self._opening.is_open else "loading",
         }
 
@@ -174,12 +204,17 @@ class Daemon:
         session = hello["session"] or new_session()
         caller = replace(settings.caller(), session=session)
         server = connection_server(settings, contracts, self._opening, caller)
-        _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
-        connection.settimeout(None)
+        with self._lock:
+            self._clients += 1
         try:
+            _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
+            connection.settimeout(None)
             # Its own end is closed by whoever serves on it.
             serve_on(connection.dup(), server, self._opening.start)
         finally:
+            with self._lock:
+                self._clients -= 1
+                self._left = time.monotonic()
             if self._opening.is_open:
                 self._opening().database.leave(session)
 
@@ -217,17 +252,28 @@ class Daemon:
         os._exit(0)
 
 
-def main(given: str, place: Meeting, run_command: commands.Run) -> NoReturn:
+def main(
+    given: str,
+    place: Meeting,
+    run_command: commands.Run,
+    is_in_place: Callable[[], bool],
+    began: float,
+) -> NoReturn:
     """Be the daemon of a place that nobody else has.
 
-    `given` is the options as JSON; `run_command` runs what a person typed at a terminal.
+    `given` is the options as JSON; `run_command` runs what a person typed at a terminal;
+    `is_in_place` and `began` as `Daemon` takes them.
     """
-    settings = shared(load(json.loads(given), environment()))
+    try:
+        settings = shared(load(json.loads(given), environment()))
+    except InvalidInput as error:
+        sys.stderr.write(f"{error.sentence}\n")
+        sys.exit(INVALID)
     make_home(settings.home)
     # All that is said, by whatever part of the process, goes to the log in the data directory.
     _open_log(settings.home)
     log_to_stderr(settings, "info")
-    Daemon(settings, place, run_command).run()
+    Daemon(settings, place, run_command, is_in_place, began).run()
 
 
 def shared(settings: Settings) -> Settings:

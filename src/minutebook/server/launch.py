@@ -9,7 +9,6 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from importlib.metadata import PackageNotFoundError, distribution
 from json import loads
 from pathlib import Path
 
@@ -42,6 +41,9 @@ def lasting_command(executable: Path, prefix: Path, base_prefix: Path, source: s
 
 def installed_command() -> list[str]:
     """Give `lasting_command` of this process."""
+    # Imported here: a client whose daemon is not there yet waits for the rest of this module.
+    from importlib.metadata import PackageNotFoundError, distribution
+
     try:
         direct_url = distribution("minutebook").read_text("direct_url.json")
     except PackageNotFoundError:

@@ -12,6 +12,15 @@ import time
 
 from minutebook.server.doors import Door, UnixDoor
 
+LOG = "daemon.log"
+"""The log of daemons, in the data directory."""
+
+TAKEN = 3
+"""The exit status of a process that was to be a daemon and found another at its place."""
+
+INVALID = 4
+"""The exit status of a process that was to be a daemon with settings that do not fit."""
+
 _LONGEST_LINE = 1 << 20
 
 

@@ -9,7 +9,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
 
-from minutebook import __version__
+from minutebook.contracts.announced import joint_info
 from minutebook.contracts.contract import Contract
 from minutebook.server.reading import Resources, add_prompts
 from minutebook.server.tools import Tools
@@ -45,7 +45,7 @@ def build_server(
         async with tools.sampling.lifespan(), watch.lifespan(server) as state:
             yield state
 
-    info = contracts[0].promise["info"] if len(contracts) == 1 else _joint_info(contracts)
+    info = joint_info([each.promise for each in contracts])
     server: Server[Any] = Server(
         info["name"],
         version=info["version"],
@@ -93,13 +93,3 @@ def _discover_truly(server: Server[Any]) -> None:
 
 def _schemas(listed: types.ListToolsResult) -> Mapping[str, Mapping[str, Any]]:
     return {tool.name: tool.input_schema for tool in listed.tools}
-
-
-def _joint_info(contracts: Sequence[Contract]) -> Mapping[str, str]:
-    texts = (str(contract.promise["info"]["instructions"]) for contract in contracts)
-    return {
-        "name": "minutebook",
-        "version": __version__,
-        "title": "Minutebook",
-        "instructions": "\n\n".join(texts),
-    }

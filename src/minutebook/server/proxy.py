@@ -11,6 +11,10 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from minutebook.server.early import EarlyAnswers
+
 _ANSWER = b'{"jsonrpc":"2.0","id":'
 """How a line of our server begins that answers a request, or asks one."""
 
@@ -22,6 +26,10 @@ ENDLESS = "subscriptions/listen"
 
 _CHUNK = 1 << 16
 _INTERNAL_ERROR = -32603
+
+
+class Unserved(Exception):
+    """There can be no server for this client; the message says why."""
 
 
 class Link:
@@ -167,28 +175,40 @@ class Conversation:
 class Proxy:
     """Pipes between the client at stdin and stdout and the server of a link.
 
-    `connect` gives another link when one was lost.
+    `connect` gives a link where there is none yet, or it was lost. It is told what says whether the
+    client still waits for one, and gives None when that says no. `early` answers what it can until
+    there is the first.
     """
 
     def __init__(
-        self, link: Link, connect: Callable[[], Link], stdin: int = 0, stdout: int = 1
+        self,
+        link: Link | None,
+        connect: Callable[[Callable[[], bool]], Link | None],
+        stdin: int = 0,
+        stdout: int = 1,
+        early: "EarlyAnswers | None" = None,
     ) -> None:
-        self._link: Link | None = link
-        self._reading = link.reading
+        self._link = link
+        self._reading: frozenset[str] = frozenset() if link is None else link.reading
         self._connect = connect
         self._stdin, self._stdout = stdin, stdout
+        self._early = early
         self._conversation = Conversation()
         self._changed = threading.Condition()
         self._sending = threading.Lock()
+        self._writing = threading.Lock()
         self._has_ended = False
         self._waiting: list[bytes] = []
         """Notifications that came while there was no server."""
 
     def run(self) -> None:
-        """Pipe until the client has stopped writing and has its answers, or is gone."""
+        """Pipe until the client has stopped writing and has its answers, or is gone.
+
+        Raises Unserved when `connect` does; each request under way is answered with the reason.
+        """
         threading.Thread(target=self._from_client, name="stdin", daemon=True).start()
-        link = self._link
         try:
+            link = self._link or self._linked()
             while link is not None:
                 for line in link.lines():
                     with self._changed:
@@ -198,11 +218,26 @@ class Proxy:
                 link.connection.close()
                 if not self._await_need():
                     return self._close()
-                link = self._connect()
-                self._resume(link)
+                link = self._linked()
+            return self._close()
         except BrokenPipeError:
             # The client is gone.
             return None
+
+    def _linked(self) -> Link | None:
+        """Give another link, resumed; None where the client has ended and waits for nothing."""
+        try:
+            link = self._connect(self._goes_on)
+        except Unserved as reason:
+            for request in self._conversation.requests.values():
+                self._write(_error(request, f"Minutebook cannot serve: {reason}"))
+            raise
+        if link is not None:
+            self._resume(link)
+        return link
+
+    def _goes_on(self) -> bool:
+        return not self._has_ended or bool(self._conversation.requests)
 
     def _from_client(self) -> None:
         for line in _lines(self._read):
@@ -210,7 +245,11 @@ class Proxy:
                 request, link = self._conversation.heard(line), self._link
                 if link is None and request is None:
                     self._waiting.append(line)
+                early = self._answered_early(line) if link is None and request else None
                 self._changed.notify()
+            if early is not None:
+                self._write(early)
+                continue
             with self._sending:
                 # Once the link was lost, whoever opens another sends what was not sent.
                 if link is not None and link is self._link:
@@ -222,6 +261,13 @@ class Proxy:
             self._changed.notify()
             if self._link is not None:
                 self._link.end()
+
+    def _answered_early(self, line: bytes) -> bytes | None:
+        """Give the answer to a request that needs no server, which is settled with it."""
+        answer = None if self._early is None else self._early.answer(line)
+        if answer is not None:
+            self._conversation.told(answer)
+        return answer
 
     def _await_need(self) -> bool:
         """Wait until there is something to ask of another server; False when there will not be."""
@@ -243,8 +289,9 @@ class Proxy:
             with self._changed:
                 opening = list(self._conversation.opening_lines())
                 again, errors = self._conversation.unsettled(self._reading)
-                waiting, self._waiting = self._waiting, []
-                self._link, has_ended = link, self._has_ended
+                waiting = [line for line in self._waiting if line not in opening]
+                self._waiting, self._early = [], None
+                self._link, self._reading, has_ended = link, link.reading, self._has_ended
             for line in opening:
                 link.send(line)
             for request in again:
@@ -263,9 +310,20 @@ class Proxy:
             return b""
 
     def _write(self, line: bytes) -> None:
-        left = memoryview(line)
-        while left:
-            left = left[os.write(self._stdout, left) :]
+        with self._writing:
+            left = memoryview(line)
+            while left:
+                left = left[os.write(self._stdout, left) :]
+
+
+def own_pipes() -> tuple[int, int]:
+    """Take stdin and stdout away from whatever else would read or print here."""
+    stdin, stdout = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return stdin, stdout
 
 
 def _lines(receive: Callable[[], bytes]) -> Iterator[bytes]:
@@ -298,6 +356,10 @@ def _unknown_outcome(request: _Request) -> bytes:
     )
     if request.is_repeated:
         text = f"The server ended twice while {request.name} was under way; it is not tried again."
+    return _error(request, text)
+
+
+def _error(request: _Request, text: str) -> bytes:
     id = json.loads(request.line)["id"]
     error = {"code": _INTERNAL_ERROR, "message": text}
     return json.dumps({"jsonrpc": "2.0", "id": id, "error": error}).encode() + b"\n"

@@ -4,13 +4,13 @@ Of many that start at once all but one end here, before anything heavy is import
 """
 
 import sys
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.domain.errors import StoreError
-from minutebook.server.attach import TAKEN
-from minutebook.server.meeting import Meeting, all_of_this_user, meeting
+from minutebook.server.meeting import TAKEN, Meeting, all_of_this_user, meeting
 from minutebook.store.filelock import FileLock
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 def main(address: str, given: str, run_command: "Run") -> None:
     """Claim the place of an address, and be its daemon, which runs commands as it is told here."""
+    began = time.monotonic()
     place = meeting(address)
     lock = _claimed(place)
     if lock is None:
@@ -26,7 +27,7 @@ def main(address: str, given: str, run_command: "Run") -> None:
     clear_away_dead()
     from minutebook.server import daemon
 
-    daemon.main(given, place, run_command)
+    daemon.main(given, place, run_command, lock.is_in_place, began)
 
 
 def clear_away_dead() -> None:

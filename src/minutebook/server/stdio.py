@@ -13,7 +13,8 @@ from mcp.server.lowlevel import Server
 
 from minutebook.app import App
 from minutebook.config import Settings, load
-from minutebook.contracts.contract import Contract, safe
+from minutebook.contracts.announced import safe
+from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
 from minutebook.domain.policy import Caller
 from minutebook.invocation import Invocation
@@ -21,7 +22,7 @@ from minutebook.server.lines import serve_on
 from minutebook.server.logs import log_to_stderr
 from minutebook.server.opening import Opening
 from minutebook.server.protocol import as_promised, build_server
-from minutebook.server.proxy import Link, Proxy
+from minutebook.server.proxy import Link, Proxy, own_pipes
 from minutebook.server.worker import Worker, new_session
 
 
@@ -75,8 +76,8 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
     here = InProcess(settings, contracts)
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda signum, frame: here.end())
-    stdin, stdout = _own_pipes()
-    Proxy(here.link(), here.lost, stdin, stdout).run()
+    stdin, stdout = own_pipes()
+    Proxy(here.link(), lambda goes_on: here.lost(), stdin, stdout).run()
     here.end()
 
 
@@ -105,12 +106,3 @@ def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:
         if tool.is_listed and tool.promise["annotations"]["readOnlyHint"]
     }
     return frozenset(names | {safe(name) for name in names})
-
-
-def _own_pipes() -> tuple[int, int]:
-    """Take stdin and stdout away from whatever else would read or print here."""
-    stdin, stdout = os.dup(0), os.dup(1)
-    with open(os.devnull, "rb") as nothing:  # noqa: PTH123
-        os.dup2(nothing.fileno(), 0)
-    os.dup2(2, 1)
-    return stdin, stdout

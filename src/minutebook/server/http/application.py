@@ -16,7 +16,8 @@ from starlette.routing import BaseRoute, Route
 
 from minutebook.config import Settings
 from minutebook.contracts import openapi
-from minutebook.contracts.contract import Contract, safe
+from minutebook.contracts.announced import safe
+from minutebook.contracts.contract import Contract
 from minutebook.domain.policy import Caller
 from minutebook.server.http.addresses import Addressed, Names
 from minutebook.server.http.condition import condition, figures

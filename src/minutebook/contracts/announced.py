@@ -1,0 +1,108 @@
+"""What a server of some contracts says of itself and of its tools, from their `contract.json` alone.
+
+Nothing else of a contract is imported, and only what is quick to import: the thin proxy answers
+from here while the daemon starts. tests/contracts/test_announced.py compares it with the server.
+"""
+
+import json
+import os
+
+from minutebook import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    Promise = Mapping[str, Any]
+
+_FOLDER = os.path.dirname(__file__)
+
+_SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
+"""What clients are shown of a tool's promise."""
+
+
+def safe(name: str) -> str:
+    """Spell a tool's name with letters, digits and underscores only."""
+    return name.replace("-", "_").replace(".", "_")
+
+
+def joint_info(promises: "Sequence[Promise]") -> "Mapping[str, str]":
+    """Give name, version, title and instructions of a server of these contracts."""
+    if len(promises) == 1:
+        info: Mapping[str, str] = promises[0]["info"]
+        return info
+    return {
+        "name": "minutebook",
+        "version": __version__,
+        "title": "Minutebook",
+        "instructions": "\n\n".join(str(each["info"]["instructions"]) for each in promises),
+    }
+
+
+class Announced:
+    """The answers of a server of some contracts that depend on nothing but the contracts."""
+
+    def __init__(self, promises: "Sequence[Promise]", *, is_safe: bool) -> None:
+        """`is_safe` has the tools' names spelled safe."""
+        self._promises = promises
+        self._is_safe = is_safe
+
+    def initialize(self, version: str) -> "dict[str, Any]":
+        """Give the result of `initialize`, at a negotiated protocol version."""
+        capabilities: dict[str, Any] = {"tools": {"listChanged": False}}
+        if any("uri" in each for one in self._promises for each in one.get("resources", ())):
+            capabilities["resources"] = {"listChanged": True, "subscribe": True}
+            capabilities["completions"] = {}
+        if any(each.get("prompts") for each in self._promises):
+            capabilities["prompts"] = {"listChanged": False}
+        info = joint_info(self._promises)
+        return {
+            "protocolVersion": version,
+            "capabilities": capabilities,
+            "serverInfo": {name: info[name] for name in ("name", "title", "version")},
+            "instructions": info["instructions"],
+        }
+
+    def tools(self) -> "dict[str, Any]":
+        """Give the result of `tools/list`."""
+        return {"tools": [self._tool(tool) for one in self._promises for tool in one["tools"]]}
+
+    def _tool(self, promise: "Promise") -> "dict[str, Any]":
+        shown = {name: promise[name] for name in _SHOWN if promise.get(name) is not None}
+        if self._is_safe:
+            shown["name"] = safe(promise["name"])
+        return shown
+
+
+def announced(names: "Iterable[str]", spelling: object) -> Announced | None:
+    """Give what a server of the contracts named announces; None where they cannot be served.
+
+    `spelling` is the setting `tool_names`.
+    """
+    if spelling not in ("contract", "safe"):
+        return None
+    promises: list[Promise] = []
+    taken: set[str] = set()
+    for name in dict.fromkeys(names):
+        promise = _promise(name)
+        if promise is None or taken & (own := _tool_names(promise)):
+            return None
+        taken |= own
+        promises.append(promise)
+    return Announced(promises, is_safe=spelling == "safe") if promises else None
+
+
+def _promise(name: str) -> "Promise | None":
+    if not name.isidentifier():
+        return None
+    try:
+        with open(os.path.join(_FOLDER, name, "contract.json"), "rb") as file:
+            found: Promise = json.load(file)
+    except OSError:
+        return None
+    return found
+
+
+def _tool_names(promise: "Promise") -> set[str]:
+    return {each["name"] for each in (*promise["tools"], *promise["hidden"])}

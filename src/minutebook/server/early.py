@@ -1,0 +1,117 @@
+"""Answer a client while its server starts: `initialize`, `ping` and `tools/list`.
+
+Only a request in the form that clients send is answered here, and only as the server would; the
+server gets the handshake later, and judges everything else itself. Standard library only.
+"""
+
+import json
+
+from minutebook.contracts.announced import Announced
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""The revisions of the protocol that begin with a handshake; another is answered with the last."""
+
+_MOST_EXACT = 1 << 53
+_CLIENT_INFO = {"name", "version", "title", "description", "websiteUrl"}
+_FREE = {"experimental", "extensions"}
+"""Capabilities whose values are the client's own."""
+
+_NESTED = {"sampling", "elicitation", "tasks"}
+"""Those whose values are objects of objects. What the protocol does not know may be anything."""
+
+
+class EarlyAnswers:
+    """The answers to one client, until a server answers it."""
+
+    def __init__(self, announced: Announced) -> None:
+        self._announced = announced
+        self._has_begun = False
+
+    def answer(self, line: bytes) -> bytes | None:
+        """Give the line that answers a request; None for what only the server can answer."""
+        message = _message(line)
+        if message is None:
+            return None
+        method, params = message["method"], message.get("params", {})
+        if method == "initialize" and not self._has_begun:
+            result = self._initialized(params)
+            self._has_begun = result is not None
+        elif method == "ping" and self._has_begun and _is_plain(params):
+            result = {}
+        elif method == "tools/list" and self._has_begun and _is_plain(params):
+            result = self._announced.tools()
+        else:
+            return None
+        if result is None:
+            return None
+        answer = {"jsonrpc": "2.0", "id": message["id"], "result": result}
+        return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+    def _initialized(self, params: "dict[str, Any]") -> "dict[str, Any] | None":
+        if set(params) != {"protocolVersion", "capabilities", "clientInfo"}:
+            return None
+        version, info = params["protocolVersion"], params["clientInfo"]
+        if not isinstance(version, str) or not _is_client_info(info):
+            return None
+        if not _are_capabilities(params["capabilities"]):
+            return None
+        return self._announced.initialize(version if version in VERSIONS else VERSIONS[-1])
+
+
+def _message(line: bytes) -> "dict[str, Any] | None":
+    """Read a request whose JSON every reader reads alike."""
+    try:
+        message = json.loads(line.decode())
+        # Half a surrogate and what JSON calls no number are for the server to refuse.
+        json.dumps(message, ensure_ascii=False, allow_nan=False).encode()
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(message, dict) or not set(message) <= {"jsonrpc", "id", "method", "params"}:
+        return None
+    id = message.get("id")
+    is_id = isinstance(id, str) or (type(id) is int and abs(id) < _MOST_EXACT)
+    is_request = message.get("jsonrpc") == "2.0" and isinstance(message.get("method"), str)
+    return message if is_id and is_request and isinstance(message.get("params", {}), dict) else None
+
+
+def _is_plain(params: "dict[str, Any]") -> bool:
+    """Tell whether a request says nothing but how it is to be told of progress."""
+    if set(params) - {"_meta"}:
+        return False
+    meta = params.get("_meta", {})
+    return isinstance(meta, dict) and all(
+        name == "progressToken" and (isinstance(token, str) or type(token) is int)
+        for name, token in meta.items()
+    )
+
+
+def _is_client_info(info: object) -> bool:
+    return (
+        isinstance(info, dict)
+        and {"name", "version"} <= set(info) <= _CLIENT_INFO
+        and all(isinstance(each, str) for each in info.values())
+    )
+
+
+def _are_capabilities(told: object) -> bool:
+    if not isinstance(told, dict):
+        return False
+    for name, each in told.items():
+        if name in _FREE:
+            if not isinstance(each, dict) or not all(isinstance(v, dict) for v in each.values()):
+                return False
+        elif name == "roots":
+            if each not in ({}, {"listChanged": True}, {"listChanged": False}):
+                return False
+        elif name in _NESTED and not _is_nested(each):
+            return False
+    return True
+
+
+def _is_nested(told: object) -> bool:
+    """Tell whether an object holds nothing but such objects."""
+    return isinstance(told, dict) and all(_is_nested(each) for each in told.values())
