@@ -6,11 +6,11 @@ from minutebook.search.code import Sight, rerank
 
 def sight(id: str, score: float = 0.5, **fields: str) -> Sight:
     plain = {"path": f"{id}.py", "name": "", "type": "function"}
-    return Sight(id=id, score=score, **{**plain, **fields})
+    return Sight(id=("acme", id), score=score, **{**plain, **fields})
 
 
 def order(query: str, *found: Sight) -> list[str]:
-    return [id for id, _ in rerank(query, found, 10)]
+    return [id for (_, id), _ in rerank(query, found, 10)]
 
 
 def test_the_chunk_that_defines_the_name_asked_for_leads() -> None:

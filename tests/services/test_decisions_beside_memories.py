@@ -10,7 +10,7 @@ def recall(world: World, query: str, limit: int = 10) -> Recollection:
 def ranked(found: Recollection) -> list[str]:
     """The ids of memories and decisions, best first."""
     hits = [each.hit for each in found.hits] + [each.hit for each in found.decisions]
-    return [hit.id for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id))]
+    return [hit.id[1] for hit in sorted(hits, key=lambda hit: (-hit.score, hit.id))]
 
 
 def test_decisions_and_memories_stand_in_one_ranking(world: World) -> None:

@@ -87,6 +87,7 @@ HOMELY: dict[str, Attempt] = {
 
 BESIDE = {
     "archives.export",
+    "archives.export_journal_to",
     "archives.export_to",
     "archives.import_",
     "archives.import_from",

@@ -46,16 +46,16 @@ _ASKED = {
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A chunk as ranking sees it: its score from fusion, and what it is."""
+    """A chunk as ranking sees it: organization and id, its score from fusion, and what it is."""
 
-    id: str
+    id: tuple[str, str]
     score: float
     path: str
     name: str
     type: str
 
 
-def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[str, float]]:
+def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[tuple[str, str], float]]:
     """Give ids and scores, best first, ties by path and id; at most `limit`.
 
     A score is that of fusion times the constants above that apply, as a part of the most that can

@@ -1,14 +1,14 @@
 """Fuse what several signals say about the same candidates, and keep why."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import fsum, isfinite, sqrt
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from minutebook.domain.errors import InvalidInput
 
-K = TypeVar("K")
+K = TypeVar("K", bound=str | tuple[Any, ...])
 
 LEAST_DEVIATION = 1e-6
 """Scores that deviate less from their mean tell nothing apart."""
@@ -44,10 +44,10 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Generic[K]):
     """A candidate's fused score in [0, 1], and why: one share for each signal that fired."""
 
-    id: str
+    id: K
     score: float
     shares: tuple[Share, ...]
 
@@ -75,23 +75,23 @@ def to_best(scores: Mapping[K, float]) -> dict[K, float]:
     return {id: score / best if best > 0 else 0.0 for id, score in scores.items()}
 
 
-def z_normalise(scores: Mapping[str, float]) -> dict[str, float]:
+def z_normalise(scores: Sequence[float]) -> list[float]:
     """Give each score's distance from the mean in (population) standard deviations.
 
     All are 0 when the deviation is below `LEAST_DEVIATION`.
     """
     if not scores:
-        return {}
-    mean = fsum(scores.values()) / len(scores)
-    deviation = sqrt(fsum((score - mean) ** 2 for score in scores.values()) / len(scores))
+        return []
+    mean = fsum(scores) / len(scores)
+    deviation = sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
     if deviation < LEAST_DEVIATION:
-        return dict.fromkeys(scores, 0.0)
-    return {id: (score - mean) / deviation for id, score in scores.items()}
+        return [0.0] * len(scores)
+    return [(score - mean) / deviation for score in scores]
 
 
 def fuse(
-    signals: Mapping[Signal, Mapping[str, float]], weights: Mapping[Signal, float], limit: int
-) -> list[Hit]:
+    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float], limit: int
+) -> list[Hit[K]]:
     """Rank candidates by the weighted mean of their normalised scores, ties by id; best `limit`.
 
     `signals` holds each signal's own score of each candidate. A signal that is left out, found
@@ -171,9 +171,9 @@ def _summing_to_one(weights: Mapping[Signal, float]) -> dict[Signal, float]:
     return {signal: weight / total for signal, weight in scaled.items()}
 
 
-def _ranks(scores: Mapping[str, float]) -> dict[str, int]:
+def _ranks(scores: Mapping[K, float]) -> dict[K, int]:
     return {id: place for place, id in enumerate(_best_first(scores), start=1)}
 
 
-def _best_first(scores: Mapping[str, float]) -> list[str]:
+def _best_first(scores: Mapping[K, float]) -> list[K]:
     return [id for _, id in sorted((-score, id) for id, score in scores.items())]

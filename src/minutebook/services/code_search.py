@@ -10,11 +10,11 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, Kind
 from minutebook.search.code import Sight, rerank
 from minutebook.search.ranking import Hit, Signal, fuse, minmax
-from minutebook.search.text import TextQuery, parse_query
-from minutebook.services.candidates import Candidates, Scores
+from minutebook.search.text import parse_query
+from minutebook.services.candidates import Candidates, Key, Scores, Signals
 from minutebook.services.reach import filters, narrowed, read_project
 from minutebook.services.vectors import Embedded
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Store
 
 CANDIDATES = 100
 """How many each of the vector and the lexical signal propose."""
@@ -29,7 +29,7 @@ class FoundCode:
 
     chunk: CodeChunk
     score: float
-    hit: Hit
+    hit: Hit[Key]
 
 
 class CodeSearch:
@@ -57,23 +57,22 @@ class CodeSearch:
         words say stands in for what its meaning would.
         """
         vector, parsed = self._embedded.question(query, caller.listener), parse_query(query)
-        near: Scores = {}
-        lexical: Scores = {}
-        where_of: dict[str, Filter] = {}
-        for where in self._reach(caller, project, language):
-            found_near, found_lexical = self._candidates(where, vector, parsed)
-            where_of |= dict.fromkeys((*found_near, *found_lexical), where)
-            near |= found_near
-            lexical |= found_lexical
-        hits = fuse({Signal.VECTOR: near, Signal.LEXICAL: lexical}, weights, len(where_of))
-        chunks = self._chunks(where_of)
-        by_id = {hit.id: hit for hit in hits if hit.id in chunks}
+        reach = self._reach(caller, project, language)
+        signals = Signals(None, {})
+        for where in reach:
+            found = self._signals.gather(Kind.CHUNK, [where], vector, parsed, CANDIDATES)
+            found.vector = _stood_in(found.vector or {}, found.lexical)
+            signals.add(found)
+        keys = signals.keys()
+        chunks = cast("dict[Key, CodeChunk]", self._signals.read(Kind.CHUNK, reach, keys))
+        hits = {hit.id: hit for hit in fuse(signals.found(), weights, len(keys))}
         sights = [
-            Sight(id, hit.score, chunks[id].path, chunks[id].name, chunks[id].type)
-            for id, hit in by_id.items()
+            Sight(key, hit.score, chunk.path, chunk.name, chunk.type)
+            for key, hit in hits.items()
+            if (chunk := chunks.get(key)) is not None
         ]
         return [
-            FoundCode(chunks[id], score, by_id[id]) for id, score in rerank(query, sights, limit)
+            FoundCode(chunks[key], score, hits[key]) for key, score in rerank(query, sights, limit)
         ]
 
     def _reach(self, caller: Caller, project: str | None, language: str | None) -> list[Filter]:
@@ -89,28 +88,6 @@ class CodeSearch:
             for where in filters(self._store, caller)
             if where.organization == organization
         ]
-
-    def _candidates(
-        self, where: Filter, vector: Vectors | None, query: TextQuery
-    ) -> tuple[Scores, Scores]:
-        """Give each signal's best, every one of them with its cosine where it has a vector."""
-        lexical = self._signals.said(Kind.CHUNK, where, query, CANDIDATES)
-        if vector is None:
-            return {}, lexical
-        near = self._signals.near(Kind.CHUNK, where, vector, CANDIDATES)
-        self._signals.complete(Kind.CHUNK, where, vector, near, lexical)
-        return _stood_in(near, lexical), lexical
-
-    def _chunks(self, where_of: Mapping[str, Filter]) -> dict[str, CodeChunk]:
-        """Read what was found; what went meanwhile is left out."""
-        chunks: dict[str, CodeChunk] = {}
-        for organization in {where.organization for where in where_of.values()}:
-            ids = frozenset(
-                id for id, where in where_of.items() if where.organization == organization
-            )
-            kept = self._store.find(Kind.CHUNK, Filter(organization=organization, ids=ids))
-            chunks |= {chunk.id: chunk for chunk in cast("list[CodeChunk]", kept)}
-        return chunks
 
 
 def _stood_in(near: Scores, lexical: Scores) -> Scores:

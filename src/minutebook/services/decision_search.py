@@ -1,7 +1,7 @@
 """Find decisions: by meaning and by words, then along the chain to what holds now."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
@@ -9,9 +9,9 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import seat_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
-from minutebook.search.ranking import OF_TEXT, Hit, Signal, fuse
+from minutebook.search.ranking import OF_TEXT, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
-from minutebook.services.candidates import Candidates, Scores
+from minutebook.services.candidates import Candidates, Key, Signals
 from minutebook.services.ledgers import Ledgers
 from minutebook.services.reach import filters, narrowed
 from minutebook.services.vectors import Embedded
@@ -55,7 +55,7 @@ class FoundDecision:
 
     record: Decision | Proposal
     score: float
-    hit: Hit
+    hit: Hit[Key]
     followed: tuple[str, ...] = ()
 
 
@@ -63,20 +63,18 @@ class FoundDecision:
 class _Candidates:
     """What each signal says of decisions, all of them read, and how truths were reached."""
 
-    near: Scores
-    said: Scores
-    records: dict[str, Decision | Proposal]
-    followed: dict[str, tuple[str, ...]]
+    signals: Signals
+    records: dict[Key, Decision | Proposal]
+    followed: dict[Key, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Truths:
     """What each signal says of decisions that hold, and how they were reached."""
 
-    near: Scores
-    said: Scores
-    records: dict[str, Decision]
-    followed: dict[str, tuple[str, ...]]
+    signals: Signals
+    records: dict[Key, Decision]
+    followed: dict[Key, tuple[str, ...]]
 
 
 class DecisionSearch:
@@ -97,8 +95,7 @@ class DecisionSearch:
         # What holds is not kept back while the model loads.
         vector = self._embedded.question_in_time(query, caller.listener)
         found = self._candidates(caller, vector, parse_query(query), kinds)
-        signals = {Signal.VECTOR: found.near, Signal.LEXICAL: found.said}
-        hits = fuse(signals, OF_TEXT, len(found.records))
+        hits = fuse(found.signals.found(), OF_TEXT, len(found.records))
         ranked = []
         for hit in hits:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
@@ -110,16 +107,11 @@ class DecisionSearch:
         """Give what each signal says of the decisions that hold, for a ranking with others."""
         found = self._candidates(caller, vector, query)
         active = {
-            id: record
-            for id, record in found.records.items()
+            key: record
+            for key, record in found.records.items()
             if isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
         }
-        return Truths(
-            {id: score for id, score in found.near.items() if id in active},
-            {id: score for id, score in found.said.items() if id in active},
-            active,
-            found.followed,
-        )
+        return Truths(found.signals.among(active), active, found.followed)
 
     def _candidates(
         self,
@@ -134,7 +126,7 @@ class DecisionSearch:
         active.
         """
         self._ledgers.heed(caller)
-        total = _Candidates({}, {}, {}, {})
+        total = _Candidates(Signals(None if vector is None else {}, {}), {}, {})
         for where in filters(self._store, caller):
             for kind in kinds:
                 self._add(where, kind, vector, query, total)
@@ -165,30 +157,23 @@ class DecisionSearch:
         total: _Candidates,
     ) -> list[Decision | Proposal]:
         """Add what each signal proposes in a place, each with its cosine; give the records."""
-        said = self._signals.said(kind, where, query, CANDIDATES)
-        near: Scores = {}
-        if vector is not None:
-            near = self._signals.near(kind, where, vector, CANDIDATES)
-            self._signals.complete(kind, where, vector, near, said)
-        ids = frozenset(near.keys() | said.keys())
-        if not ids:
-            return []
-        found = cast("list[Decision | Proposal]", self._store.find(kind, replace(where, ids=ids)))
-        for record in found:
-            total.records[record.id] = record
-            for scores, made in ((near, total.near), (said, total.said)):
-                if record.id in scores:
-                    made[record.id] = scores[record.id]
-        return found
+        found = self._signals.gather(kind, [where], vector, query, CANDIDATES)
+        read = self._signals.read(kind, [where], found.keys())
+        records = cast("dict[Key, Decision | Proposal]", read)
+        total.records |= records
+        total.signals.add(found.among(records))
+        return list(records.values())
 
     def _hand_over(self, where: Filter, old: Decision, total: _Candidates) -> None:
         """Let what an old decision scores count for what holds in its place."""
+        before = (old.organization, old.id)
         for truth, path in self._truths(where, old):
-            total.records[truth.id] = truth
-            for scores in (total.near, total.said):
-                if old.id in scores and scores[old.id] > scores.get(truth.id, float("-inf")):
-                    scores[truth.id] = scores[old.id]
-                    total.followed[truth.id] = path
+            key = (truth.organization, truth.id)
+            total.records[key] = truth
+            for scores in total.signals.found().values():
+                if before in scores and scores[before] > scores.get(key, float("-inf")):
+                    scores[key] = scores[before]
+                    total.followed[key] = path
 
     def _truths(self, where: Filter, old: Decision) -> list[tuple[Decision, tuple[str, ...]]]:
         """Give the active ends of a chain that the caller may see, each with the way to it."""

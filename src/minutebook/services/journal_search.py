@@ -1,26 +1,23 @@
 """Find turns and summaries: chosen by meaning and by words, given with their true distances."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Generic, TypeVar, cast
 
-from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Summary, Turn
-from minutebook.search.ranking import OF_TEXT, Signal, blended
+from minutebook.search.ranking import OF_TEXT, blended
 from minutebook.search.text import parse_query
-from minutebook.services.candidates import Candidates, Scores
+from minutebook.services.candidates import Candidates
 from minutebook.services.reach import filters, narrowed
 from minutebook.services.vectors import Embedded
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Store
 
 CANDIDATES = 100
 """How many each signal proposes, in each organization."""
 
 R = TypeVar("R", Turn, Summary)
-
-_Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +27,6 @@ class Found(Generic[R]):
     record: R
     score: float
     distance: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Signals:
-    """What each signal says, by organization and id."""
-
-    near: dict[_Key, float]
-    said: dict[_Key, float]
 
 
 class JournalSearch:
@@ -72,32 +61,16 @@ class JournalSearch:
     ) -> list[Found[Turn]] | list[Found[Summary]]:
         vector = self._embedded.question_in_time(query, caller.listener)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        signals = _Signals({}, {})
-        for where in reach:
-            self._ask(kind, where, vector, query, signals)
-        scores = blended({Signal.VECTOR: signals.near, Signal.LEXICAL: signals.said}, OF_TEXT)
+        signals = self._signals.gather(kind, reach, vector, parse_query(query), CANDIDATES)
+        scores = blended(signals.found(), OF_TEXT)
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         found = []
-        for where in reach:
-            ids = frozenset(id for organization, id in best if organization == where.organization)
-            for record in self._store.find(kind, replace(where, ids=ids)) if ids else []:
-                key = (record.organization, record.id)
-                cosine = signals.near.get(key)
-                distance = None if cosine is None else 1.0 - cosine
-                found.append(Found(cast("Turn", record), scores[key], distance))
+        for key, record in self._signals.read(kind, reach, best).items():
+            cosine = (signals.vector or {}).get(key)
+            distance = None if cosine is None else 1.0 - cosine
+            found.append(Found(cast("Turn", record), scores[key], distance))
         found.sort(key=_nearest_first)
         return found
-
-    def _ask(
-        self, kind: Kind, where: Filter, vector: Vectors | None, query: str, signals: _Signals
-    ) -> None:
-        said = self._signals.said(kind, where, parse_query(query), CANDIDATES)
-        near: Scores = {}
-        if vector is not None:
-            near = self._signals.near(kind, where, vector, CANDIDATES)
-            self._signals.complete(kind, where, vector, near, said)
-        signals.said.update({(where.organization, id): score for id, score in said.items()})
-        signals.near.update({(where.organization, id): score for id, score in near.items()})
 
 
 def _nearest_first(found: Found[Turn]) -> tuple[bool, float, float, str]:

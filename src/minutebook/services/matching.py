@@ -15,10 +15,10 @@ from minutebook.domain.filters import Filter, Narrowing
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
-from minutebook.search.ranking import OF_TEXT, Signal, blended
+from minutebook.search.ranking import OF_TEXT, blended
 from minutebook.search.standing_out import expected_strangers, least_similarity, rank_score
 from minutebook.search.text import TextQuery, parse_query, terms
-from minutebook.services.candidates import Candidates
+from minutebook.services.candidates import Candidates, Key, Scores, Signals
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.retrieval import CANDIDATES, Found
 from minutebook.services.vectors import Embedded
@@ -38,9 +38,6 @@ FIRST_LOOK = 256
 
 VERIFIED = frozenset({Status.VERIFIED, Status.LOCKED})
 """The statuses that only a person gives where it counts."""
-
-Key = tuple[int, str]
-"""A place in a list of filters, and the id of a record there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +96,8 @@ class Matching:
             vector = self._unit(question)
         wheres, now = self._narrowed(caller, narrowing), self._clock()
         similarity = {
-            (place, id): cosine
-            for place, where in enumerate(wheres)
+            (where.organization, id): cosine
+            for where in wheres
             for id, cosine in self._nearest(where, vector, threshold)
         }
         near = [
@@ -157,23 +154,22 @@ class Matching:
         vector: Vectors | None,
         query: TextQuery,
         limit: int | None = None,
-    ) -> dict[Key, float]:
+    ) -> Scores:
         """Score what matches by words or meaning: all of it, or the best of each in each place."""
-        near: dict[Key, float] = {}
-        said: dict[Key, float] = {}
+        total = Signals(None, {})
         least: dict[str, float] = {}
-        for place, where in enumerate(wheres):
+        for where in wheres:
+            home = where.organization
             room = self._store.count(Kind.MEMORY, where) if limit is None else limit
-            by_words = self._signals.said(Kind.MEMORY, where, query, room)
-            said |= {(place, id): score for id, score in by_words.items()}
-            if vector is None:
-                continue
-            if where.organization not in least:
-                least[where.organization] = self._least(where, vector, limit)
-            here = dict(self._nearest(where, vector, least[where.organization], limit))
-            self._signals.complete(Kind.MEMORY, where, vector, here, by_words)
-            near |= {(place, id): score for id, score in here.items()}
-        return blended({Signal.VECTOR: near, Signal.LEXICAL: said}, OF_TEXT)
+            found = Signals(None, self._signals.said(Kind.MEMORY, where, query, room))
+            if vector is not None:
+                if home not in least:
+                    least[home] = self._least(where, vector, limit)
+                near = self._nearest(where, vector, least[home], limit)
+                found.vector = {(home, id): score for id, score in near}
+                self._signals.complete(Kind.MEMORY, where, vector, found)
+            total.add(found)
+        return blended(total.found(), OF_TEXT)
 
     def _least(self, where: Filter, vector: Vectors, limit: int | None) -> float:
         """Give the cosine from which a memory stands out in the caller's part of an organization."""
@@ -221,29 +217,28 @@ class Matching:
 
     def _listed(self, wheres: Sequence[Filter]) -> Iterator[Found]:
         """Read everything, the most important first."""
-        parts = [self._all_of(wheres, place) for place in range(len(wheres))]
+        parts = [self._all_of(where) for where in wheres]
         for _, memory in heapq.merge(*parts, key=lambda read: _weight(read[1])):
             yield Found(memory, 0.0)
 
-    def _all_of(self, wheres: Sequence[Filter], place: int) -> Iterator[tuple[Key, Memory]]:
+    def _all_of(self, where: Filter) -> Iterator[tuple[Key, Memory]]:
         order = ("-importance", "-ingestion_time")
-        ids = self._store.ids(Kind.MEMORY, wheres[place], order)
-        return self._read(wheres, ((place, id) for id in ids))
+        ids = self._store.ids(Kind.MEMORY, where, order)
+        return self._read([where], ((where.organization, id) for id in ids))
 
     def _held_first(
         self, wheres: Sequence[Filter], narrowing: Narrowing, found: Iterable[Found]
     ) -> Iterator[Found]:
         """Leave out what does not fit, and put off what holds no longer."""
         now = self._clock()
-        ended: dict[Key, float] = {}
-        place_of = {where.organization: place for place, where in enumerate(wheres)}
+        ended: Scores = {}
         for each in found:
             if not narrowing.fits_metadata(each.memory):
                 continue
             if holds_at(each.memory, now):
                 yield each
             else:
-                ended[place_of[each.memory.organization], each.memory.id] = each.score
+                ended[each.memory.organization, each.memory.id] = each.score
         for key, memory in self._read(wheres, ended):
             yield Found(memory, ended[key])
 
@@ -251,12 +246,8 @@ class Matching:
         """Read records in the order of their keys, some at a time; what is there no more is not."""
         waiting = iter(keys)
         while chunk := list(islice(waiting, CHUNK)):
-            known: dict[Key, Memory] = {}
-            for place in {place for place, _ in chunk}:
-                ids = frozenset(id for where, id in chunk if where == place)
-                here = replace(wheres[place], ids=ids)
-                for each in cast("list[Memory]", self._store.find(Kind.MEMORY, here)):
-                    known[place, each.id] = each
+            read = self._signals.read(Kind.MEMORY, wheres, chunk)
+            known = cast("dict[Key, Memory]", read)
             yield from ((key, known[key]) for key in chunk if key in known)
 
     def _unit(self, vector: Sequence[float]) -> Vectors:

@@ -9,7 +9,7 @@ from minutebook.domain.records import Decision, Edge, Kind, Memory, Status
 from minutebook.search.graph import personalized_pagerank
 from minutebook.search.ranking import OF_TEXT, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query, words
-from minutebook.services.candidates import Candidates, Scores
+from minutebook.services.candidates import Candidates, Key, Signals
 from minutebook.services.decision_search import DecisionSearch, Truths
 from minutebook.services.reach import Clock, filters, narrowed
 from minutebook.services.vectors import Embedded
@@ -44,7 +44,7 @@ class Recalled:
     """A memory, its fused score and the part of each signal in it."""
 
     memory: Memory
-    hit: Hit
+    hit: Hit[Key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class RecalledDecision:
     """
 
     decision: Decision
-    hit: Hit
+    hit: Hit[Key]
     followed: tuple[str, ...]
 
 
@@ -69,16 +69,6 @@ class Recollection:
     hits: list[Recalled]
     subgraph_nodes: int
     decisions: list[RecalledDecision] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class _Signals:
-    """What one organization's records say to a question."""
-
-    vector: Scores | None
-    lexical: Scores
-    graph: Scores | None = None
-    nodes: int = 0
 
 
 class Retrieval:
@@ -144,42 +134,32 @@ class Retrieval:
     ) -> Recollection:
         vector = self._embedded.question(query, caller.listener)
         parsed = parse_query(query)
-        where_of: dict[str, Filter] = {}
-        total = _Signals(None if vector is None else {}, {}, None)
+        where_of: dict[Key, Filter] = {}
+        total, nodes = Signals(None if vector is None else {}, {}), 0
         for where in self._present(caller):
             found = self._candidates(where, vector, parsed)
             if weights[Signal.GRAPH] > 0:
-                self._walk(where, query, found)
-                self._complete(where, vector, found)
-            for scores in (found.vector, found.lexical, found.graph):
-                where_of.update(dict.fromkeys(scores or (), where))
-            _add(total, found)
-        truths = Truths({}, {}, {}, {})
+                nodes += self._walk(where, query, found)
+                self._asked.complete(Kind.MEMORY, where, vector, found)
+            where_of.update(dict.fromkeys(found.keys(), where))
+            total.add(found)
+        truths = Truths(Signals(None, {}), {}, {})
         if decided is not None:
             truths = decided.truths(caller, vector, parsed)
-            _add(total, _Signals(truths.near, truths.said))
-        fired = {
-            signal: scores
-            for signal, scores in (
-                (Signal.VECTOR, total.vector),
-                (Signal.LEXICAL, total.lexical),
-                (Signal.GRAPH, total.graph),
-            )
-            if scores
-        }
-        hits = fuse(fired, weights, limit)
+            total.add(truths.signals)
+        hits = fuse(total.found(), weights, limit)
         recalled = [
             Recalled(memory, hit)
             for hit in hits
             if hit.id in where_of
-            and (memory := self._visible_memory(where_of[hit.id], hit.id)) is not None
+            and (memory := self._visible_memory(where_of[hit.id], hit.id[1])) is not None
         ]
         decisions = [
             RecalledDecision(truths.records[hit.id], hit, truths.followed.get(hit.id, ()))
             for hit in hits
             if hit.id in truths.records
         ]
-        return Recollection(recalled, total.nodes, decisions)
+        return Recollection(recalled, nodes, decisions)
 
     def _present(self, caller: Caller) -> list[Filter]:
         now = self._clock()
@@ -196,36 +176,25 @@ class Retrieval:
             if (memory := self._visible_memory(where, id)) is not None
         ]
 
-    def _candidates(self, where: Filter, vector: Vectors | None, query: TextQuery) -> _Signals:
-        found = self._signals(where, vector, query)
+    def _candidates(self, where: Filter, vector: Vectors | None, query: TextQuery) -> Signals:
+        found = self._asked.propose(Kind.MEMORY, where, vector, query, CANDIDATES)
         past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
         if self._store.count(Kind.MEMORY, past):
-            self._hand_over(where, self._signals(past, vector, query), found)
-        self._complete(where, vector, found)
+            earlier = self._asked.propose(Kind.MEMORY, past, vector, query, CANDIDATES)
+            self._hand_over(where, earlier, found)
+        self._asked.complete(Kind.MEMORY, where, vector, found)
         return found
 
-    def _signals(self, where: Filter, vector: Vectors | None, query: TextQuery) -> _Signals:
-        near = None
-        if vector is not None:
-            near = self._asked.near(Kind.MEMORY, where, vector, CANDIDATES)
-        return _Signals(near, self._asked.said(Kind.MEMORY, where, query, CANDIDATES))
-
-    def _complete(self, where: Filter, vector: Vectors | None, found: _Signals) -> None:
-        """Give every candidate its cosine, whichever signal found it."""
-        if vector is None or found.vector is None:
-            return
-        others = (*found.lexical, *(found.graph or ()))
-        self._asked.complete(Kind.MEMORY, where, vector, found.vector, others)
-
-    def _hand_over(self, where: Filter, past: _Signals, found: _Signals) -> None:
+    def _hand_over(self, where: Filter, past: Signals, found: Signals) -> None:
         """Let what a superseded memory would have scored count for the one in its place."""
         for earlier, scores in ((past.vector, found.vector), (past.lexical, found.lexical)):
             if earlier is None or scores is None:
                 continue
-            for id, score in earlier.items():
+            for (organization, id), score in earlier.items():
                 successor = self._successor(where, id)
                 if successor is not None:
-                    scores[successor] = max(score, scores.get(successor, score))
+                    key = (organization, successor)
+                    scores[key] = max(score, scores.get(key, score))
 
     def _successor(self, where: Filter, id: str) -> str | None:
         """Follow supersessions to the memory that holds now, if the caller may see it."""
@@ -241,32 +210,28 @@ class Retrieval:
             following = memory.superseded_by
         return None
 
-    def _walk(self, where: Filter, query: str, found: _Signals) -> None:
-        """Add the graph signal of one organization: PageRank around its best candidates."""
-        first = {
-            signal: scores
-            for signal, scores in (
-                (Signal.VECTOR, found.vector),
-                (Signal.LEXICAL, found.lexical),
-            )
-            if scores
-        }
-        seeds = {hit.id: hit.score for hit in fuse(first, OF_TEXT, SEEDS)}
+    def _walk(self, where: Filter, query: str, found: Signals) -> int:
+        """Add the graph signal of one organization: PageRank around its best candidates.
+
+        Gives the size of the graph that was walked.
+        """
+        seeds = {hit.id[1]: hit.score for hit in fuse(found.found(), OF_TEXT, SEEDS)}
         named = self._store.entities_named(replace(where, valid_at=None), words(query))
         # What the question names says as much about where to look as what was found.
         share = sum(seeds.values()) or 1.0
         seeds |= dict.fromkeys(named, share / max(1, len(named)))
         edges = self._subgraph(where, set(seeds))
         if not edges:
-            return
+            return 0
         ranks = personalized_pagerank([(e.source, e.target, e.weight) for e in edges], seeds)
-        found.nodes = len({end for e in edges for end in (e.source, e.target)})
-        candidates = {*(found.vector or ()), *found.lexical}
+        candidates, organization = found.keys(), where.organization
         found.graph = {
-            id: rank
+            (organization, id): rank
             for id, rank in ranks.items()
-            if rank > 0 and (id in candidates or self._visible_memory(where, id) is not None)
+            if rank > 0
+            and ((organization, id) in candidates or self._visible_memory(where, id) is not None)
         }
+        return len({end for e in edges for end in (e.source, e.target)})
 
     def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
         """Collect the edges around some nodes, none through what the caller may not see.
@@ -302,12 +267,3 @@ class Retrieval:
 
 def _is_memory_end(edge: Edge, id: str) -> bool:
     return edge.kind is Kind.LINK or (edge.kind is Kind.MENTION and edge.source == id)
-
-
-def _add(total: _Signals, found: _Signals) -> None:
-    if total.vector is not None and found.vector is not None:
-        total.vector |= found.vector
-    total.lexical |= found.lexical
-    if found.graph is not None:
-        total.graph = (total.graph or {}) | found.graph
-    total.nodes += found.nodes

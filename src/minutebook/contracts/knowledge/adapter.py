@@ -16,6 +16,7 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Kind, Memory, MemoryType
 from minutebook.search.ranking import Hit, Signal, z_normalise
+from minutebook.services.candidates import Key
 from minutebook.services.code_search import FoundCode
 from minutebook.services.graph import Direction
 from minutebook.services.projects import Progress
@@ -406,7 +407,7 @@ def _recalled_decision(recalled: RecalledDecision) -> Shape:
     return _hit(decision.id, decision.text, "decision", recalled.hit)
 
 
-def _hit(id: str, content: str, source: str, hit: Hit) -> Shape:
+def _hit(id: str, content: str, source: str, hit: Hit[Key]) -> Shape:
     normalised = {share.signal: share.normalised for share in hit.shares}
     return {
         "id": id,
@@ -446,8 +447,8 @@ def _merged(memories: list[Shape], code: list[Shape], limit: int) -> list[Shape]
         return memories or code
     merged: list[Shape] = []
     for source in (memories, code):
-        normalised = z_normalise({each["id"]: each["score"] for each in source})
-        merged += [{**each, "score": normalised[each["id"]]} for each in source]
+        normalised = z_normalise([each["score"] for each in source])
+        merged += [{**each, "score": score} for each, score in zip(source, normalised, strict=True)]
     return sorted(merged, key=lambda each: (-each["score"], each["id"]))[:limit]
 
 
