@@ -208,6 +208,8 @@ _RESOLVED = [
         {
             "generated": "An OpenAPI 3 document of the twelve operations is generated from the contract data.",
             "served": "It is served at /openapi.json, and the operations answer there over plain HTTP.",
+            "yaml": "It is served at /openapi.yaml too.",
+            "3.0": "As 3.1 and, with ?version=3.0, as 3.0.",
         },
     ),
 ]

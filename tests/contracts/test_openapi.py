@@ -1,13 +1,17 @@
 """The OpenAPI document of the journal: valid, complete, and from the one promise."""
 
 import json
+from typing import Any
 
 import jsonschema
 import pytest
-from openapi_spec_validator import OpenAPIV31SpecValidator
+import yaml
+from openapi_schema_validator import OAS30Validator
+from openapi_spec_validator import OpenAPIV30SpecValidator, OpenAPIV31SpecValidator
 
 from minutebook.contracts import openapi
 from minutebook.contracts.answers import Answer, failed
+from minutebook.contracts.openapi_3_0 import schema_3_0
 from minutebook.domain.errors import Fault, InvalidInput, NotFound, StoreClosed, StoreError
 from minutebook.domain.records import Role
 from tests.contracts.journaled import CONTRACT
@@ -24,6 +28,66 @@ TOOLS = {tool["name"]: tool for tool in CONTRACT.promise["tools"]}
 def test_the_document_is_valid_openapi() -> None:
     assert DOCUMENT["openapi"] == "3.1.0"
     OpenAPIV31SpecValidator(DOCUMENT).validate()
+
+
+@requirement("journal/openapi/3.0", "journal/openapi/usable")
+def test_the_document_is_valid_openapi_of_the_older_version() -> None:
+    told = openapi.document(CONTRACT, version="3.0")
+    assert told["openapi"] == "3.0.3"
+    OpenAPIV30SpecValidator(told).validate()
+    assert told["paths"].keys() == DOCUMENT["paths"].keys()
+
+
+def test_the_older_version_takes_and_refuses_the_same_bodies() -> None:
+    told = openapi.document(CONTRACT, version="3.0")
+    for path, methods in told["paths"].items():
+        if "post" not in methods:
+            continue
+        name, content = path[1:], "application/json"
+        schema = methods["post"]["requestBody"]["content"][content]["schema"]
+        required = schema.get("required", [])
+        validator = OAS30Validator(schema)
+        nothing = {key: None for key in schema["properties"] if key not in required}
+        validator.validate({**valid("journal", name), **nothing})
+        for key in schema["properties"]:
+            assert not validator.is_valid({**valid("journal", name), key: {"no": "such"}})
+        for key in required:
+            assert not validator.is_valid({**valid("journal", name), key: None})
+
+
+@pytest.mark.parametrize(
+    ("newer", "older"),
+    [
+        ({"type": ["string", "null"]}, {"type": "string", "nullable": True}),
+        ({"type": "null"}, {"nullable": True, "enum": [None]}),
+        (
+            {"type": ["string", "integer", "null"]},
+            {"anyOf": [{"type": each, "nullable": True} for each in ("string", "integer")]},
+        ),
+        ({"const": "a"}, {"enum": ["a"]}),
+        ({"exclusiveMinimum": 0}, {"minimum": 0, "exclusiveMinimum": True}),
+        ({"exclusiveMaximum": 9}, {"maximum": 9, "exclusiveMaximum": True}),
+        ({"type": "string", "examples": ["a", "b"]}, {"type": "string", "example": "a"}),
+        ({"additionalProperties": False}, {"additionalProperties": False}),
+        (
+            {"properties": {"type": {"const": 1}, "const": {"type": ["object", "null"]}}},
+            {"properties": {"type": {"enum": [1]}, "const": {"type": "object", "nullable": True}}},
+        ),
+        (
+            {"items": {"const": 1}, "anyOf": [{"const": 2}], "not": {"const": 3}},
+            {"items": {"enum": [1]}, "anyOf": [{"enum": [2]}], "not": {"enum": [3]}},
+        ),
+    ],
+)
+def test_a_schema_says_the_same_in_the_older_dialect(
+    newer: dict[str, Any], older: dict[str, Any]
+) -> None:
+    assert schema_3_0(newer) == older
+
+
+def test_what_the_older_dialect_cannot_say_is_not_left_out_in_silence() -> None:
+    with pytest.raises(ValueError, match="if, then"):
+        schema_3_0({"type": "object", "properties": {"a": {"if": {}, "then": {}}}})
 
 
 @requirement("journal/openapi/generated", "journal/published/openapi-source")
@@ -102,6 +166,22 @@ def test_the_command_prints_the_document(run: Run) -> None:
     assert printed.exit_code == 0
     assert json.loads(printed.stdout) == DOCUMENT
     assert json.loads(run("export-schema", "journal").stdout) == CONTRACT.schema()
+
+
+@requirement("journal/openapi/yaml")
+def test_the_command_prints_the_document_in_each_format_and_version(run: Run) -> None:
+    for version in openapi.VERSIONS:
+        told = openapi.document(CONTRACT, version=version)
+        for format, read in (("json", json.loads), ("yaml", yaml.safe_load)):
+            options = ("--openapi", "--format", format, "--version", version)
+            printed = run("export-schema", "journal", *options)
+            assert printed.exit_code == 0
+            assert read(printed.stdout) == told
+            assert "&id" not in printed.stdout
+    assert yaml.safe_load(run("export-schema", "journal", "--format", "yaml").stdout) == json.loads(
+        json.dumps(CONTRACT.schema())
+    )
+    assert "--openapi" in run("export-schema", "journal", "--version", "3.0").stderr
 
 
 def test_a_contract_without_operations_has_no_document(run: Run) -> None:

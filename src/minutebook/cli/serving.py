@@ -160,14 +160,27 @@ def _show_difference(before: str, after: str, path: Path) -> None:
 
 @click.command("export-schema")
 @click.argument("contract", default="knowledge")
-@click.option("--openapi", is_flag=True, help="As OpenAPI 3.1, of its operations over plain HTTP.")
-def export_schema(contract: str, openapi: bool) -> None:  # noqa: FBT001
-    """Print a CONTRACT's tools, schemas and errors as one JSON document."""
-    from minutebook.contracts.openapi import exported
+@click.option("--openapi", is_flag=True, help="As OpenAPI, of its operations over plain HTTP.")
+@click.option(
+    "--format", type=click.Choice(["json", "yaml"]), default="json", help="What to write it in."
+)
+@click.option(
+    "--version",
+    type=click.Choice(["3.1", "3.0"]),
+    help="The version of OpenAPI; 3.1 if not given.",
+)
+def export_schema(contract: str, openapi: bool, format: str, version: str | None) -> None:  # noqa: FBT001
+    """Print a CONTRACT's tools, schemas and errors as one document."""
+    from minutebook.contracts.openapi import VERSIONS, exported, written
     from minutebook.contracts.registry import opened
 
+    if version is not None and not openapi:
+        raise click.UsageError("--version is the version of OpenAPI: give --openapi too")
     (chosen,) = opened([contract])
-    text = exported(chosen) if openapi else chosen.exported()
+    if openapi:
+        text = exported(chosen, format, version or VERSIONS[0])
+    else:
+        text = chosen.exported() if format == "json" else written(chosen.schema(), format)
     # As bytes, so that it is the same on every platform, whatever the terminal's encoding.
     say_exactly(text.encode())
 

@@ -1,4 +1,4 @@
-"""A contract's tools as operations over plain HTTP: an OpenAPI 3.1 document, and what it promises.
+"""A contract's tools as operations over plain HTTP: an OpenAPI document, and what it promises.
 
 Each tool is one operation at `/<tool>`, its arguments a JSON object in the body of a POST. A tool that
 only reads and takes no arguments answers a GET. Errors are `{error, message}`, with the status that the
@@ -13,9 +13,17 @@ from typing import Any, Literal
 
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract, Tool
+from minutebook.contracts.openapi_3_0 import as_3_0
 from minutebook.domain.errors import InvalidInput
 
 VERSION = "3.1.0"
+
+VERSIONS = ("3.1", "3.0")
+"""The versions of OpenAPI that the document can be had in; the first is the default."""
+
+FORMATS = ("json", "yaml")
+"""The formats in which it can be written; the first is the default."""
+
 OK = 200
 INTERNAL_ERROR = 500
 
@@ -46,11 +54,20 @@ def operations(contract: Contract) -> list[Operation]:
     return [_operation(tool) for tool in contract.tools.values() if tool.is_listed]
 
 
-def document(contract: Contract, server: str = "/") -> Document:
-    """Describe the operations of a contract, served below the URL `server`, as OpenAPI 3.1.
+def document(contract: Contract, server: str = "/", version: str = VERSIONS[0]) -> Document:
+    """Describe the operations of a contract, served below the URL `server`.
 
-    InvalidInput where it promises none.
+    Raises InvalidInput if it promises none, or for another version than VERSIONS.
     """
+    if version not in VERSIONS:
+        raise InvalidInput(
+            "version", f"must be one of {', '.join(VERSIONS)} (got {version[:20]!r})"
+        )
+    told = _document_3_1(contract, server)
+    return told if version == VERSIONS[0] else as_3_0(told)
+
+
+def _document_3_1(contract: Contract, server: str) -> Document:
     info = contract.promise["info"]
     return {
         "openapi": VERSION,
@@ -71,9 +88,21 @@ def document(contract: Contract, server: str = "/") -> Document:
     }
 
 
-def exported(contract: Contract) -> str:
-    """Write the document out."""
-    return json.dumps(document(contract), indent=2, ensure_ascii=False) + "\n"
+def exported(contract: Contract, format: str = FORMATS[0], version: str = VERSIONS[0]) -> str:
+    """Write the document in one of FORMATS, of one of VERSIONS. Raises InvalidInput."""
+    return written(document(contract, version=version), format)
+
+
+def written(document: Document, format: str) -> str:
+    """Write a document in one of FORMATS."""
+    if format == "json":
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    # It takes 0.02 s to import, and few ask for it.
+    import yaml
+
+    # Through JSON, so that what stands in two places is written out twice, not referred to.
+    plain = json.loads(json.dumps(document))
+    return str(yaml.safe_dump(plain, sort_keys=False, allow_unicode=True, width=100))
 
 
 def status_of(contract: Contract, answer: Answer) -> int:

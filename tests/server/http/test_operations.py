@@ -6,6 +6,7 @@ from typing import Any
 import httpx2
 import pytest
 import schemathesis
+import yaml
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
@@ -38,9 +39,18 @@ def test_every_operation_answers_as_the_document_says(server: Server, name: str)
     hold()
 
 
-@requirement("journal/openapi/served")
+@requirement("journal/openapi/served", "journal/openapi/yaml", "journal/openapi/3.0")
 def test_what_is_served_is_the_contracts_document(server: Server) -> None:
     assert server.get("/openapi.json").json() == openapi.document(journal())
+    for version in openapi.VERSIONS:
+        told = openapi.document(journal(), version=version)
+        assert server.get(f"/openapi.json?version={version}").json() == told
+        answer = server.get(f"/openapi.yaml?version={version}")
+        assert yaml.safe_load(answer.text) == told
+        assert answer.headers["content-type"] == "application/yaml"
+    refused = server.get("/openapi.yaml?version=2.0")
+    assert refused.status_code == 400
+    assert "3.1, 3.0" in refused.json()["message"]
 
 
 def post(server: Server, tool: str, given: Any = None, **headers: str) -> httpx2.Response:

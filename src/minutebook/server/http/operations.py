@@ -16,7 +16,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.server.http.body import read_json
 from minutebook.server.http.door import Doorkeeper
 from minutebook.server.http.endpoint import Bounds
-from minutebook.server.http.refusals import UNTAKEN, untaken
+from minutebook.server.http.refusals import UNTAKEN, refusal, untaken
 from minutebook.server.message import BadMessage, decoded
 from minutebook.server.provenance import agent_of
 from minutebook.server.worker import Worker
@@ -29,11 +29,7 @@ def plain_routes(
     keeper: Doorkeeper,
     door: Sequence[Middleware],
 ) -> list[BaseRoute]:
-    """Give `/openapi.json`, which needs no token, and behind the door each operation."""
-    document = openapi.document(contract)
-
-    async def described(request: Request) -> Response:
-        return JSONResponse(document)
+    """Give `/openapi.json` and `.yaml`, which need no token, and behind the door each operation."""
 
     def answering(tool: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         async def answer(request: Request) -> Response:
@@ -52,7 +48,29 @@ def plain_routes(
         Route(each.path, answering(each.tool.name), methods=[each.method], middleware=door)
         for each in openapi.operations(contract)
     ]
-    return [Route("/openapi.json", described), *calls]
+    return [*_described(contract), *calls]
+
+
+def _described(contract: Contract) -> list[BaseRoute]:
+    """Give the document in each format, of the version that `?version=` asks for."""
+    texts = {
+        (format, version): openapi.exported(contract, format, version)
+        for format in openapi.FORMATS
+        for version in openapi.VERSIONS
+    }
+
+    def describing(format: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def described(request: Request) -> Response:
+            version = request.query_params.get("version", openapi.VERSIONS[0])
+            text = texts.get((format, version))
+            if text is None:
+                known = ", ".join(openapi.VERSIONS)
+                return refusal(request, 400, f"version must be one of {known}")
+            return Response(text, media_type=f"application/{format}")
+
+        return described
+
+    return [Route(f"/openapi.{each}", describing(each)) for each in openapi.FORMATS]
 
 
 async def _arguments(request: Request, bounds: Bounds) -> Mapping[str, Any]:
