@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.records import Role
+from minutebook.domain.lines import line_of, object_of, record_of
+from minutebook.domain.records import Kind, Memory, Role
 from tests.contracts.cataloged import UNKNOWN, facts_of, read, write
 from tests.contracts.requirements import requirement
-from tests.world import World
+from tests.world import World, everything
 
 
 @pytest.fixture
@@ -68,6 +69,28 @@ def test_the_index_shows_five_scalars_of_the_metadata_cut_at_fifty_characters(fa
     write(facts, metadata=metadata)
     (entry,) = index(facts)
     assert entry["metadata"] == {"a": "x" * 50, "d": None, "e": True, "f": 0.5, "g": "ä"}
+
+
+@requirement("catalog/resources/index-metadata")
+def test_metadata_keeps_the_order_of_its_keys_and_the_index_shows_the_first_five(
+    facts: World,
+) -> None:
+    given = {"zone": "eu", "team": {"b": 1, "a": 2}, "owner": "ana", "k": 1, "d": 2, "c": 3, "a": 4}
+    told = write(facts, "The kettle", metadata=given)
+    assert json.dumps(told["metadata"]) == json.dumps(given)
+    whole = json.loads(read(facts, f"memory://{told['id']}"))
+    assert json.dumps(whole["metadata"]) == json.dumps(given)
+    (entry,) = index(facts)
+    assert list(entry["metadata"]) == ["zone", "owner", "k", "d", "c"]
+
+    (kept,) = facts.app.store.find(Kind.MEMORY, everything("acme"))
+    archived = record_of(object_of(line_of(kept)))
+    assert isinstance(archived, Memory)
+    assert json.dumps(archived.metadata) == json.dumps(given)
+
+    other = dict(reversed(given.items()))
+    told = write(facts, "The kettle", id=told["id"], metadata=other)
+    assert json.dumps(told["metadata"]) == json.dumps(other)
 
 
 @requirement("catalog/resources/memory")

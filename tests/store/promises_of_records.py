@@ -1,8 +1,10 @@
 """What the protocol promises of transactions and records."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -185,6 +187,21 @@ class RecordPromises(Promises):
             assert type(kept) is type(record)
             everything = Filter(organization=record.organization, with_deleted=True)
             assert store.find(record.kind, everything) == [record]
+
+    def test_the_keys_of_an_object_keep_their_order(self, store: Store) -> None:
+        given: dict[str, object] = {"z": 1, "a": {"y": [1], "b": None}, "\ud800": "half", "m": True}
+        store.put(memory("a", metadata=given))
+        kept = store.get(Kind.MEMORY, "acme", "a")
+        assert isinstance(kept, Memory)
+        assert json.dumps(kept.metadata) == json.dumps(given)
+        turned = dict(reversed(given.items()))
+        store.put(memory("a", metadata=turned))
+        (found,) = store.find(Kind.MEMORY, Filter(organization="acme", equal={"metadata": given}))
+        assert json.dumps(cast("Memory", found).metadata) == json.dumps(turned)
+        others: list[dict[str, object]] = [{}, {"z": 1}, given | {"m": False}, given | {"a": {}}]
+        for other in others:
+            where = Filter(organization="acme", equal={"metadata": other})
+            assert store.find(Kind.MEMORY, where) == []
 
     def test_an_instant_comes_back_whatever_its_zone(self, store: Store) -> None:
         there = datetime(2026, 3, 1, 2, 3, 4, 567_891, timezone(timedelta(hours=7)))

@@ -127,6 +127,14 @@ def padded(values: Sequence[Value]) -> list[Value]:
     return kept + kept[-1:] * (room - len(kept))
 
 
+# Two objects are equal whatever the order of their keys, so their nodes are compared, not their texts.
+_SAME_OBJECT = (
+    "NOT EXISTS (SELECT fullkey, type, atom FROM json_tree(r.{name}) "
+    "EXCEPT SELECT fullkey, type, atom FROM json_tree(?)) AND "
+    "NOT EXISTS (SELECT fullkey, type, atom FROM json_tree(?) "
+    "EXCEPT SELECT fullkey, type, atom FROM json_tree(r.{name}))"
+)
+
 Selection: TypeAlias = tuple[str, list[Value]]
 """A condition over the table `r`, and the values that it names by question marks."""
 
@@ -153,8 +161,13 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
             values += (text_value(where.organization), text_value(str(wanted)))
             continue
         _check_has(table, kind, name)
-        conditions.append(f"r.{name} IS ?")
-        values.append(None if wanted is None else table.stored[name].to_value(wanted))
+        value = None if wanted is None else table.stored[name].to_value(wanted)
+        if isinstance(wanted, Mapping):
+            conditions.append(_SAME_OBJECT.format(name=name))
+            values += (value, value)
+        else:
+            conditions.append(f"r.{name} IS ?")
+            values.append(value)
     for name, start in where.starts.items():
         _check_has(table, kind, name)
         # As text, so that bytes that are none (see text_value) are counted as characters too.
@@ -224,8 +237,8 @@ def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any
 
 
 def _json(value: Any) -> str:
-    # In ASCII, so that lone surrogates survive as escapes; sorted, so that equal values look equal.
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+    # In ASCII, so that lone surrogates survive as escapes; the keys of an object in their order.
+    return json.dumps(value, separators=(",", ":"))
 
 
 MEMORIES = _described("memories", Memory, Kind.MEMORY)
