@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -62,8 +63,14 @@ class Client:
 
 def check_shape(tool: str, answer: dict[str, Any]) -> None:
     """See that an answer is as its output schema says, and holds nothing more."""
-    schema = CONTRACT.tools[tool].promise["outputSchema"]
-    jsonschema.validate(answer, closed(schema))
+    _validator(tool).validate(answer)
+
+
+@cache
+def _validator(tool: str) -> jsonschema.Draft202012Validator:
+    schema = closed(CONTRACT.tools[tool].promise["outputSchema"])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
 
 
 def closed(schema: dict[str, Any]) -> dict[str, Any]:

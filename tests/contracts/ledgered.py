@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import jsonschema
@@ -38,7 +39,7 @@ class Client:
         """Call a tool that must answer."""
         self.world.clock.turn()
         answer = self.world.speaking(CONTRACT).call(tool, **arguments)
-        jsonschema.validate(answer, CONTRACT.tools[tool].promise["outputSchema"])
+        _validator(tool).validate(answer)
         assert set(answer) == set(CONTRACT.tools[tool].promise["outputSchema"]["properties"])
         assert answer["status"] == "success"
         assert answer["message"].endswith(".")
@@ -94,6 +95,13 @@ class Client:
         found = self.world.app.decisions.read(self.world.caller, id)
         assert isinstance(found, Proposal)
         return found
+
+
+@cache
+def _validator(tool: str) -> jsonschema.Draft202012Validator:
+    schema = CONTRACT.tools[tool].promise["outputSchema"]
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
 
 
 def told(text: str, code: int | None, structured: Any) -> Refusal:
