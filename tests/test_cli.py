@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from minutebook.cli import main
 from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.invocation import SECRETS
-from tests.terminal import Run, remembered
+from tests.terminal import Run, remembered, typed
 
 
 def test_what_is_remembered_is_found_listed_and_shown(run: Run) -> None:
@@ -228,11 +229,33 @@ def test_a_setting_comes_from_flag_before_environment_before_file(
     assert "must be valid TOML" in run("settings").stderr
 
 
-def test_help_names_every_command_and_what_it_is_for(run: Run) -> None:
-    text = run("--help").output
+def listed(*words: str) -> str:
+    return typed(*words, "--help", terminal_width=80).output
+
+
+def test_help_names_every_command_by_subject_with_what_it_is_for() -> None:
+    text = listed()
+    assert text.index("Memories:") < text.index("Decisions:") < text.index("Common options:")
     for name, command in main.commands.items():
-        assert name in text
+        assert re.search(rf"^  {name} +\S", text, re.MULTILINE), name
         assert command.get_short_help_str(), name
+
+
+def test_no_help_cuts_off_what_a_command_is_for() -> None:
+    groups = [()] + [(name,) for name, each in main.commands.items() if hasattr(each, "commands")]
+    for words in groups:
+        assert "..." not in listed(*words).replace("[ARGS]...", ""), words
+
+
+def test_help_explains_a_commands_own_options_and_names_the_common_ones() -> None:
+    text = listed("list")
+    assert re.search(r"^  --tag TEXT +Only what has this tag", text, re.MULTILINE)
+    assert not re.search(r"^  --ledger LEDGER", text, re.MULTILINE)
+    assert "Also --home, --role, --agent," in text
+    assert "see `minutebook --help`." in text
+    assert re.search(r"^  --ledger LEDGER +Where decisions are committed", listed(), re.MULTILINE)
+    assert "Also --home: see" in listed("token", "list")
+    assert "Also" not in listed("model", "verify")
 
 
 @pytest.fixture

@@ -37,6 +37,7 @@ from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
+from minutebook.services.id_lookup import IdLookup
 from minutebook.services.journal_search import JournalSearch
 from minutebook.services.keeping import Keeping
 from minutebook.services.ledger_places import LedgerPlace
@@ -99,6 +100,7 @@ class App:
     watching: Watching
     code: CodeSearch
     browsing: Browsing
+    id_lookup: IdLookup
     ledgers: Ledgers
     decisions: Decisions
     proposals: Proposals
@@ -235,6 +237,7 @@ def composed(settings: Settings, ground: Ground) -> App:
     rules = rules_for(settings, ground.tokens)
     mentions, supersession = Mentions(store, clock), Supersession(store, clock)
     keeping = Keeping(store, embedded, trail, mentions)
+    links = Links(store, trail, clock, rules)
     ledgers = Ledgers(store, trail, embedded, claims, place_of(settings), clock, randbits)
     enacting = Enacting(store, ledgers, embedded, trail)
     secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
@@ -250,13 +253,14 @@ def composed(settings: Settings, ground: Ground) -> App:
         embedded=embedded,
         trail=trail,
         mentions=mentions,
-        memories=Memories(store, keeping, trail, supersession, clock, randbits, rules),
+        memories=Memories(store, keeping, trail, supersession, links, clock, randbits, rules),
         standing=Standing(store, keeping, trail, clock, rules),
-        links=Links(store, trail, clock, rules),
+        links=links,
         graph=Graph(store, trail, mentions, clock, randbits),
         retrieval=Retrieval(store, embedded, clock, decided),
         matching=Matching(store, embedded, clock),
         browsing=Browsing(store),
+        id_lookup=IdLookup(store),
         ledgers=ledgers,
         decisions=Decisions(store, enacting, trail, clock, randbits),
         proposals=Proposals(store, enacting, trail, secret, clock, randbits, window),

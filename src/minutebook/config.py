@@ -247,6 +247,16 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
     return Settings(**values)
 
 
+def check_setting(name: str, text: str, folder: str) -> Any:
+    """Give the value that is typed for a setting of `config.toml`; paths are from a folder.
+
+    Raises InvalidInput for a name that is none, and for a value that does not fit.
+    """
+    if name == "home" or name not in {f.name for f in fields(Settings)}:
+        raise InvalidInput(name, f"is no setting of {FILE}; `minutebook settings` names them")
+    return _parsed(name, text, "VALUE", folder)
+
+
 def _read_file(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))

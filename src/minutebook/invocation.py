@@ -48,6 +48,7 @@ DAEMON_COMMANDS = {
     "unlock": False,
     "verify": False,
     "deprecate": False,
+    "invalidate": False,
 }
 """The commands that a daemon runs if one is there, and whether they only read.
 

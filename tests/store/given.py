@@ -269,9 +269,12 @@ filters = st.builds(
     with_deleted=st.booleans(),
 )
 memory_filters = st.builds(
-    lambda where, client, equal, starts: replace(where, client=client, equal=equal, starts=starts),
+    lambda where, client, span, equal, starts: replace(
+        where, client=client, since=span[0], until=span[1], equal=equal, starts=starts
+    ),
     filters,
     st.none() | st.none() | st.sampled_from(["", "claude-code", "CURSOR"]),
+    st.just((None, None)) | st.tuples(st.none() | instants, st.none() | instants),
     st.fixed_dictionaries(
         {},
         optional={

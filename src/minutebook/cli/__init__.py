@@ -6,16 +6,35 @@ from minutebook import __version__
 from minutebook.cli import (
     archives,
     code,
+    completion,
     daemon,
     decisions,
     governance,
     journal,
     memories,
     serving,
+    settings,
     tokens,
     upkeep,
 )
 from minutebook.cli.terminal import Group, identity
+
+SUBJECTS = {
+    "Begin": (*serving.COMMANDS, *completion.COMMANDS),
+    "Memories": memories.COMMANDS,
+    "Trust": governance.COMMANDS,
+    "Decisions": decisions.COMMANDS,
+    "Sessions": journal.COMMANDS,
+    "Code": code.COMMANDS,
+    "Take out and bring in": archives.COMMANDS,
+    "Look after it": (
+        *upkeep.COMMANDS,
+        *settings.COMMANDS,
+        *daemon.COMMANDS,
+        *tokens.COMMANDS,
+    ),
+}
+"""The commands by what they are about, as `minutebook --help` lists them."""
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
@@ -29,24 +48,10 @@ def main() -> None:
     minutebook remember "…"          keep something yourself
     minutebook search "…"            find it by meaning and by words
     minutebook index .               let agents find this folder's code
-    minutebook code "…"              find it yourself
     minutebook decide                put a decision on the record
     minutebook sessions              see what your agents did, session by session
-    minutebook status                how the store and the model are
     """
 
 
-for _subject in (
-    serving,
-    daemon,
-    memories,
-    code,
-    decisions,
-    journal,
-    governance,
-    archives,
-    tokens,
-    upkeep,
-):
-    for _command in _subject.COMMANDS:
-        main.add_command(_command)
+for _subject, _commands in SUBJECTS.items():
+    main.add_subject(_subject, _commands)

@@ -15,7 +15,7 @@ from minutebook.domain.records import Kind
 from minutebook.server.logs import log_to_stderr
 
 
-@click.command()
+@click.command(short_help="Write every record to a file, one a line, as JSON.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--sessions", is_flag=True, help="Only turns and summaries.")
 @click.option(
@@ -64,7 +64,7 @@ def export(
         )
 
 
-@click.command("import")
+@click.command("import", short_help="Bring in what `export` wrote.")
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option(
     "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
@@ -97,7 +97,7 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
             echo(f"{_counted(counts)}: {what}.")
 
 
-@click.command()
+@click.command(short_help="Write the whole data directory to one file.")
 @click.argument("path", type=click.Path(path_type=Path))
 @identity
 @click.pass_obj
@@ -119,7 +119,7 @@ def backup(given: dict[str, str], path: Path) -> None:
         echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
 
 
-@click.command()
+@click.command(short_help="Bring back a backup, or a memory.")
 @click.argument("what")
 @click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
 @click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")

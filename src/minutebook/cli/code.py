@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from minutebook.cli.ids import completing_projects, name_meant
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
@@ -26,7 +27,7 @@ from minutebook.domain.policy import Caller
 _LINES = 8
 
 
-@click.command()
+@click.command(short_help="Index the code in a folder; --watch keeps it in step.")
 @click.argument("path", default=".", type=click.Path(path_type=Path))
 @click.option("--watch", is_flag=True, help="Stay, and read again what changes.")
 @identity
@@ -85,9 +86,9 @@ def _stay(app: Any, project: Any) -> None:
         warn("")
 
 
-@click.command()
+@click.command(short_help="Find code by what it does or what it is called.")
 @click.argument("query")
-@click.option("--project", help="Only in this project.")
+@click.option("--project", help="Only in this project.", shell_complete=completing_projects)
 @click.option("--language", help="Only in this language.")
 @click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True)
 @identity
@@ -107,8 +108,9 @@ def code(
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     with opened(given) as (app, caller):
-        found = app.code.search(caller, query, limit, project=project, language=language)
         roots = _roots(app, caller)
+        project = None if project is None else name_meant("project's name", roots, project)
+        found = app.code.search(caller, query, limit, project=project, language=language)
     if as_json:
         say([{**fields_of(each.chunk), "score": each.score} for each in found], "", as_json)
         return
@@ -128,8 +130,13 @@ def code(
         echo("")
 
 
-@click.command()
-@click.option("--delete", metavar="ID", help="Forget this project and its chunks.")
+@click.command(short_help="List indexed projects, or forget one.")
+@click.option(
+    "--delete",
+    metavar="ID",
+    help="Forget this project and its chunks.",
+    shell_complete=completing_projects,
+)
 @identity
 @as_json
 @click.pass_obj
@@ -137,6 +144,7 @@ def projects(given: dict[str, str], delete: str | None, as_json: bool) -> None: 
     """List the projects that are indexed, and how far each is."""
     with opened(given) as (app, caller):
         if delete is not None:
+            delete = name_meant("project's name", _roots(app, caller), delete)
             removed = app.projects.delete(caller, delete)
             say({"chunks_deleted": removed}, f"Forgot {delete} and its {removed} chunks.", as_json)
             return

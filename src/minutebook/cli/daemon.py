@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from minutebook.server.meeting import Meeting
 
 
-@click.group()
+@click.group(short_help="See to the process that stdio clients share.")
 def daemon() -> None:
     """See to the process in the background that stdio clients share.
 
@@ -26,7 +26,7 @@ _every = click.option(
 )
 
 
-@daemon.command()
+@daemon.command(short_help="Tell which daemons serve the store.")
 @_every
 @place
 @as_json
@@ -53,7 +53,7 @@ def _described(told: dict[str, Any], *, names_home: bool) -> str:
     )
 
 
-@daemon.command()
+@daemon.command(short_help="Let the store's daemons end.")
 @_every
 @place
 @click.pass_obj
@@ -70,7 +70,7 @@ def _none(*, is_for_all: bool) -> str:
     return "No daemon of yours runs." if is_for_all else "No daemon serves this store."
 
 
-@daemon.command()
+@daemon.command(short_help="Stop the store's daemons, and start one.")
 @place
 @click.pass_obj
 def restart(given: dict[str, str]) -> None:

@@ -6,10 +6,11 @@ from typing import Any
 import click
 
 from minutebook.cli import chains
+from minutebook.cli.ids import completing, decision_id
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import as_json, fields_of, identity, opened, opened_or_made, through
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.ids import ledger_id_of
+from minutebook.domain.records import Kind
 
 TEMPLATE = """\
 # {title}
@@ -40,12 +41,19 @@ _PARTS = re.compile(
 )
 
 
-@click.command()
+@click.command(short_help="Put a decision on the record, a commit in Git.")
 @click.option("--title", default="", help="The decision in one short sentence.")
 @click.option("--target", default="", help="What it is about; one decision is active on a target.")
 @click.option("--rationale", default="", help="Why it was decided so, and against what.")
 @click.option("--consequence", "consequences", multiple=True, help="What follows; repeatable.")
-@click.option("--supersedes", "old", multiple=True, metavar="ID", help="Replace it; repeatable.")
+@click.option(
+    "--supersedes",
+    "old",
+    multiple=True,
+    metavar="ID",
+    help="Replace it; repeatable.",
+    shell_complete=completing(Kind.DECISION),
+)
 @identity
 @as_json
 @click.pass_obj
@@ -73,7 +81,9 @@ def decide(
         draft = DecisionDraft(title, target, rationale, consequences)
         with opened_or_made(given) as (app, caller):
             if old:
-                decision = app.decisions.supersede(caller, tuple(map(_id, old)), draft)
+                decision = app.decisions.supersede(
+                    caller, tuple(decision_id(app, caller, each) for each in old), draft
+                )
             else:
                 decision = app.decisions.record(caller, draft)
     except MinutebookError:
@@ -113,7 +123,7 @@ def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
     )
 
 
-@click.command()
+@click.command(short_help="List what holds now, how it came about, or draw it.")
 @click.option("--history", "target", metavar="TARGET", help="How it came about, as a tree.")
 @click.option(
     "--graph",
@@ -162,7 +172,7 @@ def _line(decision: Any) -> str:
     return f"{told}  {style(decision.id, dim=True)}"
 
 
-@click.command()
+@click.command(short_help="List what was proposed and is not yet settled.")
 @identity
 @as_json
 @click.pass_obj
@@ -184,8 +194,8 @@ def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         echo("No proposals.")
 
 
-@click.command()
-@click.argument("id")
+@click.command(short_help="Make a proposal the truth.")
+@click.argument("id", shell_complete=completing(Kind.PROPOSAL))
 @identity
 @click.pass_obj
 def accept(given: dict[str, str], id: str) -> None:
@@ -194,10 +204,11 @@ def accept(given: dict[str, str], id: str) -> None:
     The secret is asked for, unless AGENT_MEMORY_SECRET holds it.
     """
     with opened(given) as (app, caller):
+        id = decision_id(app, caller, id)
         secret = app.secret.given
         if secret is None:
             secret = click.prompt("Secret", hide_input=True, err=True)
-        decision = app.proposals.accept(caller, _id(id), secret)
+        decision = app.proposals.accept(caller, id, secret)
     echo(f"Accepted as {decision.id}.")
 
 
@@ -206,7 +217,7 @@ def secret() -> None:
     """Keep the secret with which proposals are accepted."""
 
 
-@secret.command("set")
+@secret.command("set", short_help="Pin the secret for this store.")
 @identity
 @click.pass_obj
 def secret_set(given: dict[str, str]) -> None:
@@ -225,7 +236,7 @@ def ledger() -> None:
     """Look after the decisions in Git."""
 
 
-@ledger.command()
+@ledger.command(short_help="Bring the tables and Git together again.")
 @identity
 @as_json
 @click.pass_obj
@@ -242,11 +253,6 @@ def rebuild(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     )
     for each in (*done.conflicts, *done.notes):
         echo(style(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow"))
-
-
-def _id(text: str) -> str:
-    """Read a decision's or proposal's id, with or without `.md`."""
-    return ledger_id_of(text) or text
 
 
 COMMANDS = (decide, decisions, proposals, accept, secret, ledger)

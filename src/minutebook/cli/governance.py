@@ -2,36 +2,35 @@
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import click
 
+from minutebook.cli.ids import any_id, completing, memory_id
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import (
     as_json,
     entry_line,
     fields_of,
-    id_given,
     identity,
-    instant_given,
     one_of,
     opened,
     opened_or_made,
-    span_given,
     text_given,
+    time_given,
 )
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Kind
 
 
 def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, str], Any]) -> None:
     with opened(given) as (app, caller):
-        memory = act(app, caller, id_given(id))
+        memory = act(app, caller, memory_id(app, caller, id))
     echo(f"{said} {memory.id}; its status is {memory.status}.")
 
 
-@click.command()
-@click.argument("id")
+@click.command(short_help="Let nobody change or remove a memory.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY))
 @identity
 @click.pass_obj
 def lock(given: dict[str, str], id: str) -> None:
@@ -39,8 +38,8 @@ def lock(given: dict[str, str], id: str) -> None:
     _stand(given, id, "Locked", lambda app, caller, memory: app.standing.lock(caller, memory))
 
 
-@click.command()
-@click.argument("id")
+@click.command(short_help="Let a locked memory be changed again.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY))
 @identity
 @click.pass_obj
 def unlock(given: dict[str, str], id: str) -> None:
@@ -48,8 +47,8 @@ def unlock(given: dict[str, str], id: str) -> None:
     _stand(given, id, "Unlocked", lambda app, caller, memory: app.standing.unlock(caller, memory))
 
 
-@click.command()
-@click.argument("id")
+@click.command(short_help="Mark a memory as checked by a person.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY))
 @identity
 @click.pass_obj
 def verify(given: dict[str, str], id: str) -> None:
@@ -57,8 +56,8 @@ def verify(given: dict[str, str], id: str) -> None:
     _stand(given, id, "Verified", lambda app, caller, memory: app.standing.verify(caller, memory))
 
 
-@click.command()
-@click.argument("id")
+@click.command(short_help="Mark a memory as out of date.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY))
 @click.option("--reason", required=True, help="Why it is out of date.")
 @identity
 @click.pass_obj
@@ -77,13 +76,13 @@ def deprecate(given: dict[str, str], id: str, reason: str) -> None:
 def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
     """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
     with opened(given) as (app, caller):
-        memory = app.memories.restore(caller, id_given(id), number)
+        memory = app.memories.restore(caller, memory_id(app, caller, id), number)
     echo(f"Restored {memory.id}; it is at version {memory.version}.")
 
 
-@click.command()
-@click.argument("source")
-@click.argument("target")
+@click.command(short_help="Lead from one memory to another.")
+@click.argument("source", shell_complete=completing(Kind.MEMORY))
+@click.argument("target", shell_complete=completing(Kind.MEMORY))
 @click.option(
     "--type", "link_type", default="related", show_default=True, help="`related` leads both ways."
 )
@@ -94,7 +93,8 @@ def link(given: dict[str, str], source: str, target: str, link_type: str) -> Non
     if not link_type.strip():
         raise InvalidInput("--type", "must not be empty")
     with opened(given) as (app, caller):
-        edge = app.links.link(caller, id_given(source), id_given(target), link_type)
+        ends = [memory_id(app, caller, id) for id in (source, target)]
+        edge = app.links.link(caller, *ends, link_type)
     echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
 
 
@@ -103,7 +103,7 @@ def system() -> None:
     """Keep what everyone in every organization is to know."""
 
 
-@system.command()
+@system.command(short_help="Keep a text in system scope.")
 @click.argument("text")
 @click.option("--type", "memory_type", default="fact", show_default=True)
 @click.option("--title", help="One short sentence.")
@@ -128,7 +128,9 @@ def write(
     say({"id": memory.id}, memory.id, as_json)
 
 
-@click.group(invoke_without_command=True)
+@click.group(
+    invoke_without_command=True, short_help="List who did what to which record; prove the trail."
+)
 @click.option("--actor", help="Only what this agent or person did.")
 @click.option("--client", help="Only what came through this program: claude-code, cursor…")
 @click.option("--act", help="Only these acts: created, update, lock, read…")
@@ -155,14 +157,14 @@ def audit(
     """List who did what to which record, newest first; refusals too."""
     if context.invoked_subcommand is not None:
         return
-    start = None if since is None else _since(since)
+    start = None if since is None else time_given("--since", since)
     with opened(context.obj) as (app, caller):
         entries = app.trail.entries(
             caller,
             actor=actor,
             client=client,
             act=act,
-            subject=None if subject is None else id_given(subject),
+            subject=None if subject is None else any_id(app, caller, subject),
             outcome=outcome,
             since=start,
             limit=limit,
@@ -177,7 +179,7 @@ def audit(
         echo("No entries.")
 
 
-@audit.command("verify")
+@audit.command("verify", short_help="Prove that no entry was changed or removed.")
 @click.option("--noted", metavar="NUMBER:DIGEST", help="An end that was noted earlier.")
 @identity
 @as_json
@@ -232,12 +234,6 @@ def _noted(text: str) -> tuple[int, str]:
     if match is None:
         raise InvalidInput("--noted", "must be an end as `minutebook audit verify` prints it")
     return int(match[1]), match[2]
-
-
-def _since(text: str) -> datetime:
-    """Read an instant, or how long ago it was."""
-    span = span_given(text)
-    return instant_given("--since", text) if span is None else datetime.now(UTC) - span
 
 
 COMMANDS = (lock, unlock, verify, deprecate, link, system, audit)

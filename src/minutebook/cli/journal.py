@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from minutebook.cli.ids import completing_sessions, name_meant
 from minutebook.cli.printing import body, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
@@ -19,12 +20,13 @@ from minutebook.cli.terminal import (
     through,
 )
 from minutebook.domain.errors import NotFound
+from minutebook.domain.policy import Caller
 from minutebook.domain.records import SCORES
 
 _INDENT = "    "
 
 
-@click.command()
+@click.command(short_help="List sessions with their titles.")
 @click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
@@ -46,14 +48,15 @@ def sessions(given: dict[str, str], limit: int, offset: int, as_json: bool) -> N
         say(shape, lines or "No session was written yet.", as_json)
 
 
-@click.command()
-@click.argument("name", metavar="SESSION")
+@click.command(short_help="Read a session, its summary first.")
+@click.argument("name", metavar="SESSION", shell_complete=completing_sessions)
 @identity
 @as_json
 @click.pass_obj
 def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: FBT001
     """Read SESSION from beginning to end, its summary first."""
     with opened(given) as (app, caller):
+        name = _name_meant(app, caller, name)
         found = app.sessions.all(caller, name)
         if not found:
             raise NotFound("session", name)
@@ -70,8 +73,8 @@ def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: F
         say(shape, lines, as_json)
 
 
-@click.command()
-@click.argument("name", metavar="[SESSION]", required=False)
+@click.command(short_help="Summarise a session, or every one that grew.")
+@click.argument("name", metavar="[SESSION]", required=False, shell_complete=completing_sessions)
 @identity
 @as_json
 @click.pass_obj
@@ -93,7 +96,7 @@ def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  
                 batch = app.summaries.summarize_all(asks)
                 done, failed = batch.done, batch.failed
             else:
-                done, failed = app.summaries.summarize(asks, name), []
+                done, failed = app.summaries.summarize(asks, _name_meant(app, caller, name)), []
         left = {each.session.name: sentence(each.error) for each in failed}
         shape = {"done": [fields_of(each) for each in done], "failed": left}
         lines = [f"{style(each.session, dim=True)}  {each.title}" for each in done]
@@ -102,6 +105,14 @@ def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  
             warn(f"{session}: {reason}", fg="red")
     if left:
         sys.exit(1)
+
+
+def _name_meant(app: Any, caller: Caller, text: str) -> str:
+    """Give the name of the session that is meant, by its beginning where only one has it."""
+    if app.sessions.all(caller, text):
+        return text
+    known = app.sessions.overview(caller, sys.maxsize, 0).sessions
+    return name_meant("session's name", dict.fromkeys(each.name for each in known), text)
 
 
 def _headline(session: Any, summary: Any) -> str:

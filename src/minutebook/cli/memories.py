@@ -6,47 +6,175 @@ from typing import Any
 
 import click
 
+from minutebook.cli.ids import any_id, completing, completing_values, memory_id
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
     entry_line,
     fields_of,
     headline,
-    id_given,
     identity,
     one_of,
     opened,
     opened_or_made,
     text_given,
     through,
+    time_given,
 )
-from minutebook.domain.errors import InvalidInput
+from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin
+from minutebook.domain.records import Kind, MemoryType, ScopeLevel, Status
 
 _FIELD = 15
 """Columns that the name of a field takes."""
 
 
-@click.command()
+@click.command(short_help="Keep a text as a memory.")
 @click.argument("text")
-@click.option("--type", "memory_type", default="semantic", help="episodic, semantic, procedural…")
+@click.option(
+    "--type",
+    "memory_type",
+    default="semantic",
+    show_default=True,
+    help="fact, business_rule, preference, episodic, procedural…",
+    shell_complete=completing_values(MemoryType),
+)
+@click.option("--title", help="One short sentence.")
+@click.option("--tag", "tags", multiple=True, help="A word to list it by; repeatable.")
+@click.option(
+    "--metadata", "pairs", multiple=True, metavar="KEY=VALUE", help="Kept beside it; repeatable."
+)
+@click.option("--importance", type=click.FloatRange(1, 10), help="1 (the default) to 10.")
+@click.option(
+    "--valid-from", metavar="TIME", help="True from then on: 2026-01-31; 7d is a week ago."
+)
+@click.option("--valid-until", metavar="TIME", help="True until then: 2026-12-31; 7d is in a week.")
+@click.option(
+    "--link",
+    "links",
+    multiple=True,
+    metavar="ID[:TYPE]",
+    help="Lead to this memory; repeatable.",
+    shell_complete=completing(Kind.MEMORY),
+)
+@click.option(
+    "--supersedes",
+    multiple=True,
+    metavar="ID",
+    help="End this memory, whose place it takes; repeatable.",
+    shell_complete=completing(Kind.MEMORY),
+)
 @identity
 @as_json
 @click.pass_obj
-def remember(given: dict[str, str], text: str, memory_type: str, as_json: bool) -> None:  # noqa: FBT001
+def remember(
+    given: dict[str, str],
+    text: str,
+    memory_type: str,
+    title: str | None,
+    tags: tuple[str, ...],
+    pairs: tuple[str, ...],
+    importance: float | None,
+    valid_from: str | None,
+    valid_until: str | None,
+    links: tuple[str, ...],
+    supersedes: tuple[str, ...],
+    as_json: bool,  # noqa: FBT001
+) -> None:
     """Keep TEXT as a memory ("-" reads it from stdin)."""
     from minutebook.domain.drafts import Draft
-    from minutebook.domain.records import MemoryType
+    from minutebook.services.links import RELATED
 
-    content = text_given(text)
-    type = one_of(MemoryType, "--type", memory_type)
+    draft = Draft(
+        content=text_given(text),
+        type=one_of(MemoryType, "--type", memory_type),
+        title=title,
+        importance=importance,
+        metadata=_metadata_given(tags, pairs),
+        valid_from=None if valid_from is None else time_given("--valid-from", valid_from),
+        valid_until=(
+            None if valid_until is None else time_given("--valid-until", valid_until, ahead=True)
+        ),
+    )
     with opened_or_made(given) as (app, caller):
-        memory = app.memories.store(caller, Draft(content=content, type=type))
+        ends = [each.partition(":") for each in links]
+        memory = app.memories.store_joined(
+            caller,
+            draft,
+            [(memory_id(app, caller, id), type or RELATED) for id, _, type in ends],
+            [memory_id(app, caller, id) for id in supersedes],
+        )
         say({"id": memory.id}, memory.id, as_json)
 
 
-@click.command()
+def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, object]:
+    """Read metadata from KEY=VALUE, values as they are typed, and from tags; InvalidInput."""
+    metadata: dict[str, object] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise InvalidInput("--metadata", f"must be KEY=VALUE (got {pair!r})")
+        metadata[key.strip()] = value
+    if tags:
+        metadata["tags"] = list(dict.fromkeys(tags))
+    return metadata
+
+
+@click.command(short_help="Change a memory's text in your editor.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@identity
+@click.pass_obj
+def edit(given: dict[str, str], id: str) -> None:
+    """Change the text of the memory ID in your editor ($VISUAL or $EDITOR); the old one is kept."""
+    with opened(given) as (app, caller):
+        memory = app.memories.read(caller, memory_id(app, caller, id))
+    # The store is closed meanwhile, as an editor may stay open for long.
+    written = click.edit(memory.content, extension=".md")
+    # Editors end a file with a line end.
+    text = None if written is None else written.rstrip("\n")
+    if text is None or text == memory.content.rstrip("\n"):
+        echo("Unchanged.")
+        return
+    try:
+        if not text.strip():
+            raise InvalidInput(
+                "the text", "must not be empty; `minutebook forget` removes a memory"
+            )
+        with opened(given) as (app, caller):
+            if app.memories.read(caller, memory.id).version != memory.version:
+                raise Conflict(memory.id, "it was changed meanwhile; edit it again")
+            changed = app.memories.update(caller, memory.id, {"content": text})
+    except MinutebookError:
+        warn(body(text))
+        raise
+    echo(f"Changed {changed.id}; it is at version {changed.version}.")
+
+
+@click.command(short_help="End a memory that is no longer true.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.option("--reason", required=True, help="Why it no longer holds.")
+@click.option(
+    "--superseded-by",
+    metavar="ID",
+    help="The memory that holds in its place.",
+    shell_complete=completing(Kind.MEMORY),
+)
+@identity
+@click.pass_obj
+def invalidate(given: dict[str, str], id: str, reason: str, superseded_by: str | None) -> None:
+    """End the memory ID now: it is no longer true, and still found in the past."""
+    if not reason.strip():
+        raise InvalidInput("--reason", "must not be empty")
+    with opened(given) as (app, caller):
+        by = None if superseded_by is None else memory_id(app, caller, superseded_by)
+        ended = app.memories.invalidate(caller, memory_id(app, caller, id), reason, by)
+    until = f"{ended.valid_until:%Y-%m-%d %H:%M:%S}"
+    successor = "" if ended.superseded_by is None else f"; {ended.superseded_by} holds in its place"
+    echo(f"Ended {ended.id}: it held until {until} UTC{successor}.")
+
+
+@click.command(short_help="Find memories, and decisions that hold.")
 @click.argument("query")
 @click.option("--limit", type=click.IntRange(1, 50), default=10, show_default=True)
 @click.option("--explain", is_flag=True, help="Show each signal's score, rank and share.")
@@ -91,8 +219,8 @@ def _hit_shape(hit: Any, record: Any) -> dict[str, Any]:
     }
 
 
-@click.command()
-@click.argument("id")
+@click.command(short_help="Show a memory with its versions, or a decision.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL))
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version's text only.")
 @identity
 @as_json
@@ -103,15 +231,16 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
     Of a decision or a proposal, what is on the record.
     """
     with opened(given) as (app, caller):
+        id = any_id(app, caller, id)
         if (on_record := ledger_id_of(id)) is not None:
             record = app.decisions.read(caller, on_record)
             say(fields_of(record), _field_lines(record), as_json)
             return
         if number is not None:
-            version = app.memories.version(caller, id_given(id), number)
+            version = app.memories.version(caller, id, number)
             say(fields_of(version), _version_text(version), as_json)
             return
-        memory = app.memories.read_any(caller, id_given(id))
+        memory = app.memories.read_any(caller, id)
         history = app.memories.history(caller, memory)
         links = app.browsing.links(caller, memory)
         turn = app.sessions.turn_after(caller, memory)
@@ -168,12 +297,33 @@ def _version_text(version: Any) -> Iterator[str]:
 
 
 @click.command("list")
-@click.option("--type", "memory_type", help="Only this type: fact, business_rule…")
-@click.option("--status", help="Only this status: active, verified, locked, deprecated…")
-@click.option("--scope", help="Only this scope: system, organization, repository or user.")
+@click.option(
+    "--type",
+    "memory_type",
+    help="Only this type: fact, business_rule…",
+    shell_complete=completing_values(MemoryType),
+)
+@click.option(
+    "--status",
+    help="Only this status: active, verified, locked, deprecated…",
+    shell_complete=completing_values(Status),
+)
+@click.option(
+    "--scope",
+    help="Only this scope: system, organization, repository or user.",
+    shell_complete=completing_values(ScopeLevel),
+)
+@click.option("--tag", "tags", multiple=True, help="Only what has this tag; all that are named.")
+@click.option("--author", help="Only what this person or agent wrote.")
 @click.option("--client", help="Only what was first written through this program: cursor…")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="Only from then on: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d.",
+)
+@click.option("--until", metavar="TIME", help="Only what was kept before then.")
 @click.option("--limit", type=click.IntRange(1), default=20, show_default=True)
-@click.option("--offset", type=click.IntRange(0), default=0)
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
 @as_json
 @click.pass_obj
@@ -182,7 +332,11 @@ def list_(
     memory_type: str | None,
     status: str | None,
     scope: str | None,
+    tags: tuple[str, ...],
+    author: str | None,
     client: str | None,
+    since: str | None,
+    until: str | None,
     limit: int,
     offset: int,
     as_json: bool,  # noqa: FBT001
@@ -192,13 +346,16 @@ def list_(
     --organization, --repository and --user show what whoever is held to them may see.
     """
     from minutebook.domain.filters import Narrowing
-    from minutebook.domain.records import MemoryType, ScopeLevel, Status
 
     where = Narrowing(
         type=one_of(MemoryType, "--type", memory_type),
         status=one_of(Status, "--status", status),
         scope=one_of(ScopeLevel, "--scope", scope),
         client=client,
+        author=author,
+        tags=tags,
+        since=None if since is None else time_given("--since", since),
+        until=None if until is None else time_given("--until", until),
     )
     with opened(given) as (app, caller):
         page = app.memories.page(caller, limit, offset, where)
@@ -213,15 +370,15 @@ def list_(
     echo(style(f"{len(page.memories)} of {page.total}", dim=True))
 
 
-@click.command()
-@click.argument("id")
+@click.command(short_help="Remove a memory and its versions for good.")
+@click.argument("id", shell_complete=completing(Kind.MEMORY))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @identity
 @click.pass_obj
 def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
     """Remove the memory ID and its versions for good."""
     with opened(given) as (app, caller):
-        memory = app.memories.read(caller, id_given(id))
+        memory = app.memories.read(caller, memory_id(app, caller, id))
         if not yes:
             echo(f"  {body(memory.content, '  ')}")
             click.confirm("Remove this for good?", abort=True)
@@ -229,4 +386,4 @@ def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
         echo(f"Removed {memory.id}.")
 
 
-COMMANDS = (remember, search, show, list_, forget)
+COMMANDS = (remember, search, show, list_, edit, invalidate, forget)

@@ -2,26 +2,24 @@
 
 import difflib
 import sys
-from dataclasses import fields, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
-from minutebook.cli.printing import body, echo, say, say_exactly, style, warn
+from minutebook.cli.printing import body, echo, say_exactly, style, warn
 from minutebook.cli.terminal import (
-    as_json,
-    identity,
     option_of,
     serving,
 )
 from minutebook.config import Settings, environment, load
 from minutebook.domain.policy import ANYBODY
-from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SECRETS, SERVING
+from minutebook.invocation import DEFAULT_CONTRACT, SERVING
 from minutebook.server.logs import log_to_stderr
 
 
-@click.command()
+@click.command(short_help="Serve contracts to MCP clients, over stdio or HTTP.")
 @click.argument("contracts", nargs=-1, metavar="[CONTRACT]...")
 @click.option(
     "--no-daemon",
@@ -63,7 +61,7 @@ def _announce(url: str) -> None:
     warn(f"Minutebook serves at {url}/mcp")
 
 
-@click.command()
+@click.command(short_help="Show what it does, on a store of its own.")
 @click.option("--keep", is_flag=True, help="Keep the demo's data directory and say where it is.")
 def demo(keep: bool) -> None:  # noqa: FBT001
     """Show what it does, on a store of its own, over a real MCP connection."""
@@ -72,7 +70,7 @@ def demo(keep: bool) -> None:  # noqa: FBT001
     sys.exit(run(keep=keep))
 
 
-@click.command()
+@click.command(short_help="Enter Minutebook into a client's configuration.")
 @click.argument("client")
 @click.option("--project", is_flag=True, help="Write this folder's configuration, not yours.")
 @click.option("--name", "server_name", default="minutebook", show_default=True)
@@ -158,7 +156,7 @@ def _show_difference(before: str, after: str, path: Path) -> None:
         echo(style(line, fg=colours.get(line[:1])))
 
 
-@click.command("export-schema")
+@click.command("export-schema", short_help="Print a contract's tools, schemas and errors as JSON.")
 @click.argument("contract", default="knowledge")
 @click.option("--openapi", is_flag=True, help="As OpenAPI, of its operations over plain HTTP.")
 @click.option(
@@ -185,27 +183,4 @@ def export_schema(contract: str, openapi: bool, format: str, version: str | None
     say_exactly(text.encode())
 
 
-@click.command()
-@identity
-@as_json
-@click.pass_obj
-def settings(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
-    """Show every setting, its value here, and how to set it."""
-    current = load(given)
-    shape = {
-        each.name: str(getattr(current, each.name) or "")
-        for each in fields(Settings)
-        if each.name not in SECRETS
-    }
-    lines = [
-        line
-        for each in fields(Settings)
-        for line in (
-            f"{style(PREFIX + each.name.upper(), bold=True)} = {shape.get(each.name, '(hidden)')}",
-            f"    {each.metadata['help']}",
-        )
-    ]
-    say(shape, lines, as_json)
-
-
-COMMANDS = (serve, demo, install, export_schema, settings)
+COMMANDS = (install, serve, demo, export_schema)

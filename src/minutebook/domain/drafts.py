@@ -39,6 +39,8 @@ class Draft:
     importance: float | None = None
     status: Status | None = None
     metadata: Mapping[str, object] | None = None
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
     initial: Status = Status.ACTIVE
 
 
@@ -94,6 +96,9 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
     place = place_of(caller, draft.scope, draft.repository, draft.user)
     policy.check_may_write(caller, rules, draft.type, place.scope)
     policy.check_may_write_to(caller, "write", place)
+    since = draft.valid_from or now
+    if draft.valid_until is not None and draft.valid_until <= since:
+        raise InvalidInput("valid_until", "must be later than the memory begins to hold")
     memory = Memory(
         organization=place.organization,
         id=id,
@@ -106,7 +111,8 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
         event_time=now,
         ingestion_time=now,
         updated_at=now,
-        valid_from=now,
+        valid_from=since,
+        valid_until=draft.valid_until,
         repository=place.repository,
         user=place.user,
         title=draft.title,

@@ -1,7 +1,7 @@
 """Which records a question is about: whom the asker may hear, what holds, what equals."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -27,7 +27,8 @@ class Filter:
     or to one of them. `valid_at` keeps the memories true at that instant. `equal` keeps records
     whose field of that name equals the value, `starts` those whose text field begins with it (A to
     Z like a to z), `ids` those with one of these ids (None: any), `client` those that this program
-    wrote first (A to Z like a to z).
+    wrote first (A to Z like a to z), `since` and `until` memories that were ingested from the one
+    instant on and before the other.
     Soft-deleted memories pass only `with_deleted`.
     Conditions on fields that a kind of record does not have are met by each record of that kind,
     except those of `equal`, `starts` and `client`.
@@ -41,6 +42,8 @@ class Filter:
     starts: Mapping[str, str] = field(default_factory=dict)
     ids: frozenset[str] | None = None
     client: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
     with_deleted: bool = False
 
     def passes(self, record: Record) -> bool:
@@ -57,8 +60,11 @@ class Filter:
         )
 
     def _passes_memory(self, memory: Memory) -> bool:
-        return (self.with_deleted or memory.deleted_at is None) and (
-            self.valid_at is None or holds_at(memory, self.valid_at)
+        return (
+            (self.with_deleted or memory.deleted_at is None)
+            and (self.valid_at is None or holds_at(memory, self.valid_at))
+            and (self.since is None or self.since <= memory.ingestion_time)
+            and (self.until is None or memory.ingestion_time < self.until)
         )
 
 
@@ -67,7 +73,8 @@ class Narrowing:
     """The part of what a caller may see that a question asks for; None asks for any.
 
     A repository stands for its own memories and the wider ones that apply to it. Of metadata each
-    key that is named must have the value that is named. `client` is the program that wrote it first.
+    key that is named must have the value that is named, and `tags` must all be among the metadata's
+    `tags`. `client` is the program that wrote it first; `since` and `until` are as in a Filter.
     """
 
     organization: str | None = None
@@ -76,17 +83,42 @@ class Narrowing:
     type: MemoryType | None = None
     status: Status | None = None
     client: str | None = None
+    author: str | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    tags: tuple[str, ...] = ()
     metadata: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def equal(self) -> dict[str, object]:
         """The fields that are named, as conditions of a Filter."""
-        named = {"scope": self.scope, "type": self.type, "status": self.status}
+        named = {
+            "scope": self.scope,
+            "type": self.type,
+            "status": self.status,
+            "author": self.author,
+        }
         return {name: value for name, value in named.items() if value is not None}
+
+    def narrow(self, where: Filter) -> Filter:
+        """Add to a filter all that an engine can ask for: not metadata, nor tags."""
+        return replace(
+            where,
+            equal={**where.equal, **self.equal},
+            client=self.client,
+            since=self.since,
+            until=self.until,
+        )
+
+    @property
+    def asks_metadata(self) -> bool:
+        """Whether each memory's metadata has to be looked at."""
+        return bool(self.tags or self.metadata)
 
     def fits_metadata(self, memory: Memory) -> bool:
         """Tell whether the memory's metadata has all that is named."""
-        return all(
+        tags = memory.metadata.get("tags")
+        return set(self.tags) <= set(_texts(tags)) and all(
             key in memory.metadata and _is_same(memory.metadata[key], value)
             for key, value in self.metadata.items()
         )
@@ -135,6 +167,10 @@ def _is_by(origin: Origin | None, client: str) -> bool:
     """Tell whether the client is known and is this one."""
     known = "" if origin is None else origin.client
     return known != "" and _folded(known) == _folded(client)
+
+
+def _texts(value: object) -> list[str]:
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []
 
 
 def _folded(text: str) -> bytes:

@@ -143,10 +143,7 @@ class Matching:
         except ScopeViolation:
             # What belongs to others is not there: a search does not tell of it.
             return []
-        return [
-            replace(narrowed(where, **narrowing.equal), client=narrowing.client)
-            for where in filters(self._store, held)
-        ]
+        return [narrowing.narrow(where) for where in filters(self._store, held)]
 
     def _relevance(
         self,

@@ -25,6 +25,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.validity import ended
 from minutebook.services.keeping import Embed, Keeping, version_id
+from minutebook.services.links import Links
 from minutebook.services.reach import (
     Clock,
     filters,
@@ -68,6 +69,7 @@ class Memories:
         keeping: Keeping,
         trail: Trail,
         supersession: Supersession,
+        links: Links,
         clock: Clock,
         randbits: RandomBits,
         rules: Rules,
@@ -76,6 +78,7 @@ class Memories:
         self._keeping = keeping
         self._trail = trail
         self._supersession = supersession
+        self._links = links
         self._clock = clock
         self._randbits = randbits
         self._rules = rules
@@ -86,6 +89,28 @@ class Memories:
         Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
         """
         return self._create(caller, self._with_own_id(caller, draft), self._keeping.embed(caller))
+
+    def store_joined(
+        self,
+        caller: Caller,
+        draft: Draft,
+        links: Sequence[tuple[str, str]],
+        supersedes: Sequence[str],
+    ) -> Memory:
+        """Keep a new memory that leads to others, by id and type of link, and replaces others.
+
+        All or nothing. Raises as `store`, `Links.link` and `invalidate` do.
+        """
+        text = text_of(draft.title, draft.content)
+        # Embedded first, so that nobody waits for the model with the writer's lock in hand.
+        vectors = {text: self._keeping.embed(caller)(text)}
+        with self._trail.together():
+            memory = self._create(caller, draft, vectors.get)
+            for target, type in links:
+                self._links.link(caller, memory.id, target, type)
+            for old in supersedes:
+                self.invalidate(caller, old, None, memory.id)
+        return memory
 
     def write(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a memory, or bring the one with the draft's id to what the draft says.
@@ -202,9 +227,12 @@ class Memories:
         """Give a page of the memories the caller may see, newest first."""
         reach = filters(self._store, caller)
         if where is not None:
-            reach = [replace(narrowed(each, **where.equal), client=where.client) for each in reach]
-        total = sum(self._store.count(Kind.MEMORY, where) for where in reach)
+            reach = [where.narrow(each) for each in reach]
         order = ("-ingestion_time",)
+        if where is not None and where.asks_metadata:
+            parts = [self._fitting(each, where, order) for each in reach]
+            return Page(merged(parts, order, offset, limit), sum(map(len, parts)))
+        total = sum(self._store.count(Kind.MEMORY, where) for where in reach)
         if len(reach) == 1:
             page = self._store.find(Kind.MEMORY, reach[0], order=order, limit=limit, offset=offset)
             return Page(cast("list[Memory]", page), total)
@@ -255,6 +283,11 @@ class Memories:
                 self._supersession.link(memory, superseded_by, caller.origin)
             deed.changes(memory.text, after.text)
         return after
+
+    def _fitting(self, here: Filter, where: Narrowing, order: Sequence[str]) -> list[Memory]:
+        """Give the memories whose metadata fits, into which no engine looks."""
+        found = cast("Iterator[Memory]", self._store.each(Kind.MEMORY, here, order))
+        return [each for each in found if where.fits_metadata(each)]
 
     def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         own = self._with_own_id(caller, draft)

@@ -126,7 +126,8 @@ def conditions(connection: apsw.Connection, kind: Kind, where: Filter) -> Condit
         if name in known
     ]
     ids = where.ids
-    has_others = where.starts or where.client is not None
+    others = (where.client, where.since, where.until)
+    has_others = where.starts or any(each is not None for each in others)
     if has_others or any(name not in known for name in where.equal):
         ids = frozenset(rows.ids(connection, kind, where, ()))
     return Conditions(

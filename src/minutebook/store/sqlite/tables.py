@@ -181,6 +181,10 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
         if where.valid_at is not None:
             conditions.append("r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)")
             values += [microseconds(where.valid_at)] * 2
+        for instant, comparison in ((where.since, ">="), (where.until, "<")):
+            if instant is not None:
+                conditions.append(f"r.ingestion_time {comparison} ?")
+                values.append(microseconds(instant))
         if not where.with_deleted:
             conditions.append("r.deleted_at IS NULL")
     return " AND ".join(conditions), values

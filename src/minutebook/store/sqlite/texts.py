@@ -118,7 +118,7 @@ def gaps(connection: apsw.Connection) -> Iterator[str]:
 
 
 def _is_narrow(where: Filter) -> bool:
-    sets = (where.ids, where.repositories, where.users, where.client)
+    sets = (where.ids, where.repositories, where.users, where.client, where.since, where.until)
     return bool(where.equal) or any(chosen is not None for chosen in sets)
 
 

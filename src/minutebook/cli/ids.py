@@ -1,0 +1,154 @@
+"""Ids as a person types them: whole, or by a beginning or ending that only one has; with completion."""
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from minutebook.cli.printing import warn
+from minutebook.cli.terminal import opened, short
+from minutebook.domain.control_characters import escaped
+from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.ids import id_of, ledger_id_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind
+
+MOST_SHOWN = 10
+"""How many candidates are shown of a part that several ids have."""
+
+_MOST_COMPLETED = 50
+
+Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
+
+
+def memory_id(app: Any, caller: Caller, text: str) -> str:
+    """Give the id of the memory that is meant, which may be typed as a UUID; InvalidInput."""
+    return id_of(text) or _only(app, caller, (Kind.MEMORY,), text)
+
+
+def token_id(app: Any, caller: Caller, text: str) -> str:
+    """Give the id of the token that is meant; InvalidInput."""
+    return id_of(text) or _only(app, caller, (Kind.TOKEN,), text)
+
+
+def decision_id(app: Any, caller: Caller, text: str) -> str:
+    """Give the id of the decision or proposal that is meant, typed with or without `.md`; InvalidInput."""
+    kinds = (Kind.DECISION, Kind.PROPOSAL)
+    return ledger_id_of(text) or _only(app, caller, kinds, text.removesuffix(".md"))
+
+
+def any_id(app: Any, caller: Caller, text: str) -> str:
+    """Give the id of the memory, decision or proposal that is meant; InvalidInput."""
+    whole = ledger_id_of(text) or id_of(text)
+    kinds = (Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL)
+    return whole or _only(app, caller, kinds, text.removesuffix(".md"))
+
+
+def name_meant(kind: str, names: Iterable[str], text: str) -> str:
+    """Give the one of some names that is the text, or else the only one that begins with it.
+
+    The text itself, where none does. InvalidInput for several.
+    """
+    known = list(names)
+    if text in known:
+        return text
+    found = [name for name in known if name.startswith(text)]
+    if len(found) > 1:
+        _refuse(kind, text, found, len(found) > MOST_SHOWN)
+    return found[0] if found else text
+
+
+def _only(app: Any, caller: Caller, kinds: Sequence[Kind], text: str) -> str:
+    """Give the only id of which the text is the beginning or else the ending; the text, if none is."""
+    for look in (app.id_lookup.begin_with, app.id_lookup.end_with) if text else ():
+        found = [each for kind in kinds for each in look(caller, kind, text, MOST_SHOWN + 1)]
+        if len(found) == 1:
+            only: str = found[0].id
+            return only
+        if found:
+            lines = [f"{each.id}  {_told(each)}" for each in found]
+            _refuse(kinds[0], text, lines, len(found) > MOST_SHOWN)
+    return text
+
+
+def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # noqa: FBT001
+    warn(*lines[:MOST_SHOWN], *(["…"] if more else []))
+    how_many = f"more than {MOST_SHOWN}" if more else str(len(lines))
+    raise InvalidInput(text, f"could be any of {how_many}, shown above; type more of the {kind}")
+
+
+def _told(record: Any) -> str:
+    """Give what a person knows a record by."""
+    match record.kind:
+        case Kind.TOKEN:
+            text = record.name
+        case Kind.DECISION | Kind.PROPOSAL:
+            text = record.title
+        case _:
+            text = record.title or record.content
+    return short(" ".join(text.split()), 60)
+
+
+def completing(*kinds: Kind) -> Complete:
+    """Give what completes the ids of some kinds, the newest first."""
+
+    def complete(
+        context: click.Context, _: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        def found(app: Any, caller: Caller) -> list[tuple[str, str]]:
+            return [
+                (each.id, _told(each))
+                for kind in kinds
+                for each in app.id_lookup.begin_with(caller, kind, incomplete, _MOST_COMPLETED)
+            ]
+
+        return _items(context, found)
+
+    return complete
+
+
+def completing_sessions(
+    context: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the names of sessions, the one written last first."""
+
+    def found(app: Any, caller: Caller) -> list[tuple[str, str]]:
+        named = app.sessions.overview(caller, _MOST_COMPLETED, 0).sessions
+        told = ((each, app.summaries.of(each)) for each in named)
+        return [(each.name, summary.title if summary else "") for each, summary in told]
+
+    return [each for each in _items(context, found) if each.value.startswith(incomplete)]
+
+
+def completing_projects(
+    context: click.Context, _: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the names of indexed projects."""
+
+    def found(app: Any, caller: Caller) -> list[tuple[str, str]]:
+        return [(each.id, each.path) for each in app.projects.all(caller)]
+
+    return [each for each in _items(context, found) if each.value.startswith(incomplete)]
+
+
+def completing_values(choices: type[StrEnum]) -> Complete:
+    """Give what completes the values of an enumeration."""
+    return lambda context, parameter, incomplete: [
+        CompletionItem(each.value) for each in choices if each.startswith(incomplete)
+    ]
+
+
+def _items(
+    context: click.Context, found: Callable[[Any, Caller], list[tuple[str, str]]]
+) -> list[CompletionItem]:
+    """Ask an open store; a shell that completes is no place for errors, nor for half a line."""
+    try:
+        with opened(context.find_object(dict) or {}) as (app, caller):
+            told = found(app, caller)
+    except MinutebookError:
+        return []
+    return [
+        CompletionItem(value, help=escaped(text)) for value, text in told if escaped(value) == value
+    ]

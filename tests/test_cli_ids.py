@@ -1,0 +1,115 @@
+"""Ids by a part that only one has, and what a shell completes."""
+
+import json
+from typing import Any
+
+import pytest
+from click.shell_completion import ShellComplete
+
+from minutebook.cli import main
+from minutebook.cli.terminal import opened_or_made
+from minutebook.domain.grants import Grant
+from minutebook.domain.records import Role
+from tests.store import samples
+from tests.terminal import Run
+
+WHY = "It keeps what it was given, through power cuts too."
+FIRST, SECOND, THIRD = (f"0m{letter * 16}{end}" for letter, end in ("ax", "ay", "bz"))
+
+
+def done(run: Run, *arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def kept(run: Run) -> dict[str, str]:
+    """Memories whose ids begin alike, a decision, a token, and two sessions."""
+    with opened_or_made({}) as (app, caller):
+        for id, text in ((FIRST, "the first"), (SECOND, "the second"), (THIRD, "the third")):
+            app.store.put(samples.memory(id.ljust(20, "0"), text, organization="default"))
+        token = app.tokens.create(caller, Grant(name="ci", role=Role.AGENT)).token.id
+        for name in ("monday", "monkey", "tuesday"):
+            app.sessions.add(caller, name, "a", "b", "c")
+    told = ("--target", "store", "--title", "Use SQLite", "--rationale", WHY)
+    return {"decision": done(run, "decide", *told).strip(), "token": token}
+
+
+def test_the_beginning_or_the_ending_of_an_id_is_enough_where_only_one_has_it(
+    run: Run, kept: dict[str, str]
+) -> None:
+    assert "the third" in done(run, "show", "0mb")
+    assert "the third" in done(run, "show", "0MB")
+    assert "the second" in done(run, "show", f"{SECOND[-3:]}0")
+    assert "Use SQLite" in done(run, "show", kept["decision"][-8:])
+    assert "Verified" in done(run, "verify", "0mb")
+    assert "Linked" in done(run, "link", "0mb", FIRST)
+    assert "Ended" in done(run, "invalidate", "0mb", "--reason", "over")
+    assert "Removed" in done(run, "forget", "0mb", "--yes")
+    assert "Revoked" in done(run, "token", "revoke", kept["token"][:14])
+    again = ("--target", "store", "--title", "Use PostgreSQL", "--rationale", WHY)
+    done(run, "decide", *again, "--supersedes", kept["decision"][-8:])
+
+
+def test_several_ids_that_begin_alike_are_shown_with_what_they_are(
+    run: Run, kept: dict[str, str]
+) -> None:
+    result = run("forget", "0ma", "--yes")
+    assert result.exit_code == 1
+    assert "the first" in result.stderr
+    assert "the second" in result.stderr
+    assert "the third" not in result.stderr
+    assert "0ma could be any of 2, shown above; type more of the memory" in result.stderr
+    assert json.loads(done(run, "list", "--json"))["total"] == 3
+
+
+def test_a_part_that_no_id_has_is_named(run: Run, kept: dict[str, str]) -> None:
+    assert "there is no memory 9z" in run("show", "9z").stderr
+    assert "there is no token 9z" in run("token", "revoke", "9z").stderr
+
+
+def test_the_beginning_of_a_sessions_name_is_enough(run: Run, kept: dict[str, str]) -> None:
+    assert json.loads(done(run, "session", "tu", "--json"))["session"] == "tuesday"
+    several = run("session", "mon")
+    assert several.exit_code == 1
+    assert "mon could be any of 2" in several.stderr
+    assert "there is no session wed" in run("session", "wed").stderr
+
+
+def completed(*words: str) -> list[str]:
+    """What a shell offers for the last word."""
+    *whole, last = words
+    shell = ShellComplete(main, {}, "minutebook", "_MINUTEBOOK_COMPLETE")
+    return [each.value for each in shell.get_completions(list(whole), last)]
+
+
+@pytest.mark.parametrize(
+    ("words", "some"),
+    [
+        (["rem"], {"remember"}),
+        (["remember", "--t"], {"--type", "--title", "--tag"}),
+        (["list", "--scope", ""], {"system", "organization", "repository", "user"}),
+        (["settings", "set", "daemon"], {"daemon", "daemon_idle"}),
+        (["completion", ""], {"bash", "zsh", "fish"}),
+        (["show", "0mb"], {THIRD.ljust(20, "0")}),
+        (["invalidate", FIRST, "--superseded-by", "0mb"], {THIRD.ljust(20, "0")}),
+        (["session", "tu"], {"tuesday"}),
+        (["show", "proposal_"], set()),
+    ],
+)
+def test_a_shell_completes_commands_options_values_and_ids(
+    kept: dict[str, str], words: list[str], some: set[str]
+) -> None:
+    assert set(completed(*words)) == some
+
+
+def test_what_is_completed_is_of_the_store_that_is_named(kept: dict[str, Any], run: Run) -> None:
+    assert completed("--home", "elsewhere", "show", "0m") == []
+    assert completed("show", "--home", "elsewhere", "0m") == []
+    assert completed("token", "revoke", kept["token"][:5]) == [kept["token"]]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_shell_is_given_what_makes_it_complete(run: Run, shell: str) -> None:
+    assert "_MINUTEBOOK_COMPLETE" in done(run, "completion", shell)

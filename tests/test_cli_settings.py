@@ -1,0 +1,113 @@
+"""What is set, and setting it."""
+
+import json
+import stat
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from minutebook.config import Settings
+from minutebook.invocation import SECRETS
+from tests.terminal import Run
+
+
+def done(run: Run, *arguments: str) -> str:
+    result = run(*arguments)
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "home" / "config.toml"
+
+
+def test_what_differs_from_the_default_is_shown_first(run: Run) -> None:
+    text = done(run, "settings", "--agent", "ana")
+    chosen, default = text.split("As by default")
+    assert "  agent = ana\n" in chosen
+    assert "  embedder = none\n" in chosen
+    assert "  durability = full\n" in default
+    for each in fields(Settings):
+        assert (f"  {each.name} = " in chosen) is not (f"  {each.name} = " in default)
+
+
+def test_a_setting_is_written_beside_the_comments_that_are_there(run: Run, config: Path) -> None:
+    config.parent.mkdir()
+    config.write_text('# ours\nuser = "ana"  # not bo\n\n# slow disk\nwriter_wait = 60\n')
+    assert f"Set agent = claude in {config}." in done(run, "settings", "set", "agent", "claude")
+    done(run, "settings", "set", "user", "bo")
+    text = config.read_text()
+    assert text.startswith('# ours\nuser = "bo"  # not bo\n\n# slow disk\nwriter_wait = 60\n')
+    assert 'agent = "claude"' in text
+    current = json.loads(done(run, "settings", "--json"))
+    assert (current["agent"], current["user"], current["writer_wait"]) == ("claude", "bo", "60.0")
+    done(run, "settings", "unset", "user")
+    assert json.loads(done(run, "settings", "--json"))["user"] == ""
+    assert "# slow disk" in config.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "written"),
+    [
+        ("include_decisions", "true", "include_decisions = true\n"),
+        ("embedding_cache", "64", "embedding_cache = 64\n"),
+        ("rate_limit", "2.5", "rate_limit = 2.5\n"),
+        ("policy", "governed", 'policy = "governed"\n'),
+        ("http_hosts", "a.example, b.example", 'http_hosts = ["a.example", "b.example"]\n'),
+        ("ledger", "decisions", 'ledger = "{here}/decisions"\n'),
+    ],
+)
+def test_a_value_is_written_in_its_type(
+    run: Run, config: Path, tmp_path: Path, name: str, value: str, written: str
+) -> None:
+    done(run, "settings", "set", name, value)
+    assert config.read_text() == written.replace("{here}", str(tmp_path))
+    done(run, "settings")
+
+
+def test_what_does_not_fit_is_refused_and_nothing_is_written(run: Run, config: Path) -> None:
+    for name, value, said in (
+        ("polcy", "open", "polcy is no setting of config.toml"),
+        ("home", "/tmp", "home is no setting of config.toml"),
+        ("policy", "strict", "policy must be one of open, governed"),
+        ("embedding_cache", "many", "embedding_cache must be"),
+    ):
+        result = run("settings", "set", name, value)
+        assert result.exit_code == 1
+        assert said in result.stderr
+    assert "is not set in" in run("settings", "unset", "policy").stderr
+    assert not config.exists()
+
+
+def test_a_setting_mends_a_file_that_no_longer_fits_but_not_one_that_is_no_toml(
+    run: Run, config: Path
+) -> None:
+    config.parent.mkdir()
+    config.write_text('policy = "strict"\n')
+    assert run("settings").exit_code == 1
+    done(run, "settings", "set", "policy", "open")
+    done(run, "settings")
+    config.write_text("= broken")
+    assert "must be valid TOML" in run("settings", "set", "policy", "open").stderr
+    assert config.read_text() == "= broken"
+
+
+def test_the_environment_is_said_to_go_before_what_is_written(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_USER", "ana")
+    result = run("settings", "set", "user", "bo")
+    assert "MINUTEBOOK_USER in the environment goes before it here." in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no such modes")
+@pytest.mark.parametrize("name", sorted(SECRETS))
+def test_a_secret_is_written_for_its_owner_and_not_shown(run: Run, config: Path, name: str) -> None:
+    secret = "open sesame, said the admin"
+    assert secret not in done(run, "settings", "set", name, secret)
+    assert secret not in done(run, "settings")
+    assert f"  {name} = (hidden)" in done(run, "settings").split("As by default")[0]
+    assert stat.S_IMODE(config.stat().st_mode) == 0o600
