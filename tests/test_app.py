@@ -1,5 +1,7 @@
 """An app is opened whole or not at all."""
 
+import logging
+import threading
 from pathlib import Path
 
 import pytest
@@ -32,3 +34,30 @@ def test_half_a_setting_is_refused_before_anything_is_opened(
     with pytest.raises(InvalidInput, match="as well"):
         Opening(Settings(home=home, **half))  # type: ignore[arg-type]
     assert not home.exists()
+
+
+def warned(settings: Settings, caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What an app of these settings warns of, in all that it does in the background."""
+    before = set(threading.enumerate())
+    app = open_app(settings)
+    app.start()
+    app.embedding.settle(10)
+    app.close()
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+    return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
+
+
+def test_whoever_wants_no_model_is_not_warned_that_there_is_none(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert not warned(Settings(home=tmp_path, embedder="none"), caplog)
+
+
+def test_a_model_that_cannot_be_had_is_warned_of_in_a_sentence(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (warning,) = warned(Settings(home=tmp_path, embedder=str(tmp_path / "no model")), caplog)
+    assert warning.startswith("searching by meaning is off: the embedding model failed to load: ")
+    assert "holds no model" in warning
+    assert "EmbeddingNotReady" not in warning

@@ -35,3 +35,14 @@ def test_a_path_that_is_no_text_is_refused_by_what_is_wanted(tmp_path: Path) -> 
     (tmp_path / "config.toml").write_text("ledger = 5\n")
     with pytest.raises(InvalidInput, match="must be a folder"):
         load({"home": str(tmp_path)}, {})
+
+
+@pytest.mark.parametrize("nested", ["[" * 5000 + "]" * 5000, "{a=" * 5000 + "1" + "}" * 5000])
+def test_a_file_that_is_nested_too_deeply_is_refused_in_a_sentence(
+    tmp_path: Path, nested: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"daemon = {nested}\n")
+    with pytest.raises(InvalidInput) as refusal:
+        load({"home": str(tmp_path)}, {})
+    assert str(refusal.value) == f"{file} must be valid TOML: it is nested too deeply"

@@ -120,6 +120,7 @@ def test_a_changed_file_of_settings_leads_to_another_daemon(tmp_path: Path) -> N
         ("# no daemon here", True),
         ('daemon = "perhaps"', False),
         ("daemon is no TOML", False),
+        ("daemon = " + "[" * 5000, False),
     ],
 )
 def test_the_file_of_settings_may_turn_the_daemon_off(

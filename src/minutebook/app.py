@@ -141,10 +141,12 @@ class App:
                     log.info("embedded %d texts that had no vectors of this model", done)
                 self.projects.settle()
             except EmbeddingError as error:
-                if str(error) != said:
-                    said = str(error)
-                    log.warning("searching by meaning is off: %s", said)
-                self.embedding.start()
+                # Whoever chose to have no model need not be told, and no load is to be tried again.
+                if not self.embedding.is_off:
+                    if str(error) != said:
+                        said = str(error)
+                        log.warning("searching by meaning is off: %s", said)
+                    self.embedding.start()
             except StoreClosed:
                 log.debug("the database is stopped; vectors wait until it is started")
             except StoreError as error:
@@ -384,7 +386,8 @@ def open_embedding(settings: Settings) -> Embedding:
         case path:
             opener = partial(FolderEmbedder, Path(path), settings.embedding_threads)
             expected = _unknown(Path(path).name)
-    return Embedding(opener, expected, settings.embedding_cache)
+    is_off = settings.embedder == "none"
+    return Embedding(opener, expected, settings.embedding_cache, is_off=is_off)
 
 
 def _endpoint_opener(settings: Settings) -> Callable[[], Embedder]:

@@ -262,6 +262,8 @@ def _read_file(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         return {}
+    except RecursionError:
+        raise InvalidInput(str(path), "must be valid TOML: it is nested too deeply") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidInput(str(path), f"must be valid TOML: {error}") from error
     except OSError as error:

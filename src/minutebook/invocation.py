@@ -111,7 +111,7 @@ class Invocation:
 
         try:
             return tomllib.loads(text.decode()).get(setting, default)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
 
     @property

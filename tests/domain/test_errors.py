@@ -37,3 +37,12 @@ def test_the_drawn_tree_is_the_tree_of_the_classes() -> None:
 def test_an_error_tells_its_facts() -> None:
     assert str(NotFound("memory", "m1")) == "NotFound(kind='memory', id='m1')"
     assert "act='delete'" in str(Locked("delete", "locked", "m1"))
+
+
+def test_an_error_with_a_reason_is_a_sentence() -> None:
+    assert str(errors.StoreBusy("another process is writing")) == "another process is writing"
+    assert str(errors.ModelUnavailable("no model", "prepare it")) == "no model; prepare it"
+    assert str(errors.KeysUnavailable("no keys", "name them")) == "no keys; name them"
+    assert str(errors.EmbeddingNotReady("loading", "")) == "the embedding model is still loading"
+    failed = errors.EmbeddingNotReady("error", "no model")
+    assert str(failed) == "the embedding model failed to load: no model"

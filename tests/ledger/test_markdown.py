@@ -147,6 +147,7 @@ def test_half_a_character_is_refused_with_the_argument_named(field: str) -> None
         (f"id: {ID}", "id: x", "id must be"),
         ("## Rationale", "## Reasons", "no section"),
         ("- one", "one", "must be a list"),
+        ("author: ana", f"author: {'[' * 60_000}{']' * 60_000}", "nested deeper than 20 levels"),
         ("ana", "\udcff", "not UTF-8"),
     ],
 )

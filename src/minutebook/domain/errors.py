@@ -130,6 +130,9 @@ class KeysUnavailable(MinutebookError):
     reason: str
     remedy: str
 
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}"
+
 
 @dataclass(eq=False)
 class InvalidInput(MinutebookError):
@@ -194,6 +197,9 @@ class StoreError(MinutebookError):
     """The store could not do its work."""
 
     reason: str
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 @dataclass(eq=False)
@@ -267,6 +273,11 @@ class EmbeddingNotReady(EmbeddingError):
     state: str
     reason: str
 
+    def __str__(self) -> str:
+        if self.state == "loading":
+            return "the embedding model is still loading"
+        return f"the embedding model failed to load: {self.reason}"
+
 
 @dataclass(eq=False)
 class ModelUnavailable(EmbeddingError):
@@ -274,3 +285,6 @@ class ModelUnavailable(EmbeddingError):
 
     reason: str
     remedy: str
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.remedy}"

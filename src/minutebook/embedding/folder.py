@@ -161,7 +161,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelUnavailable(f"{path} is not valid JSON", _REMEDY) from error
     if not isinstance(content, dict):
         raise ModelUnavailable(f"{path} is not a JSON object", _REMEDY)

@@ -86,7 +86,7 @@ def shown_url(url: str) -> str:
 def _json(content: bytes) -> Any:
     try:
         return json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

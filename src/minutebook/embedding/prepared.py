@@ -35,7 +35,7 @@ def damage(folder: Path, *, by_size: frozenset[str] = frozenset()) -> str | None
         return f"{error.filename} is missing"
     except OSError as error:
         return f"{error.filename or folder} cannot be read: {error.strerror}"
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return f"{folder / MANIFEST} is damaged"
     return None
 

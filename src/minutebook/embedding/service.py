@@ -31,11 +31,18 @@ class Embedding:
 
     `expected` is what is known of the model before it has loaded. The last `cache_size` queries
     keep their vectors. Passages are not cached: each is embedded once, when it is stored.
+    `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable.
     """
 
     def __init__(
-        self, opener: Callable[[], Embedder], expected: Model, cache_size: int = 2048
+        self,
+        opener: Callable[[], Embedder],
+        expected: Model,
+        cache_size: int = 2048,
+        *,
+        is_off: bool = False,
     ) -> None:
+        self.is_off = is_off
         self._opener = opener
         self._expected = expected
         self._cache = _Cache(cache_size)

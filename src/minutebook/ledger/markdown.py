@@ -13,6 +13,9 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
 
+MAX_DEPTH = 20
+"""Levels of nesting in front matter; ours has two."""
+
 _Loader: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _Dumper: type = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
@@ -145,8 +148,21 @@ def _body(decision: Decision) -> str:
     return "\n".join(lines)
 
 
+def _check_depth(head: str) -> None:
+    """Raise NotADecision for YAML nested deeper than MAX_DEPTH: the loader would overflow the stack."""
+    depth = 0
+    for event in yaml.parse(head, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise NotADecision(f"its front matter is nested deeper than {MAX_DEPTH} levels")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
 def _front(head: str) -> dict[str, Any]:
     try:
+        _check_depth(head)
         # A safe loader, chosen above.
         front = yaml.load(head, Loader=_Loader)  # noqa: S506
     except yaml.YAMLError as error:

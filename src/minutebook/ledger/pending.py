@@ -33,7 +33,7 @@ def left_in(folder: Path) -> Pending | None:
     """
     try:
         return Pending(**json.loads((folder / NAME).read_text(encoding="utf-8")))
-    except (FileNotFoundError, ValueError, TypeError):
+    except (FileNotFoundError, ValueError, RecursionError, TypeError):
         return None
 
 

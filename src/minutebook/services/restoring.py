@@ -163,7 +163,7 @@ def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> Non
     try:
         said = json.loads(manifest)
         is_ours, version, digests = said["format"] == FORMAT, said["version"], said["sha256"]
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise _wrong(backup, "its manifest cannot be read") from error
     if not is_ours or version != VERSION:
         raise _wrong(backup, "another program, or a later version of Minutebook, wrote it")

@@ -132,7 +132,7 @@ class Secret:
             return _Kept(**json.loads(self._path.read_text(encoding="utf-8")))
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, RecursionError, TypeError) as error:
             raise StoreError(
                 f"{self._path}: it cannot be read ({error}); remove it to set the secret anew"
             ) from error

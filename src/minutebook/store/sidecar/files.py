@@ -48,7 +48,7 @@ def load(folder: Path, identity: Identity) -> View | None:
             # Either there is no manifest or, since we read it, another one took its place.
             if not (folder / _MANIFEST).exists():
                 return None
-        except (OSError, ValueError, KeyError, TypeError, Damaged) as error:
+        except (OSError, ValueError, RecursionError, KeyError, TypeError, Damaged) as error:
             log.warning("the index in %s is made anew: %s", folder, error)
             return None
     return None

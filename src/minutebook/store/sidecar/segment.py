@@ -60,7 +60,7 @@ def read(path: Path) -> Block:
             if start + head["size"] != size:
                 raise Damaged(f"{path}: {size} bytes, not {start + head['size']}")
             return _mapped(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), start, head)
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, RecursionError, KeyError, TypeError) as error:
             raise Damaged(f"{path}: {error}") from error
 
 
