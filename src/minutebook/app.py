@@ -1,5 +1,6 @@
 """The composition root: gives the services their collaborators."""
 
+import getpass
 import logging
 import secrets
 import threading
@@ -21,7 +22,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.policy import Policy, Rules, rules_of
+from minutebook.domain.policy import ANYBODY, Policy, Rules, rules_of
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.completion import Completion
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
@@ -340,7 +341,12 @@ def rules_for(settings: Settings, tokens: Tokens) -> Rules:
 def place_of(settings: Settings) -> LedgerPlace:
     """Tell where the ledgers are that these settings name."""
     home = home_of(settings.caller())
-    return LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability)
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        # A process of a user whom the system has no name for.
+        user = ANYBODY
+    return LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability, user)
 
 
 def models_of(settings: Settings) -> Models:

@@ -141,6 +141,22 @@ _RULES = [
             "spelling": "Two targets are one when they agree after NFKC, case folding and taking runs of blanks, `-` and `_` as one; the first spelling is shown.",
         },
     ),
+    *promised(
+        "RESOLUTIONS §7",
+        "ledger/resources",
+        {
+            "whole": "A decision can be read whole, with all its reasons and consequences: decision://{id}.",
+            "history": "Every decision on its target can be read: decision://{id}/history.",
+            "index": "An index shows what holds: decision://index.",
+            "completion": "Ids of decisions are completed by id, target and title.",
+            "scopes": "A resource shows what a search may show the caller, and no more.",
+        },
+    ),
+    *promised(
+        "RESOLUTIONS §7",
+        "ledger/git",
+        {"author": "The Git author of an act is who acted."},
+    ),
     *_resolved(
         "git",
         {

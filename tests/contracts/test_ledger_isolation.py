@@ -1,8 +1,10 @@
 """Decisions of every scope, random callers: nobody hears or touches what is not theirs."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Kind, Proposal, Role
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
-from tests.contracts.ledgered import SECRET, WHY, WINDOW, Client
+from tests.contracts.ledgered import CONTRACT, SECRET, WHY, WINDOW, Client
 from tests.contracts.requirements import requirement
 from tests.world import everything, hears, worlds
 
@@ -82,6 +84,31 @@ def test_no_search_finds_what_the_caller_may_not_hear(
 ) -> None:
     found = population.of(caller).ids(word, mode)
     assert all(hears(caller, population.records[id]) for id in found)
+
+
+@requirement("ledger/resources/scopes")
+@given(callers, st.data())
+def test_no_resource_shows_what_the_caller_may_not_hear(
+    population: Population, caller: Caller, data: st.DataObject
+) -> None:
+    app, records = population.client.world.app, population.records
+
+    def read(uri: str) -> Any:
+        answer = CONTRACT.read(app, caller, uri)
+        return None if answer.error is not None else json.loads(answer.text)
+
+    theirs = {id for id, each in records.items() if hears(caller, each)}
+    index = read("decision://index")
+    active = {id for id in theirs if records[id].status == "active"}
+    assert {each["id"] for each in index["decisions"]} == active
+    id = data.draw(st.sampled_from(sorted(records)))
+    whole, history = read(f"decision://{id}"), read(f"decision://{id}/history")
+    assert (whole is not None) is (history is not None) is (id in theirs)
+    if whole is not None:
+        assert set(whole.get("holds_now", [])) <= theirs
+        assert {each["id"] for each in history["decisions"]} <= theirs
+    for each in (id, records[id].target):
+        assert set(CONTRACT.complete(app, caller, "decision://{id}", "id", each)) <= theirs
 
 
 @given(callers)

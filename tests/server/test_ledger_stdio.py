@@ -44,6 +44,10 @@ class Desk:
             await self.client.call_tool(tool, arguments)
         return refusal.value.error.code, refusal.value.error.data
 
+    async def read(self, uri: str) -> Any:
+        result = await self.client.read_resource(uri)
+        return json.loads(result.contents[0].text)  # type: ignore[union-attr]
+
     async def found(self, query: str, mode: str = "balanced") -> list[str]:
         results = (await self.ask("search_decisions", query=query, mode=mode))["results"]
         return [each["id"] for each in results]
@@ -137,6 +141,12 @@ def test_the_whole_story_of_a_decision(tmp_path: Path) -> None:
             (third,) = await agent.found("DuckDB", "strict")
             assert third in accepted["message"]
             assert await agent.found("SQLite in one file") == [third]
+
+            assert (await agent.read(f"decision://{first}"))["rationale"] == BECAUSE
+            chain = (await agent.read(f"decision://{third}/history"))["decisions"]
+            assert [each["id"] for each in chain] == [first, second, third]
+            (holds,) = (await agent.read("decision://index"))["decisions"]
+            assert holds["id"] == third
 
             tree = typed(home, "decisions", "--history", "database").splitlines()
             assert [line.split()[-1] for line in tree] == [third, second, first]

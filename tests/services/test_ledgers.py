@@ -1,3 +1,4 @@
+import getpass
 import shutil
 import subprocess
 import sys
@@ -20,6 +21,8 @@ from minutebook.domain.errors import (
     LedgerError,
 )
 from minutebook.domain.lineage import Rule, superseding
+from minutebook.domain.origin import Origin
+from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, LedgerMark
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
@@ -498,3 +501,48 @@ def test_while_a_decision_waits_for_another_git_command_others_write(
         deciding.join()
     assert world.app.decisions.truths(AGENT) == made
     assert git(project, "status", "--porcelain") == ""
+
+
+# In whose name
+
+
+def author_of(place: Path) -> str:
+    return git(place, "log", "-1", "--format=%an <%ae>")
+
+
+CLIENT = Origin(client="claude-code", version="2.1")
+
+
+@requirement("ledger/git/author")
+def test_the_author_of_a_commit_is_who_acted(opener: Opener) -> None:
+    world = opener()
+    who = [
+        (replace(AGENT, name="codex", origin=CLIENT), "codex <agent@minutebook.invalid>"),
+        (replace(AGENT, name=ANYBODY, origin=CLIENT), "claude-code <agent@minutebook.invalid>"),
+        (replace(AGENT, name=ANYBODY), "agent <agent@minutebook.invalid>"),
+        (PERSON, "ann <human@minutebook.invalid>"),
+        (replace(PERSON, name=ANYBODY), f"{getpass.getuser()} <human@minutebook.invalid>"),
+        (
+            replace(PERSON, name="bo", token="t", origin=CLIENT),
+            "bo <human@minutebook.invalid>",
+        ),
+    ]
+    for number, (caller, author) in enumerate(who):
+        world.app.decisions.record(caller, draft(f"target {number}"))
+        assert author_of(ledger_of(world.app).path) == author
+
+
+@requirement("ledger/git/author")
+def test_in_their_own_repository_a_person_is_who_git_says(opener: Opener, project: Path) -> None:
+    world = opener(ledger=project)
+    who = [
+        (replace(PERSON, name=getpass.getuser()), "Ann <ann@example.org>"),
+        (replace(PERSON, name=ANYBODY), "Ann <ann@example.org>"),
+        (replace(PERSON, name="bo"), "bo <human@minutebook.invalid>"),
+        (replace(PERSON, name=getpass.getuser(), token="t"), None),
+        (replace(AGENT, name=ANYBODY, origin=CLIENT), "claude-code <agent@minutebook.invalid>"),
+    ]
+    for number, (caller, author) in enumerate(who):
+        world.app.decisions.record(caller, draft(f"target {number}"))
+        expected = author or f"{caller.name} <human@minutebook.invalid>"
+        assert author_of(project) == expected

@@ -249,7 +249,7 @@ class Contract:
         return text_of(self._package, self.prompts[name]["file"])
 
     def schema(self) -> dict[str, Any]:
-        """Give the whole promise as one document."""
+        """Give the whole promise as one document, or the parts of it that `document` names."""
         document = {
             "mcp_api_version": self.promise["mcp_api_version"],
             "info": dict(self.promise["info"]),
@@ -272,7 +272,8 @@ class Contract:
             document["prompts"] = [
                 {**_public(each), "text": self.prompt(name)} for name, each in self.prompts.items()
             ]
-        return document
+        parts = self.promise.get("document", list(document))
+        return {name: document[name] for name in parts}
 
     def exported(self) -> str:
         """Write the whole promise out as one JSON document."""

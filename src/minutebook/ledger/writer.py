@@ -34,7 +34,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What one commit says: who did what when, and the decisions as they are after it."""
+    """What one commit says: who did what when, and the decisions as they are after it.
+
+    `by_owner` is an act of the person at this machine whom nobody named: in their own repository, they
+    are who Git is configured for.
+    """
 
     id: str
     what: str
@@ -42,6 +46,7 @@ class Act:
     authorship: Authorship
     at: datetime
     decisions: tuple[Decision, ...]
+    by_owner: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,11 +198,15 @@ class Writer:
         for blob in files.values():
             # Where a damaged file of that name was there already, Git leaves it as it is.
             objects.blob(blob)
-        author = _signature(act.author, f"{act.authorship}@minutebook.invalid", act.at)
+        committer = self._committer(repository, act.at)
+        if act.by_owner and not self._ledger.is_own:
+            author = committer
+        else:
+            author = _signature(act.author, f"{act.authorship}@minutebook.invalid", act.at)
         commit = repository.create_commit(
             None,
             author,
-            self._committer(repository, act.at),
+            committer,
             _message(act),
             with_files(repository, objects, tree, files),
             [] if tip is None else [tip],

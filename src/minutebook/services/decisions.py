@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from minutebook.domain import lineage
 from minutebook.domain.deciding import (
@@ -103,6 +104,31 @@ class Decisions:
         found = self._found(caller, status=DecisionStatus.ACTIVE)
         return sorted(found, key=lambda each: (each.target, each.created_at, each.id))
 
+    def truth(self, decision: Decision) -> tuple[Decision, ...]:
+        """Give what holds at the end of a decision's chain; several where colleagues differ."""
+        return lineage.truth(decision, partial(self._ledgers.find, decision.organization))
+
+    def latest(self, caller: Caller) -> list[Decision]:
+        """Give the decisions that hold, the newest first."""
+        self._ledgers.heed(caller)
+        return _by_age(self._found(caller, status=DecisionStatus.ACTIVE))[::-1]
+
+    def beginning(self, caller: Caller, typed: str) -> list[Decision]:
+        """Give the decisions whose id, target or title begins with a text: first those that hold."""
+        start = target_key(typed)
+        found = [
+            each
+            for each in self.everything(caller)[::-1]
+            if any(target_key(text).startswith(start) for text in _names(each))
+        ]
+        return sorted(found, key=lambda each: each.status is not DecisionStatus.ACTIVE)
+
+    def beside(self, caller: Caller, found: Decision | Proposal) -> list[Decision]:
+        """Give every decision on the target of a decision or proposal, the oldest first."""
+        seat = lineage.seat_of(found)
+        here = self._found(caller, target_key=seat.target_key)
+        return _by_age([each for each in here if lineage.seat_of(each) == seat])
+
     def history(self, caller: Caller, target: str) -> list[Decision]:
         """Give every decision on a target, however it is spelled, the oldest first."""
         self._ledgers.heed(caller)
@@ -120,6 +146,10 @@ class Decisions:
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
         return all_within(self._store, caller, Decision, Kind.DECISION, **conditions)
+
+
+def _names(decision: Decision) -> tuple[str, ...]:
+    return decision.id, decision.target, decision.title
 
 
 def _by_age(decisions: list[Decision]) -> list[Decision]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.ids import uuid_named
+from minutebook.domain.policy import ANYBODY
 from minutebook.services.claims import Claims
 
 if TYPE_CHECKING:
@@ -27,13 +28,15 @@ class LedgerPlace:
     """Where ledgers lie: `own` holds a repository an organization, made on first use.
 
     `named` is a repository that a person named, or a folder in one; it is the ledger of the
-    organization `home`. `durability` is the store's: whether an act survives a power cut.
+    organization `home`. `durability` is the store's: whether an act survives a power cut. `user` is
+    the person whose process this is.
     """
 
     own: Path
     home: str
     named: Path | None = None
     durability: Literal["full", "normal"] = "full"
+    user: str = ANYBODY
 
 
 class LedgerPlaces:
@@ -43,6 +46,7 @@ class LedgerPlaces:
         self._place = place
         self._claims = claims
         self.home = place.home
+        self.user = place.user
 
     def repository(self, organization: str) -> "Repository":
         """Give the ledger of an organization; nothing is made or opened yet."""

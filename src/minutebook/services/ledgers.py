@@ -19,7 +19,7 @@ from minutebook.domain.lineage import (
     violations,
     violations_near,
 )
-from minutebook.domain.policy import Caller, Scope
+from minutebook.domain.policy import ANYBODY, Caller, Scope
 from minutebook.domain.records import (
     Authorship,
     Decision,
@@ -466,14 +466,21 @@ class Ledgers:
     def _act(self, what: str, caller: Caller, decisions: Sequence[Decision]) -> "Act":
         from minutebook.ledger.writer import Act
 
-        now = self._clock()
+        now, authorship, author = self._clock(), authorship_of(caller), caller.name
+        owner = (ANYBODY, self._places.user)
+        by_owner = authorship is Authorship.HUMAN and not caller.token and author in owner
+        if by_owner:
+            author = self._places.user
+        elif author == ANYBODY and caller.origin is not None:
+            author = caller.origin.client or author
         return Act(
             id=new_id(now, self._randbits),
             what=what,
-            author=caller.name,
-            authorship=authorship_of(caller),
+            author=author,
+            authorship=authorship,
             at=now,
             decisions=tuple(decisions),
+            by_owner=by_owner,
         )
 
 

@@ -1,0 +1,121 @@
+"""What the `ledger` contract lets clients read: what holds, one decision whole, a target's history."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from minutebook.app import App
+from minutebook.contracts.resources import Reading
+from minutebook.domain.ids import ledger_id_of
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, Proposal
+
+INDEXED = 200
+"""How many decisions the index holds."""
+
+COMPLETED = 101
+"""How many completions are given: one more than the protocol shows, to tell that there are more."""
+
+Shape = dict[str, Any]
+
+
+def index(app: App, caller: Caller) -> Shape:
+    """Show the decisions that hold, newest first, without their reasons."""
+    found = app.decisions.latest(caller)
+    return {"total": len(found), "decisions": [_light(each) for each in found[:INDEXED]]}
+
+
+def decision(app: App, caller: Caller, id: str) -> Shape:
+    """Show one decision or proposal, complete."""
+    found = app.decisions.read(caller, _id(id))
+    if isinstance(found, Proposal):
+        return _proposal(found)
+    holds = [each.id for each in app.decisions.truth(found)]
+    return _decision(found) | {"holds_now": holds}
+
+
+def history(app: App, caller: Caller, id: str) -> Shape:
+    """Show every decision on the target of one, the oldest first."""
+    found = app.decisions.read(caller, _id(id))
+    chain = app.decisions.beside(caller, found)
+    target = chain[0].target if chain else found.target
+    return {"id": found.id, "target": target, "decisions": [_decision(each) for each in chain]}
+
+
+def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
+    """Describe the decisions of the index as resources."""
+    for each in app.decisions.latest(caller)[:INDEXED]:
+        yield {
+            "uri": _uri(each),
+            "name": f"{each.target}: {each.title}",
+            "description": f"{each.status}, decided by {each.author} ({each.authorship})",
+            "mimeType": "application/json",
+        }
+
+
+def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
+    """Give the ids of decisions that begin with what was typed, or whose target or title does."""
+    return [each.id for each in app.decisions.beginning(caller, typed)[:COMPLETED]]
+
+
+READING = Reading(
+    readers={"decision-index": index, "decision": decision, "decision-history": history},
+    listing=listing,
+    completions={"decision/id": complete_id, "decision-history/id": complete_id},
+)
+
+
+def _id(text: str) -> str:
+    """Read an id with or without `.md`; what is none is unknown to the service as any other."""
+    return ledger_id_of(text) or text
+
+
+def _uri(record: Decision | Proposal) -> str:
+    return f"decision://{record.id}"
+
+
+def _light(decision: Decision) -> Shape:
+    return {
+        "id": decision.id,
+        "uri": _uri(decision),
+        "target": decision.target,
+        "title": decision.title,
+        "status": decision.status,
+        "authorship": decision.authorship,
+        "created_at": rfc3339(decision.created_at),
+    }
+
+
+def _said(record: Decision | Proposal) -> Shape:
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "target": record.target,
+        "title": record.title,
+        "rationale": record.rationale,
+        "consequences": list(record.consequences),
+        "status": record.status,
+        "author": record.author,
+        "created_at": rfc3339(record.created_at),
+        "supersedes": list(record.supersedes),
+    }
+
+
+def _decision(decision: Decision) -> Shape:
+    return _said(decision) | {
+        "authorship": decision.authorship,
+        "superseded_by": list(decision.superseded_by),
+        "proposal": decision.proposal,
+        "repository": decision.repository,
+        "commit_id": decision.commit_id,
+    }
+
+
+def _proposal(proposal: Proposal) -> Shape:
+    settled = proposal.settled_at
+    return _said(proposal) | {
+        "repository": proposal.repository,
+        "settled_at": None if settled is None else rfc3339(settled),
+        "settled_by": proposal.settled_by,
+        "decision": proposal.decision,
+    }
