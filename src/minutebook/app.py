@@ -5,7 +5,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager, nullcontext
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -18,6 +18,7 @@ from minutebook.domain.errors import (
     ModelUnavailable,
     StoreBusy,
     StoreClosed,
+    StoreDamaged,
     StoreError,
 )
 from minutebook.domain.filters import home_of
@@ -29,15 +30,17 @@ from minutebook.embedding.endpoint import Endpoint, open_endpoint
 from minutebook.embedding.folder import FolderEmbedder
 from minutebook.services.archive_paths import ArchivePaths
 from minutebook.services.archives import Archives
+from minutebook.services.backups import known_backups
 from minutebook.services.browsing import Browsing
 from minutebook.services.claims import Claims
 from minutebook.services.code_search import CodeSearch
-from minutebook.services.data_directory import DataDirectory
+from minutebook.services.data_directory import ASIDE, DataDirectory
 from minutebook.services.database import Database
 from minutebook.services.decision_search import DecisionSearch
 from minutebook.services.decisions import Decisions
 from minutebook.services.enacting import Enacting
 from minutebook.services.graph import Graph
+from minutebook.services.health import Finding, of_damage
 from minutebook.services.id_lookup import IdLookup
 from minutebook.services.journal_search import JournalSearch
 from minutebook.services.keeping import Keeping
@@ -64,7 +67,7 @@ from minutebook.services.trail import Trail
 from minutebook.services.vectors import Embedded
 from minutebook.services.watching import Watching
 from minutebook.store.filelock import FileLock
-from minutebook.store.sqlite import SqliteStore
+from minutebook.store.sqlite import SqliteStore, damage, lost
 from minutebook.store.sqlite.alone import IN_USE, alone_with
 
 log = logging.getLogger(__name__)
@@ -172,8 +175,21 @@ class App:
 def open_store(settings: Settings) -> SqliteStore:
     """Open the store in the data directory of these settings, made if need be; StoreError."""
     return SqliteStore(
-        settings.database, durability=settings.durability, writer_wait=settings.writer_wait
+        settings.database,
+        durability=settings.durability,
+        writer_wait=settings.writer_wait,
+        beside=_beside(settings),
     )
+
+
+def check_not_lost(settings: Settings) -> None:
+    """Raise StoreLost if there is no database, or an empty one, where a store was kept."""
+    lost.check_not_lost(settings.database, _beside(settings))
+
+
+def _beside(settings: Settings) -> tuple[Path, ...]:
+    """Return what is in a data directory only if there was a store."""
+    return settings.ledgers, settings.secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,8 +325,31 @@ def alone_in(settings: Settings) -> Iterator[None]:
         if not mine:
             # Who has stopped their database has no file open, and would go on in another.
             raise StoreBusy(f"{database}: {IN_USE}")
-        with alone_with(database) if database.exists() else nullcontext():
+        with ExitStack() as stack:
+            if database.exists() and database.stat().st_size:
+                # One that cannot be read has no lock of its own; all who use it share the claim.
+                with suppress(StoreDamaged):
+                    stack.enter_context(alone_with(database))
             yield
+
+
+def damage_of(settings: Settings) -> list[Finding]:
+    """Return what is lost of a damaged or lost database, and which backups bring it back."""
+    backups = known_backups(data_directory(settings))
+    return of_damage(damage.losses(settings.database), backups)
+
+
+def start_anew(settings: Settings, at: datetime) -> Path:
+    """Put aside what is left of a database and begin an empty store; return the folder with the rest.
+
+    Ledgers, settings and secret stay. Raises StoreBusy if others use the data directory.
+    """
+    with alone_in(settings):
+        aside = settings.home / f"{ASIDE}{at:%Y%m%dT%H%M%S%f}"
+        aside.mkdir(mode=0o700)
+        lost.put_aside(settings.database, aside)
+    SqliteStore(settings.database).close()
+    return aside
 
 
 def make_home(home: Path) -> None:

@@ -233,7 +233,7 @@ def test_each_field_of_a_record_has_its_column(path: Path) -> None:
     connection = apsw.Connection(str(path))
     for table in ALL_TABLES:
         columns = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table.name})")}
-        assert columns - {"row", "space", "sequence"} == {"organization", *table.columns}
+        assert columns - {"row", "space", "sequence"} == {"organization", *table.stored}
     connection.close()
 
 

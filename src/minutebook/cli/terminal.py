@@ -262,6 +262,9 @@ def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
     """
     settings = settings_of(given)
     if HOSTED.get() is None and not settings.database.exists():
+        from minutebook.app import check_not_lost
+
+        check_not_lost(settings)
         raise StoreError(
             f"there is no store in {settings.home}; `minutebook remember` begins one, or "
             "`minutebook install` for an agent; --home names another data directory"

@@ -1,14 +1,19 @@
 """See how the store and the model are, and mend them."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from minutebook import __version__
-from minutebook.cli.printing import echo, say
+from minutebook.cli.printing import echo, say, warn
 from minutebook.cli.terminal import as_json, identity, opened, settings_of
 from minutebook.config import load
+from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
+
+if TYPE_CHECKING:
+    from minutebook.services.health import Finding
 
 _SHOWN = {
     Kind.MEMORY: "memories",
@@ -55,22 +60,67 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 @click.command(short_help="Say what is wrong, and how to mend it.")
 @click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt from the records.")
+@click.option(
+    "--start-anew",
+    is_flag=True,
+    help="Put a damaged or lost database aside and begin an empty store; ledgers stay.",
+)
 @identity
 @as_json
 @click.pass_obj
-def doctor(given: dict[str, str], repair: bool, as_json: bool) -> None:  # noqa: FBT001
-    """Examine the store, the audit trail, the ledger and the model; say what is wrong and how to mend it."""
-    from minutebook.services.health import examine, mend
+def doctor(
+    given: dict[str, str],
+    repair: bool,  # noqa: FBT001
+    start_anew: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Examine the store, the audit trail, the ledger and the model; say what is wrong and how to mend it.
 
-    with opened(given) as (app, _):
-        if repair:
-            mend(app.store, app.mentions)
-        app.embedding.settle()
-        findings = examine(app.store, app.trail, app.embedding, app.ledgers)
+    Of a damaged database it says what is lost and which backups there are.
+    """
+    findings = _findings(given, repair=repair)
+    if start_anew:
+        _start_anew(given, is_damaged=any(each.is_damage for each in findings))
+        findings = _findings(given, repair=False)
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
-    lines = [line for each in findings for line in (each.finding, f"  → {each.remedy}")]
-    say(shapes, lines or "Everything is in order.", as_json)
+    told = [(each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings]
+    say(shapes, [line for lines in told for line in lines] or "Everything is in order.", as_json)
     sys.exit(1 if findings else 0)
+
+
+def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
+    from minutebook.app import damage_of
+    from minutebook.services.health import Finding, examine, mend
+
+    findings = []
+    try:
+        with opened(given) as (app, _):
+            if repair:
+                try:
+                    mend(app.store, app.mentions)
+                except StoreDamaged as error:
+                    finding = f"What is derived could not be rebuilt: {error.what}"
+                    findings.append(Finding(finding, "", is_damage=True))
+            app.embedding.settle()
+            findings += examine(app.store, app.trail, app.embedding, app.ledgers)
+    except StoreDamaged as error:
+        findings.append(Finding(error.what, "", is_damage=True))
+    if any(each.is_damage for each in findings):
+        known = {each.finding for each in findings}
+        found = damage_of(settings_of(given))
+        findings += [each for each in found if each.finding not in known]
+    return findings
+
+
+def _start_anew(given: dict[str, str], *, is_damaged: bool) -> None:
+    from minutebook.app import now, start_anew
+
+    if not is_damaged:
+        raise InvalidInput(
+            "--start-anew", "is for a damaged or lost database; --home names another data directory"
+        )
+    aside = start_anew(settings_of(given), now())
+    warn(f"An empty store was begun. What was left of the old database is in {aside}.")
 
 
 @click.group()

@@ -20,6 +20,8 @@ MinutebookError
 ├── Fault               a mistake of ours
 ├── StoreError          the store could not do its work
 │   ├── StoreBusy       another process keeps the writer's lock
+│   ├── StoreDamaged    its database cannot be read, or not all of it
+│   │   └── StoreLost   its database is missing or empty
 │   ├── StoreTooNew     written by a later version
 │   └── StoreClosed     used after close
 ├── LedgerError         the ledger could not be read or written
@@ -205,6 +207,21 @@ class StoreError(MinutebookError):
 @dataclass(eq=False)
 class StoreBusy(StoreError):
     """Another process kept the writer's lock longer than the wait allowed."""
+
+
+@dataclass(eq=False)
+class StoreDamaged(StoreError):
+    """The database cannot be read, or not all of it.
+
+    `what` says that alone, `reason` also what helps.
+    """
+
+    what: str
+
+
+@dataclass(eq=False)
+class StoreLost(StoreDamaged):
+    """The database is missing or empty, although a store was kept there."""
 
 
 @dataclass(eq=False)

@@ -4,8 +4,9 @@ import hashlib
 import io
 import json
 import tarfile
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import BinaryIO, Protocol
@@ -26,6 +27,11 @@ DATABASE = "minutebook.db"
 """What the copy of the store is called in a backup."""
 
 SUFFIX = ".tar"
+
+_LOG = "backups.log"
+"""Where in the data directory each backup is noted: an instant and a path a line."""
+
+_MOST_KNOWN = 5
 
 
 class Copied(Snapshot, Protocol):
@@ -83,7 +89,32 @@ class Backups:
             digest = _add_manifest(tar, self._clock().isoformat(), digests)
             # Before the file has its name: none is there of which the trail knows nothing.
             self._trail.note(caller, home_of(caller), "backup", Kind.HEAD, [digest])
+        _note(self._place, path, self._clock())
         return BackedUp(path, len(digests), path.stat().st_size, digest)
+
+
+def known_backups(place: DataDirectory) -> list[Path]:
+    """Return the backups of a data directory that are still there, the latest first.
+
+    Those that were noted when they were made, and what looks like one in the directory and in the
+    folders of its archives.
+    """
+    try:
+        lines = (place.path / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    found = {Path(line.partition(" ")[2]) for line in lines}
+    for folder in (place.path, *place.passing):
+        found.update(folder.glob(f"*{SUFFIX}"))
+    there = [(path.stat().st_mtime, path) for path in found if path.is_file()]
+    return [path for _, path in sorted(there, reverse=True)][:_MOST_KNOWN]
+
+
+def _note(place: DataDirectory, path: Path, at: datetime) -> None:
+    """Note where a backup was made, so that it is found when the store can no longer tell."""
+    # The backup is made; that it is not noted must not make it fail.
+    with suppress(OSError), (place.path / _LOG).open("a", encoding="utf-8") as file:
+        file.write(f"{at.isoformat()} {path}\n")
 
 
 def _add(tar: tarfile.TarFile, name: str, source: Path) -> str:

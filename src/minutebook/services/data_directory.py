@@ -28,6 +28,16 @@ class DataDirectory:
         """Where the engine keeps what it derived from the database."""
         return self.database.with_name(f"{self.database.name}-index")
 
+    @property
+    def log(self) -> Path:
+        """Where the engine keeps what it has not carried over into the database yet."""
+        return self.database.with_name(f"{self.database.name}-wal")
+
+    @property
+    def shared_memory(self) -> Path:
+        """Where the engine keeps what its processes share."""
+        return self.database.with_name(f"{self.database.name}-shm")
+
     def kept(self) -> list[Path]:
         """Give what stands in it, beside the database and its like, and cannot be made again."""
         if not self.path.is_dir():

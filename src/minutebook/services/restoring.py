@@ -91,6 +91,7 @@ class Restoring:
             return None
         aside = self._place.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
         aside.mkdir(mode=0o700)
+        self._place.shared_memory.unlink(missing_ok=True)
         for path in held:
             if path == self._place.database:
                 _name_again(path, aside / path.name)
@@ -100,7 +101,9 @@ class Restoring:
 
     def _held(self) -> list[Path]:
         database = self._place.database
-        return [*self._place.kept(), *([database] if database.exists() else [])]
+        # A damaged database may have left a log that would spoil the next one.
+        files = (database, self._place.log)
+        return [*self._place.kept(), *(path for path in files if path.exists())]
 
 
 def _name_again(path: Path, other: Path) -> None:

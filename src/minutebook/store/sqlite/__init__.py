@@ -7,14 +7,18 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
+import apsw
+
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record
 from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
 from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
 from minutebook.store.sqlite.connections import Connections, Writes
+from minutebook.store.sqlite.faults import damaged
 from minutebook.store.sqlite.housekeeping import Housekeeper
 from minutebook.store.sqlite.indices import Indices
+from minutebook.store.sqlite.lost import check_not_lost
 from minutebook.store.sqlite.moment import Moment
 
 
@@ -23,7 +27,8 @@ class SqliteStore:
 
     `durability="full"` waits until a write is on the disk; `"normal"` may lose the last moments
     when the machine (not the process) fails. A writer waits `writer_wait` seconds for others.
-    Opening raises StoreError, StoreTooNew or StoreBusy.
+    Opening raises StoreError, StoreTooNew, StoreBusy or StoreDamaged; StoreLost for a file that is
+    missing or empty, where its own traces, or files or folders of `beside`, show that there was a store.
     """
 
     def __init__(
@@ -32,10 +37,12 @@ class SqliteStore:
         *,
         durability: Literal["full", "normal"] = "full",
         writer_wait: float = 30.0,
+        beside: Sequence[Path] = (),
     ) -> None:
         self._path = path
         self._durability = durability
         self._writer_wait = writer_wait
+        self._beside = tuple(beside)
         self._guard = threading.Lock()
         self._is_open = False
         self.open()
@@ -45,6 +52,7 @@ class SqliteStore:
         with self._guard:
             if self._is_open:
                 return
+            check_not_lost(self._path, self._beside)
             housekeeper = Housekeeper(self._keep_house)
             self._connections = Connections(
                 self._path,
@@ -203,6 +211,14 @@ class SqliteStore:
             with self._connections.snapshot() as connection:
                 wrong = [*checks.contradictions(connection), *texts.gaps(connection)]
         return wrong or list(self._indices.gaps())
+
+    def rebuild_lookups(self) -> None:
+        """Make SQLite's own indices anew from the tables. Raises StoreDamaged if rows contradict."""
+        with self._connections.writing() as connection:
+            try:
+                connection.execute("REINDEX")
+            except apsw.ConstraintError as error:
+                raise damaged(f"{self._path}: two rows have one key ({error})") from error
 
     def rebuild_text_index(self) -> None:
         """Make every text index anew from the records, in one transaction."""

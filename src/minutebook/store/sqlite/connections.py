@@ -13,7 +13,7 @@ import apsw
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.store.filelock import FileLock
-from minutebook.store.sqlite import schema
+from minutebook.store.sqlite import lost, schema
 from minutebook.store.sqlite.faults import translated
 
 _BUSY_MILLISECONDS = 10_000
@@ -70,12 +70,13 @@ class Connections:
         self._owner: int | None = None
         self._depth = 0
         self._spoiled: BaseException | None = None
-        self._file_lock = FileLock(path.with_name(path.name + "-lock"))
+        self._file_lock = FileLock(lost.lock_of(path))
         self._log_pages = self._wanted_at = 0
         self.writes = Writes()
         with translated(path):
             _make_private(path)
             self._writer = self._open_writer()
+        lost.mark(path)
 
     @property
     def is_writing(self) -> bool:

@@ -5,12 +5,17 @@ from types import TracebackType
 
 import apsw
 
-from minutebook.domain.errors import StoreBusy, StoreClosed, StoreError
+from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+
+RESCUE = (
+    "`minutebook doctor` tells what is lost and which backups there are; "
+    "`minutebook restore BACKUP --replace` brings one back"
+)
 
 _REASONS: dict[type[apsw.Error], str] = {
     apsw.FullError: "the disk is full",
     apsw.NotADBError: "the file is not a database",
-    apsw.CorruptError: "the file is damaged; run `minutebook doctor`",
+    apsw.CorruptError: "the file is damaged",
     apsw.ReadOnlyError: "the file cannot be written: it or its folder is read-only",
     apsw.PermissionsError: "the file may not be opened: permission denied",
     apsw.CantOpenError: "the file cannot be opened: a folder is missing or permission is denied",
@@ -41,6 +46,11 @@ class translated:  # noqa: N801 - reads as a word: `with translated(path):`
                 raise fault from error
 
 
+def damaged(what: str) -> StoreDamaged:
+    """Return the error that says what is damaged, and what helps."""
+    return StoreDamaged(f"{what}. {RESCUE}", what)
+
+
 def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
     """Give the StoreError that an engine's error amounts to; None for a mistake in our code."""
     if isinstance(error, apsw.ConnectionClosedError):
@@ -50,4 +60,8 @@ def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
     if getattr(error, "extendedresult", 0) in _FULL:
         return StoreError(f"{path}: {_REASONS[apsw.FullError]}, or the file may not grow")
     reason = _REASONS.get(type(error))
-    return None if reason is None else StoreError(f"{path}: {reason} ({error})")
+    if reason is None:
+        return None
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+        return damaged(f"{path}: {reason} ({error})")
+    return StoreError(f"{path}: {reason} ({error})")

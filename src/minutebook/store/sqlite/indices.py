@@ -16,6 +16,7 @@ from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.view import View
 from minutebook.store.sqlite import embeddings, feed
 from minutebook.store.sqlite.connections import Connections
+from minutebook.store.sqlite.lost import index_of
 from minutebook.store.sqlite.sources import Key, Source, conditions
 from minutebook.store.sqlite.tables import TEXT_KINDS, id_bytes, table_of
 
@@ -26,7 +27,7 @@ class Indices:
     def __init__(
         self, path: Path, connections: Connections, want_saving: Callable[[], None]
     ) -> None:
-        self.folder = path.with_name(path.name + "-index")
+        self.folder = index_of(path)
         self._connections = connections
         self._want_saving = want_saving
         self._open: dict[Key, Index] = {}

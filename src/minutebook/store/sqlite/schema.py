@@ -7,6 +7,7 @@ import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
 from minutebook.domain.targets import target_key
+from minutebook.store.sqlite.faults import damaged
 from minutebook.store.sqlite.tables import text_value, value_text
 
 APPLICATION_ID = 0x4D42_6F6F
@@ -313,6 +314,8 @@ def is_current(connection: apsw.Connection, path: Path) -> bool:
             f"{path}: the store has format {version}, this version of Minutebook reads up to "
             f"{VERSION}; upgrade Minutebook, or name another file. Nothing was changed"
         )
+    if version == VERSION and not _holds_anything(connection):
+        raise damaged(f"{path}: the file is damaged: its tables are gone")
     return bool(version == VERSION)
 
 

@@ -31,6 +31,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.store.sqlite.faults import damaged
 
 Value: TypeAlias = str | bytes | int | float | None
 """What a column holds."""
@@ -106,9 +107,18 @@ class Table:
     def record_of(self, organization: str, values: Sequence[Any]) -> Record:
         """Make the record of a row's columns."""
         read: dict[str, Any] = {"organization": organization}
-        for column, value in zip(self.columns.values(), values, strict=True):
-            from_value = column.from_value
-            read[column.name] = value if value is None or from_value is None else from_value(value)
+        try:
+            for column, value in zip(self.columns.values(), values, strict=True):
+                from_value = column.from_value
+                if value is not None and from_value is not None:
+                    value = from_value(value)
+                read[column.name] = value
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            name = read.get("id")
+            raise damaged(
+                f"the database is damaged: a row of {self.name} (id {name!r}) holds in "
+                f"{column.name} what no such column can"
+            ) from error
         return self.record(**read)
 
 
