@@ -117,10 +117,18 @@ def _read_once(environment: Mapping[str, str]) -> dict[str, str]:
 def _shadowed(folder: str) -> bool:
     """Tell whether a folder has a module that would be imported in place of one that is warm."""
     return any(
-        path.name.partition(".")[0] in _WARM | sys.modules.keys()
+        _is_other(path.name.partition(".")[0], path)
         for path in Path(folder).iterdir()
         if path.suffix in (".py", ".pyc", ".so") or (path / "__init__.py").is_file()
     )
+
+
+def _is_other(name: str, path: Path) -> bool:
+    """Tell whether a name means something else to a process that does not import it from a path."""
+    if (module := sys.modules.get(name)) is None:
+        return name in _WARM
+    source = getattr(module, "__file__", None)
+    return source is None or Path(source) not in (path, path / "__init__.py")
 
 
 # The client: what tests call
