@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minutebook.domain.archive import check_sound
 from minutebook.domain.drafts import Draft, changed, drafted, locked, redrafted, stood, unlocked
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, Locked, Refused
 from minutebook.domain.filters import within_reach
@@ -92,6 +93,31 @@ def test_what_a_caller_changes_they_can_still_hear(
 def test_a_lock_is_undone_without_a_trace(status: Status) -> None:
     before = replace(memory(), status=status)
     assert unlocked(locked(before, MANAGER, LATER), NOW) == before
+
+
+def nested(depth: int) -> dict[str, object]:
+    """Metadata of so many levels."""
+    inside: object = 1
+    for level in range(depth - 1):
+        inside = [inside] if level % 2 else {"a": inside}
+    return {"a": inside}
+
+
+def test_metadata_is_nested_a_hundred_levels_deep_and_no_deeper() -> None:
+    fitting, deep = nested(100), nested(101)
+    memory = drafted(
+        MANAGER, OPEN, Draft(content="c", type=MemoryType.FACT, metadata=fitting), "m", NOW
+    )
+    assert memory.metadata == fitting
+    for refused in (
+        lambda: drafted(
+            MANAGER, OPEN, Draft(content="c", type=MemoryType.FACT, metadata=deep), "m", NOW
+        ),
+        lambda: changed(MANAGER, OPEN, memory, {"metadata": deep}, LATER),
+        lambda: check_sound(replace(memory, metadata=deep)),
+    ):
+        with pytest.raises(InvalidInput, match="deeper than 100 levels"):
+            refused()
 
 
 def test_a_change_of_a_locked_memory_is_refused_but_for_a_status_alone() -> None:

@@ -15,7 +15,17 @@ from typing import Any, cast
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.lines import json_line
-from minutebook.domain.records import MOST_SCORE, SCORES, Category, Kind, Record, Summary, Turn
+from minutebook.domain.metadata import check_metadata
+from minutebook.domain.records import (
+    MOST_SCORE,
+    SCORES,
+    Category,
+    Kind,
+    Memory,
+    Record,
+    Summary,
+    Turn,
+)
 from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
 
@@ -114,7 +124,9 @@ def whole_of(record: Record) -> tuple[Kind, str] | None:
 
 
 def check_sound(record: Record) -> None:
-    """Refuse a session that none may be called, and numbers in a summary that none has; InvalidInput."""
+    """Refuse a session's name, a summary's number or metadata that none may have; InvalidInput."""
+    if isinstance(record, Memory):
+        check_metadata(record.metadata)
     if isinstance(record, Turn | Summary):
         check_session(record.session)
     if not isinstance(record, Summary):

@@ -8,6 +8,7 @@ from typing import Any
 from minutebook.domain import policy
 from minutebook.domain.errors import Conflict, InvalidInput, ScopeViolation
 from minutebook.domain.filters import home_of, repository_of
+from minutebook.domain.metadata import check_metadata
 from minutebook.domain.policy import Caller, Policy
 from minutebook.domain.records import (
     DEFAULT_USER,
@@ -96,6 +97,7 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
     place = place_of(caller, draft.scope, draft.repository, draft.user)
     policy.check_may_write(caller, rules, draft.type, place.scope)
     policy.check_may_write_to(caller, "write", place)
+    check_metadata(draft.metadata or {})
     since = draft.valid_from or now
     if draft.valid_until is not None and draft.valid_until <= since:
         raise InvalidInput("valid_until", "must be later than the memory begins to hold")
@@ -141,6 +143,7 @@ def changed(
     if place:
         memory = _moved(caller, memory, place)
     after = replace(memory, **said, updated_at=now)
+    check_metadata(after.metadata)
     policy.check_may_write(caller, rules, after.type, after.scope)
     policy.check_may_write_to(caller, "write", after)
     if status is not None:
