@@ -99,6 +99,16 @@ def test_whatever_all_connections_share_does(words: list[str], variables: dict[s
     assert asked(*words, **variables).address != asked().address
 
 
+def test_where_no_contract_is_named_the_settings_do(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    assert asked("--home", str(home)).contracts == ["knowledge"]
+    (home / "config.toml").write_text('contract = "ledger"\n', encoding="utf-8")
+    assert asked("--home", str(home)).contracts == ["ledger"]
+    assert asked("--home", str(home), "journal").contracts == ["journal"]
+    assert asked("--home", str(home), MINUTEBOOK_CONTRACT="catalog").contracts == ["catalog"]
+
+
 def test_a_ledger_of_ones_own_is_that_of_one_organization() -> None:
     words = ["--ledger", "/a/ledger", "--organization"]
     assert asked(*words, "acme").address != asked(*words, "other").address

@@ -45,6 +45,11 @@ class Settings:
     )
     role: Role = _setting(Role.AGENT, "Role of whoever connects over stdio.")
     agent: str = _setting(ANYBODY, "Name under which a stdio client's acts are recorded.")
+    contract: str | None = _setting(
+        None,
+        "Contract that `serve` serves over stdio, and `export-schema` prints, where none is named; "
+        "not set: `serve` takes knowledge, `export-schema` asks.",
+    )
     organization: str | None = _setting(None, "Hold the caller to this organization.")
     repository: str | None = _setting(None, "Hold the caller to this repository.")
     user: str | None = _setting(None, "Hold the caller to this user's and shared memories.")

@@ -71,7 +71,6 @@ class Invocation:
         self, given: Mapping[str, str], contracts: Sequence[str], environment: Mapping[str, str]
     ) -> None:
         self.given = {name: absolute(name, value) for name, value in given.items()}
-        self.contracts = list(contracts) or [DEFAULT_CONTRACT]
         self.variables = {
             name: absolute(name.removeprefix(PREFIX).lower(), value)
             for name, value in environment.items()
@@ -79,6 +78,8 @@ class Invocation:
         }
         self.environment = environment
         self._places = [environment.get(name, "") for name in _PLACES]
+        # One that is none, or cannot be read, is for `load` and the registry.
+        self.contracts = list(contracts) or [str(self._value("contract", DEFAULT_CONTRACT))]
 
     @property
     def home(self) -> str:

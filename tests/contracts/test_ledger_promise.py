@@ -1,5 +1,6 @@
 """The promise as data, against the contract's document and the code that answers."""
 
+import hashlib
 import inspect
 import json
 import re
@@ -52,6 +53,20 @@ def test_the_exported_document_has_the_promised_form_and_no_more() -> None:
         assert list(tool) == ["description", "input_schema", "output_schema"]
         assert tool["input_schema"] == TOOLS[name]["inputSchema"]
         assert tool["output_schema"] == TOOLS[name]["outputSchema"]
+
+
+PINNED = {"1.0.0": "c0bf4869ca8bfef29bd9b5cc2acec4b07b4e42732d8804679e6210a20d31c988"}
+"""The SHA-256 of the document of each version that was published: none is ever changed."""
+
+
+@requirement("ledger/published/version")
+def test_the_document_of_a_version_that_was_published_never_changes() -> None:
+    version = json.loads(SHIPPED)["mcp_api_version"]
+    assert version == json.loads(SHIPPED)["info"]["version"]
+    assert hashlib.sha256(SHIPPED).hexdigest() == PINNED.get(version), (
+        f"the document of version {version} is published as it was: take the change back, or give the "
+        "contract a new version (a new major one where something breaks) and pin its digest here"
+    )
 
 
 @requirement("ledger/published/shipped", "ledger/published/exported")

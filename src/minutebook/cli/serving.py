@@ -36,7 +36,7 @@ from minutebook.server.logs import log_to_stderr
 @serving
 @click.pass_obj
 def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
-    """Serve contracts to MCP clients: over stdio (default: knowledge), or over HTTP.
+    """Serve contracts to MCP clients: over stdio (the setting `contract`, else knowledge), or HTTP.
 
     Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
     """
@@ -47,7 +47,7 @@ def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -
     if http is None:
         from minutebook.server import stdio
 
-        stdio.serve(settings, opened(contracts or (DEFAULT_CONTRACT,)))
+        stdio.serve(settings, opened(contracts or (settings.contract or DEFAULT_CONTRACT,)))
         return
     from minutebook.server.http.addresses import address_given
     from minutebook.server.http.serving import serve as serve_http
@@ -157,7 +157,7 @@ def _show_difference(before: str, after: str, path: Path) -> None:
 
 
 @click.command("export-schema", short_help="Print a contract's tools, schemas and errors as JSON.")
-@click.argument("contract", default="knowledge")
+@click.argument("contract", required=False)
 @click.option("--openapi", is_flag=True, help="As OpenAPI, of its operations over plain HTTP.")
 @click.option(
     "--format", type=click.Choice(["json", "yaml"]), default="json", help="What to write it in."
@@ -167,10 +167,27 @@ def _show_difference(before: str, after: str, path: Path) -> None:
     type=click.Choice(["3.1", "3.0"]),
     help="The version of OpenAPI; 3.1 if not given.",
 )
-def export_schema(contract: str, openapi: bool, format: str, version: str | None) -> None:  # noqa: FBT001
-    """Print a CONTRACT's tools, schemas and errors as one document."""
+@click.pass_obj
+def export_schema(
+    given: dict[str, str],
+    contract: str | None,
+    openapi: bool,  # noqa: FBT001
+    format: str,
+    version: str | None,
+) -> None:
+    """Print a CONTRACT's tools, schemas and errors as one document.
+
+    Where none is named it is that of the setting `contract`.
+    """
     from minutebook.contracts.openapi import VERSIONS, exported, written
-    from minutebook.contracts.registry import opened
+    from minutebook.contracts.registry import CONTRACTS, opened
+
+    contract = contract or load(given).contract
+    if not contract:
+        raise click.UsageError(
+            f"name the CONTRACT, one of {', '.join(CONTRACTS)}; for example "
+            "`minutebook export-schema ledger > mcp_api_v1.json`"
+        )
 
     if version is not None and not openapi:
         raise click.UsageError("--version is the version of OpenAPI: give --openapi too")
