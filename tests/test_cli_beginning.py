@@ -38,7 +38,6 @@ OPEN_NONE = {
     ("settings", "unset"),
     ("daemon", "status"),
     ("daemon", "stop"),
-    ("daemon", "restart"),
     ("model", "prepare"),
     ("model", "verify"),
     ("model", "fetch"),

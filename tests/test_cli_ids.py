@@ -11,7 +11,7 @@ from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.grants import Grant
 from minutebook.domain.records import Role
 from tests.store import samples
-from tests.terminal import Run
+from tests.terminal import Run, typed
 
 WHY = "It keeps what it was given, through power cuts too."
 FIRST, SECOND, THIRD = (f"0m{letter * 16}{end}" for letter, end in ("ax", "ay", "bz"))
@@ -113,3 +113,8 @@ def test_what_is_completed_is_of_the_store_that_is_named(kept: dict[str, Any], r
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_given_what_makes_it_complete(run: Run, shell: str) -> None:
     assert "_MINUTEBOOK_COMPLETE" in done(run, "completion", shell)
+
+
+def test_each_shell_is_told_on_a_line_of_its_own() -> None:
+    lines = typed("completion", "--help").output.splitlines()
+    assert any(line.strip().startswith("zsh   echo") for line in lines)

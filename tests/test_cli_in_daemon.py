@@ -71,6 +71,7 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "unlock": [id],
         "verify": [id],
         "deprecate": [id, "--reason", "cold"],
+        "invalidate": [id, "--reason", "cold"],
     }
 
 

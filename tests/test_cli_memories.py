@@ -41,6 +41,9 @@ def test_all_that_is_said_of_a_memory_is_kept(run: Run) -> None:
         *("--tag", "db", "--tag", "staging", "--tag", "db", "--metadata", "source=wiki=7"),
         *("--valid-from", "2026-01-01T00:00+00:00", "--valid-until", "2099-01-01T00:00+00:00"),
     )
+    assert (
+        'metadata        {"source": "wiki=7", "tags": ["db", "staging"]}' in run("show", id).output
+    )
     told = shown(run, id)
     assert (told["title"], told["type"], told["importance"]) == ("Staging port", "fact", 7.0)
     assert told["metadata"] == {"source": "wiki=7", "tags": ["db", "staging"]}

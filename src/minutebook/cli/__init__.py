@@ -50,6 +50,8 @@ def main() -> None:
     minutebook index .               let agents find this folder's code
     minutebook decide                put a decision on the record
     minutebook sessions              see what your agents did, session by session
+
+    Of an ID any part will do with which only that one begins, or ends.
     """
 
 

@@ -12,13 +12,13 @@ SHELLS = ("bash", "zsh", "fish")
 @click.argument("shell", type=click.Choice(SHELLS))
 @click.pass_context
 def completion(context: click.Context, shell: str) -> None:
-    r"""Print what has SHELL complete commands, options and ids.
+    """Print what has SHELL complete commands, options and ids.
 
     \b
     bash  echo 'eval "$(minutebook completion bash)"' >> ~/.bashrc
     zsh   echo 'eval "$(minutebook completion zsh)"' >> ~/.zshrc
     fish  minutebook completion fish > ~/.config/fish/completions/minutebook.fish
-    """
+    """  # noqa: D301
     made = get_completion_class(shell)
     if made is None:
         raise click.UsageError(f"click knows no completion for {shell}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutebook.cli.printing import echo, say, warn
-from minutebook.cli.terminal import as_json, place
+from minutebook.cli.terminal import as_json, check_begun, place
 from minutebook.config import environment, load
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def restart(given: dict[str, str]) -> None:
     from minutebook.server import attach
     from minutebook.server.meeting import meeting
 
+    check_begun(load(given))
     _stop(given, is_for_all=False)
     asked = Invocation(given, (), environment())
     try:

@@ -1,6 +1,7 @@
 """Keep, find, show, list and forget memories."""
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -281,6 +282,8 @@ def _field_line(name: str, value: Any) -> str:
     match value:
         case tuple():
             told = ", ".join(value)
+        case Mapping():
+            told = json.dumps(dict(value), ensure_ascii=False)
         case Origin():
             told = ", ".join(f"{part} {text}" for part, text in value.parts.items())
         case _:

@@ -260,17 +260,22 @@ def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
     model is loaded when it is first needed. Raises StoreError if there is no store: what only reads
     or changes must not begin one in a folder whose name was mistyped.
     """
-    settings = settings_of(given)
-    if HOSTED.get() is None and not settings.database.exists():
+    if HOSTED.get() is None:
+        check_begun(settings_of(given))
+    with opened_or_made(given) as found:
+        yield found
+
+
+def check_begun(settings: Settings) -> None:
+    """Raise StoreError, with how to begin, if there is no store in the data directory."""
+    if not settings.database.exists():
         from minutebook.app import check_not_lost
 
         check_not_lost(settings)
         raise StoreError(
-            f"there is no store in {settings.home}; `minutebook remember` begins one, or "
-            "`minutebook install` for an agent; --home names another data directory"
+            f"there is no store in {settings.home}; `minutebook remember` begins one, and so does "
+            "an agent after `minutebook install`; if another was meant, name it with --home"
         )
-    with opened_or_made(given) as found:
-        yield found
 
 
 @contextmanager
