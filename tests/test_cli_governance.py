@@ -29,6 +29,24 @@ def refused(run: Run, *arguments: str) -> str:
     return result.stderr
 
 
+def test_both_forms_of_an_id_are_taken_and_shown(run: Run) -> None:
+    id = remembered(run, "Deploy on Tuesdays.")
+    told = json.loads(done(run, "show", id, "--json"))
+    uuid = told["uuid"]
+    assert list(told)[1:3] == ["id", "uuid"]
+    assert json.loads(done(run, "show", uuid, "--json"))["id"] == id
+    assert uuid in done(run, "show", id)
+    both = f"{id} ({uuid})"
+    assert both in done(run, "lock", uuid, "--role", "manager")
+    assert both in done(run, "unlock", id, "--role", "manager")
+    assert f"memory {both}" in done(run, "audit", "--act", "lock")
+    assert [each["uuid"] for each in json.loads(done(run, "list", "--json"))["memories"]] == [uuid]
+    assert both in done(run, "forget", uuid, "--yes")
+    entries = json.loads(done(run, "audit", "--subject", uuid, "--json"))
+    assert [each["act"] for each in entries] == ["delete", "unlock", "lock", "created"]
+    assert {(each["subject"], each["subject_uuid"]) for each in entries} == {(id, uuid)}
+
+
 def test_a_lock_holds_until_a_steward_opens_it(run: Run) -> None:
     id = remembered(run, "Deploy on Tuesdays.")
     assert "--role manager" in refused(run, "lock", id)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.ids import id_of
 from minutebook.domain.lines import line_of, object_of, record_of
 from minutebook.domain.records import Kind, Memory, Role
 from tests.contracts.cataloged import UNKNOWN, facts_of, read, write
@@ -99,7 +100,24 @@ def test_a_memory_is_read_whole_by_either_form_of_its_id(world: World) -> None:
     told = write(facts, "The kettle", metadata={"k": 1})
     short = world.call("recall", query="kettle")["results"][0]["id"]
     for id in (told["id"], short):
-        assert json.loads(read(facts, f"memory://{id}")) == told | {"version": 1, "links": []}
+        further = {"short_id": short, "version": 1, "links": []}
+        assert json.loads(read(facts, f"memory://{id}")) == told | further
+
+
+@requirement("catalog/resources/made-title")
+def test_a_memory_without_a_title_shows_one_made_from_its_text(world: World) -> None:
+    facts = facts_of(world)
+    world.call("store_memory", content="## The kettle whistles. It is in the attic.\nAnd more.")
+    world.clock.turn()
+    bare = write(facts, "word " * 40)
+    assert bare["title"] is None
+    assert [each["title"] for each in index(facts)] == [
+        "word word word word word word word word word word word word…",
+        "The kettle whistles",
+    ]
+    names = [each["name"] for each in facts.contract.listing(facts.app, facts.caller)]
+    assert "The kettle whistles" in names
+    assert json.loads(read(facts, f"memory://{bare['id']}"))["title"] is None
 
 
 @requirement("catalog/resources/history")
@@ -112,6 +130,7 @@ def test_the_history_holds_versions_and_who_did_what(facts: World) -> None:
     facts.by(role=Role.VIEWER).failure("memory-delete", id=id)
     told = json.loads(read(facts, f"memory://{id}/history"))
     assert told["id"] == id
+    assert told["short_id"] == id_of(id)
     assert [(v["version"], v["current_content"], v["changed_by"]) for v in told["versions"]] == [
         (1, "kettle", "agent"),
         (2, "two", "ben"),
@@ -226,7 +245,7 @@ def test_the_list_of_resources_holds_the_fixed_ones_and_the_memories_of_the_inde
         f"memory://{bare}",
         f"memory://{titled}",
     ]
-    assert [each["name"] for each in told[-2:]] == [bare, "Kettle"]
+    assert [each["name"] for each in told[-2:]] == ["two", "Kettle"]
     assert "one" not in json.dumps(told)
 
 

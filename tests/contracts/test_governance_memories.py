@@ -296,6 +296,7 @@ def test_a_memory_is_read_whole_with_its_ten_latest_versions(client: Client) -> 
     whole = client.call("memory.read", memory_id=id)
     assert whole == {
         "memory_id": id,
+        "short_id": client.memory(id).id,
         "content": "tea is at 12",
         "status": "unverified",
         "type": "fact",

@@ -1,7 +1,7 @@
 """Lock, verify, deprecate, restore and link memories; write for everyone; read the audit trail."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
@@ -10,6 +10,7 @@ from minutebook.cli.ids import any_id, completing, memory_id
 from minutebook.cli.printing import echo, say, style
 from minutebook.cli.terminal import (
     as_json,
+    both_ids,
     entry_line,
     fields_of,
     identity,
@@ -26,7 +27,7 @@ from minutebook.domain.records import Kind
 def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, str], Any]) -> None:
     with opened(given) as (app, caller):
         memory = act(app, caller, memory_id(app, caller, id))
-    echo(f"{said} {memory.id}; its status is {memory.status}.")
+    echo(f"{said} {both_ids(memory)}; its status is {memory.status}.")
 
 
 @click.command(short_help="Let nobody change or remove a memory.")
@@ -77,7 +78,7 @@ def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
     """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
     with opened(given) as (app, caller):
         memory = app.memories.restore(caller, memory_id(app, caller, id), number)
-    echo(f"Restored {memory.id}; it is at version {memory.version}.")
+    echo(f"Restored {both_ids(memory)}; it is at version {memory.version}.")
 
 
 @click.command(short_help="Lead from one memory to another.")
@@ -169,14 +170,22 @@ def audit(
             since=start,
             limit=limit,
         )
+        uuids = app.browsing.subject_uuids(caller, entries)
     if as_json:
-        say([fields_of(entry) for entry in entries], "", as_json)
+        say([fields_of(each) | _uuid_of(each, uuids) for each in entries], "", as_json)
         return
     for entry in entries:
         where = style(f"{entry.organization} {entry.number:>6}", dim=True)
-        echo(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}")
+        other = "".join(f" ({uuid})" for uuid in _uuid_of(entry, uuids).values())
+        echo(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}{other}")
     if not entries:
         echo("No entries.")
+
+
+def _uuid_of(entry: Any, uuids: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """Give the other form of the id of the memory that an entry concerns, if it concerns one."""
+    uuid = uuids.get((entry.organization, entry.subject))
+    return {} if uuid is None or entry.subject_kind != "memory" else {"subject_uuid": uuid}
 
 
 @audit.command("verify", short_help="Prove that no entry was changed or removed.")

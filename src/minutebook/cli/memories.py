@@ -11,6 +11,7 @@ from minutebook.cli.ids import any_id, completing, completing_values, memory_id
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
+    both_ids,
     entry_line,
     fields_of,
     headline,
@@ -106,7 +107,7 @@ def remember(
             [(memory_id(app, caller, id), type or RELATED) for id, _, type in ends],
             [memory_id(app, caller, id) for id in supersedes],
         )
-        say({"id": memory.id}, memory.id, as_json)
+        say({"id": memory.id, "uuid": memory.uuid}, memory.id, as_json)
 
 
 def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, object]:
@@ -149,7 +150,7 @@ def edit(given: dict[str, str], id: str) -> None:
     except MinutebookError:
         warn(body(text))
         raise
-    echo(f"Changed {changed.id}; it is at version {changed.version}.")
+    echo(f"Changed {both_ids(changed)}; it is at version {changed.version}.")
 
 
 @click.command(short_help="End a memory that is no longer true.")
@@ -172,7 +173,7 @@ def invalidate(given: dict[str, str], id: str, reason: str, superseded_by: str |
         ended = app.memories.invalidate(caller, memory_id(app, caller, id), reason, by)
     until = f"{ended.valid_until:%Y-%m-%d %H:%M:%S}"
     successor = "" if ended.superseded_by is None else f"; {ended.superseded_by} holds in its place"
-    echo(f"Ended {ended.id}: it held until {until} UTC{successor}.")
+    echo(f"Ended {both_ids(ended)}: it held until {until} UTC{successor}.")
 
 
 @click.command(short_help="Find memories, and decisions that hold.")
@@ -386,7 +387,7 @@ def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
             echo(f"  {body(memory.content, '  ')}")
             click.confirm("Remove this for good?", abort=True)
         app.memories.delete(caller, memory.id)
-        echo(f"Removed {memory.id}.")
+        echo(f"Removed {both_ids(memory)}.")
 
 
 COMMANDS = (remember, search, show, list_, edit, invalidate, forget)

@@ -38,7 +38,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import ANYBODY, Caller, Listener
-from minutebook.domain.records import Role
+from minutebook.domain.records import Memory, Role
 from minutebook.invocation import IDENTITY, SERVING, absolute
 from minutebook.server.commands import Command, Host
 from minutebook.server.logs import log_to_stderr
@@ -380,8 +380,18 @@ def one_of(choices: type[E], option: str, value: str | None) -> E | None:
 
 
 def fields_of(record: Any) -> dict[str, Any]:
-    """Give the fields of a record by name."""
-    return {each.name: getattr(record, each.name) for each in fields(record)}
+    """Give the fields of a record by name; of a memory the other form of its id, too."""
+    told: dict[str, Any] = {}
+    for each in fields(record):
+        told[each.name] = getattr(record, each.name)
+        if each.name == "id" and isinstance(record, Memory):
+            told["uuid"] = record.uuid
+    return told
+
+
+def both_ids(memory: Memory) -> str:
+    """Give both forms of a memory's id: ours, and the UUID that `governance` and `catalog` show."""
+    return f"{memory.id} ({memory.uuid})"
 
 
 def headline(lead: str, memory: Any) -> str:

@@ -1,11 +1,14 @@
 """Look around among memories: what changed last, what is called how, what leads where."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import cast
 
 from minutebook.domain.errors import NotFound
+from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import Edge, Kind, Memory
+from minutebook.domain.records import Edge, Entry, Kind, Memory
 from minutebook.services.reach import filters, merged, read_memory
 from minutebook.store.protocol import Store
 
@@ -56,3 +59,22 @@ class Browsing:
             except NotFound:
                 continue
         return found
+
+    def subject_uuids(self, caller: Caller, entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
+        """Give the UUIDs of the memories that audit entries concern, by organization and id.
+
+        Of one that is gone for good, the UUID that its id gives, which leads to the same id.
+        """
+        asked: defaultdict[str, set[str]] = defaultdict(set)
+        for entry in entries:
+            if entry.subject_kind is Kind.MEMORY and is_id(entry.subject):
+                asked[entry.organization].add(entry.subject)
+        uuids = {(name, id): str(uuid_of(id)) for name, ids in asked.items() for id in ids}
+        for where in filters(self._store, caller):
+            ids = frozenset(asked.get(where.organization, ()))
+            if not ids:
+                continue
+            here = replace(where, ids=ids, with_deleted=True)
+            for memory in cast("list[Memory]", self._store.find(Kind.MEMORY, here)):
+                uuids[memory.organization, memory.id] = memory.uuid
+        return uuids

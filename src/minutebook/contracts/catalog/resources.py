@@ -12,6 +12,7 @@ from minutebook.contracts.catalog.shapes import (
     TITLE_WORDS,
     Shape,
     light,
+    title,
     whole,
 )
 from minutebook.contracts.resources import Reading, text_of
@@ -36,10 +37,14 @@ def index(app: App, caller: Caller) -> Iterator[Shape]:
 
 
 def memory(app: App, caller: Caller, id: str) -> Shape:
-    """Show one memory and what it is linked to."""
+    """Show one memory and what it is linked to.
+
+    By both forms of its id, since the audit trail names it by the short one.
+    """
     found = app.memories.read(caller, _id(id))
     links = [_link(each) for each in app.browsing.links(caller, found)]
-    return whole(found) | {"version": found.version, "links": links}
+    further = {"short_id": found.id, "version": found.version, "links": links}
+    return whole(found) | further
 
 
 def history(app: App, caller: Caller, id: str) -> Shape:
@@ -48,6 +53,7 @@ def history(app: App, caller: Caller, id: str) -> Shape:
     told = app.memories.history(caller, found)
     return {
         "id": found.uuid,
+        "short_id": found.id,
         "versions": [_version(each) for each in told.versions],
         "audit": [_entry(each) for each in told.entries],
     }
@@ -92,7 +98,7 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
     for each in app.browsing.latest(caller, INDEXED):
         yield {
             "uri": f"memory://{each.uuid}",
-            "name": each.title or each.uuid,
+            "name": title(each),
             "description": f"{each.type}, {each.scope}, {each.status}",
             "mimeType": "application/json",
         }
@@ -121,7 +127,8 @@ def _link(linked: Linked) -> Shape:
     is_source = linked.edge.source != linked.memory.id
     return {
         "id": linked.memory.uuid,
-        "title": linked.memory.title,
+        "short_id": linked.memory.id,
+        "title": title(linked.memory),
         "relation_type": linked.edge.type,
         "direction": "to" if is_source else "from",
     }

@@ -5,6 +5,7 @@ from typing import Any
 
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
+from minutebook.domain.made_titles import title_from
 from minutebook.domain.records import Memory
 
 Shape = dict[str, Any]
@@ -49,11 +50,14 @@ def written(memory: Memory, given: str | None = None) -> Shape:
 
 
 def light(memory: Memory) -> Shape:
-    """Show a memory in the index: never its content, of its metadata only what is short and flat."""
+    """Show a memory in the index: never its content, of its metadata only what is short and flat.
+
+    Where no title was given, one made from how the text begins stands in.
+    """
     scalars = [(key, told) for key, told in memory.metadata.items() if _is_scalar(told)]
     return {
         "id": memory.uuid,
-        "title": memory.title,
+        "title": title(memory),
         "scope_type": memory.scope,
         "memory_type": memory.type,
         "importance": importance(memory),
@@ -63,6 +67,11 @@ def light(memory: Memory) -> Shape:
         "updated_at": rfc3339(memory.updated_at),
         "metadata": {key: _cut(told) for key, told in scalars[:METADATA_KEYS]},
     }
+
+
+def title(memory: Memory) -> str:
+    """Give the title of a memory, or one made from its text where none was given."""
+    return memory.title or title_from(memory.content) or memory.uuid
 
 
 def importance(memory: Memory) -> int:

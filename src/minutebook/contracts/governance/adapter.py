@@ -109,7 +109,10 @@ def _brief(memory: Memory) -> Shape:
 
 
 def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
-    """Show all of a memory, its latest versions newest first."""
+    """Show all of a memory, its latest versions newest first.
+
+    By both forms of its id, since the audit trail names it by the short one.
+    """
     further = {
         "title": memory.title,
         "reason": memory.reason,
@@ -118,6 +121,7 @@ def _whole(memory: Memory, versions: Sequence[Version]) -> Shape:
     }
     return {
         **_brief(memory),
+        "short_id": memory.id,
         **{name: value for name, value in further.items() if value is not None},
         "importance": memory.importance,
         "author": memory.author,
