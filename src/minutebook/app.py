@@ -51,6 +51,7 @@ from minutebook.services.matching import Matching
 from minutebook.services.memories import Memories
 from minutebook.services.mentions import Mentions
 from minutebook.services.overview import Overview
+from minutebook.services.preparing import BuiltInModel
 from minutebook.services.projects import Projects, stopping
 from minutebook.services.proposals import Proposals
 from minutebook.services.reach import Clock
@@ -418,11 +419,11 @@ def open_summarizer(settings: Settings) -> Summarizer | None:
 
 def open_embedding(settings: Settings) -> Embedding:
     """Choose the embedder that the settings name; nothing is loaded yet."""
+    built_in = None
     match settings.embedder:
         case "built-in":
-            opener: Callable[[], Embedder] = partial(
-                builtin.open_model, settings.models, settings.embedding_threads
-            )
+            built_in = BuiltInModel(settings.models, settings.embedding_threads)
+            opener: Callable[[], Embedder] = built_in.open
             expected = builtin.MODEL
         case "endpoint":
             opener, expected = _endpoint_opener(settings), _unknown(settings.endpoint_model)
@@ -432,7 +433,9 @@ def open_embedding(settings: Settings) -> Embedding:
             opener = partial(FolderEmbedder, Path(path), settings.embedding_threads)
             expected = _unknown(Path(path).name)
     is_off = settings.embedder == "none"
-    return Embedding(opener, expected, settings.embedding_cache, is_off=is_off)
+    return Embedding(
+        opener, expected, settings.embedding_cache, is_off=is_off, preparation=built_in
+    )
 
 
 def _endpoint_opener(settings: Settings) -> Callable[[], Embedder]:

@@ -43,6 +43,8 @@ def test_an_error_with_a_reason_is_a_sentence() -> None:
     assert str(errors.StoreBusy("another process is writing")) == "another process is writing"
     assert str(errors.ModelUnavailable("no model", "prepare it")) == "no model; prepare it"
     assert str(errors.KeysUnavailable("no keys", "name them")) == "no keys; name them"
-    assert str(errors.EmbeddingNotReady("loading", "")) == "the embedding model is still loading"
+    assert str(errors.EmbeddingNotReady("loading", "")) == (
+        "the embedding model is not ready: it is loading"
+    )
     failed = errors.EmbeddingNotReady("error", "no model")
     assert str(failed) == "the embedding model failed to load: no model"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import click
 
@@ -43,6 +43,9 @@ from minutebook.invocation import IDENTITY, SERVING, absolute
 from minutebook.server.commands import Command, Host
 from minutebook.server.logs import log_to_stderr
 
+if TYPE_CHECKING:
+    from minutebook.embedding.service import Embedding
+
 _SPAN = re.compile(r"(\d{1,5})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
@@ -50,6 +53,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
 
 _STEPS = 1000
+
+PREPARED_LATER = "The model is prepared in the background all the same. Nothing else was done."
+"""What Ctrl-C leaves while a command waits for the model."""
+
+_LOOK = 0.2
+"""Seconds between two looks at how far a model is."""
 
 INTERRUPTED = 130
 """The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
@@ -213,8 +222,10 @@ def sentence(error: MinutebookError) -> str:
             return f"{reason}; {remedy}"
         case Decided(id=id, reason=reason):
             return f"{id}: {reason} with `--supersedes {id}`"
-        case EmbeddingNotReady(state=state, reason=reason):
-            return f"the embedding model is not ready ({state}): {reason}"
+        case EmbeddingNotReady(state="loading"):
+            return f"{error}; try again soon"
+        case EmbeddingNotReady(reason=reason):
+            return f"the embedding model cannot be used: {reason}"
         case StoreError(reason=reason):
             return reason
         case InvalidArchive(path=path, reason=reason, line=line):
@@ -288,6 +299,7 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
 
             log_to_stderr(settings)
             app = stack.enter_context(closing(open_app(settings)))
+            stack.callback(app.embedding.close)
             user = getpass.getuser()
         else:
             hosted.host.check_same(settings)
@@ -295,6 +307,7 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
         asks = replace(
             settings.caller(),
             request="command-line",
+            listener=until_loaded(app.embedding),
             writes_system=True,
             origin=Origin(client="minutebook", version=__version__),
         )
@@ -346,6 +359,45 @@ def bar(label: str, *, hidden: bool) -> Iterator[Listener]:
 
         yield listener
         progress.update(_STEPS - progress.pos)
+
+
+def until_loaded(embedding: "Embedding") -> Listener:
+    """Give a listener that waits for as long as the model is loading, and shows what it waits for."""
+
+    def listener(part: float, what: str) -> None:
+        if embedding.is_started:
+            wait_for_model(embedding)
+
+    return listener
+
+
+def wait_for_model(embedding: "Embedding") -> None:
+    """Wait until the model has loaded or failed to, with a bar while it is prepared for the first time."""
+    while embedding.settle(_LOOK) == "loading":
+        if embedding.prepared is not None:
+            with interruptible(PREPARED_LATER), preparing_shown() as told:
+                while embedding.settle(_LOOK) == "loading":
+                    told(embedding.prepared or 0.0)
+
+
+@contextmanager
+def preparing_shown() -> Iterator[Callable[[float], None]]:
+    """Show how much of the model's preparation is done, once it is told that it is under way."""
+    with ExitStack() as stack:
+        shown: Listener | None = None
+
+        def told(part: float) -> None:
+            nonlocal shown
+            if shown is None:
+                if not sys.stderr.isatty():
+                    warn(
+                        "The embedding model is being prepared for its first use; this is done once."
+                    )
+                label = "Preparing the embedding model, once"
+                shown = stack.enter_context(bar(label, hidden=False))
+            shown(part, "")
+
+        yield told
 
 
 @contextmanager

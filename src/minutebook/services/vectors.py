@@ -193,7 +193,8 @@ class Embedded:
                 if waited >= self._wait:
                     raise
                 # How much of the load is done is not known: what is told is how much of the wait.
-                listener(waited / self._wait * MOST_TOLD, "the embedding model is loading")
+                what = "loading" if self._embedding.prepared is None else "being prepared, once"
+                listener(waited / self._wait * MOST_TOLD, f"the embedding model is {what}")
             except ModelUnavailable:
                 return True
             else:
