@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from enum import Enum
@@ -70,10 +71,11 @@ def records() -> Iterator[Any]:
     yield replace(hostile(token), organization=SYSTEM_ORGANIZATION)
 
 
-@pytest.fixture
-def ids(run: Run, tmp_path: Path) -> dict[str, str]:
-    """Fill a store with hostile text by a caller of a hostile name; the ids of what it holds."""
-    with opened_or_made({}) as (app, caller):
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A data directory full of hostile text, by a caller of a hostile name; ids of what it holds."""
+    home = tmp_path_factory.mktemp("hostile") / "home"
+    with opened_or_made({"home": str(home), "embedder": "none"}) as (app, caller):
         asks = replace(caller, name=WORDS, role=Role.ADMIN)
         with app.store.transaction():
             for record in records():
@@ -83,7 +85,15 @@ def ids(run: Run, tmp_path: Path) -> dict[str, str]:
         new = app.decisions.supersede(asks, (old.id,), first)
         proposed = app.proposals.propose(asks, replace(first, target=WORDS + "2"), ())
         app.standing.deprecate(asks, "1" * 20, WORDS)
-    return {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
+    return home, {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
+
+
+@pytest.fixture
+def ids(run: Run, filled: tuple[Path, dict[str, str]], tmp_path: Path) -> dict[str, str]:
+    """The ids of what the store holds, which is the test's own."""
+    home, told = filled
+    shutil.copytree(home, tmp_path / "home")
+    return told
 
 
 ODD = f"odd\x1b[8m\u202e{LINE}"
@@ -189,6 +199,18 @@ def test_no_command_lets_stored_text_steer_the_terminal(
             printed = STYLE.sub("", result.stdout + result.stderr)
             assert FORBIDDEN.findall(printed) == [], (line, printed)
             assert not re.search("^FORGED", printed, re.MULTILINE), (line, printed)
+
+
+SHOW = ("list", "show", "search", "decisions", "proposals", "sessions", "session", "audit", "code")
+
+
+@pytest.mark.parametrize("words", [*((each,) for each in SHOW), ("projects",), ("token", "list")])
+def test_what_is_stored_is_shown_with_escapes(
+    run: Run, ids: dict[str, str], words: tuple[str, ...]
+) -> None:
+    printed = run(*TYPED[words][0]).stdout
+    assert r"\x1b[8m" in printed
+    assert r"\u202e" in printed
 
 
 def _content(hits: list[dict[str, Any]]) -> Any:
