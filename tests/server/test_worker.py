@@ -170,15 +170,19 @@ def test_a_store_that_cannot_be_opened_again_is_unhealthy(world: World, tmp_path
     anyio.run(talk)
 
 
+UNTOLD = SimpleNamespace(client_params=None)
+"""The session of a client that does not say what it is."""
+
+
 @pytest.mark.parametrize("id", ["x\n2026 INFO all is well", "x" * 65, "", "ümlaut", 10**70])
 def test_an_id_that_cannot_stand_in_a_line_is_named_by_its_digest(world: World, id: Any) -> None:
     worker = Worker(lambda: world.app, lambda context: replace(world.caller, session="s"))
-    asking = worker.asking(SimpleNamespace(request_id=id))  # type: ignore[arg-type]
+    asking = worker.asking(SimpleNamespace(request_id=id, session=UNTOLD, request=None))  # type: ignore[arg-type]
     _, _, named = asking.request.partition("-")
     assert re.fullmatch("[0-9a-f]{16}", named)
 
 
 def test_an_id_that_can_stand_in_a_line_is_shown(world: World) -> None:
     worker = Worker(lambda: world.app, lambda context: replace(world.caller, session="s"))
-    asking = worker.asking(SimpleNamespace(request_id="call:7"))  # type: ignore[arg-type]
+    asking = worker.asking(SimpleNamespace(request_id="call:7", session=UNTOLD, request=None))  # type: ignore[arg-type]
     assert asking.request.endswith("-call:7")
