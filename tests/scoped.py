@@ -138,7 +138,7 @@ def populated(home: Path) -> Iterator[Population]:
     """Give a world below a folder with records of every scope; it goes by words."""
     with worlds(home) as open_one:
         world = open_one(
-            failed(), index_roots=(home,), review_window=0.0, agent_memory_secret=SECRET
+            failed(), index_roots={"acme": (home,)}, review_window=0.0, agent_memory_secret=SECRET
         )
         world.app.embedding.settle()
         admin = Caller(name="ada", role=Role.ADMIN, organization="acme")

@@ -46,3 +46,35 @@ def test_a_file_that_is_nested_too_deeply_is_refused_in_a_sentence(
     with pytest.raises(InvalidInput) as refusal:
         load({"home": str(tmp_path)}, {})
     assert str(refusal.value) == f"{file} must be valid TOML: it is nested too deeply"
+
+
+ROOTS = """
+[index_roots]
+acme = ["code", "/srv/acme"]
+zoo = { api = ["/srv/api"], web = "/srv/web" }
+"""
+
+
+def test_roots_are_a_list_or_a_table_by_organization_and_repository(tmp_path: Path) -> None:
+    (tmp_path / "config.toml").write_text(ROOTS)
+    assert load({"home": str(tmp_path)}, {}).index_roots == {
+        "acme": (tmp_path / "code", Path("/srv/acme")),
+        "zoo": {"api": (Path("/srv/api"),), "web": (Path("/srv/web"),)},
+    }
+    variables = {"MINUTEBOOK_INDEX_ROOTS": '{"acme": ["/srv/acme"]}'}
+    assert load({"home": str(tmp_path)}, variables).index_roots == {"acme": (Path("/srv/acme"),)}
+
+
+@pytest.mark.parametrize(
+    "value", ["7", "{acme = 7}", "{acme = {api = 7}}", "{acme = {api = {deep = []}}}", "[[1]]"]
+)
+def test_roots_that_are_neither_are_refused_by_what_is_wanted(tmp_path: Path, value: str) -> None:
+    (tmp_path / "config.toml").write_text(f"index_roots = {value}\n")
+    with pytest.raises(InvalidInput, match="list of folders, or a table"):
+        load({"home": str(tmp_path)}, {})
+
+
+@pytest.mark.parametrize("value", ["{", '{"acme": 7}', '{"acme": ' + "[" * 100_000])
+def test_roots_in_the_environment_that_are_no_table_are_refused(tmp_path: Path, value: str) -> None:
+    with pytest.raises(InvalidInput, match="list of folders, or a table"):
+        load({"home": str(tmp_path)}, {"MINUTEBOOK_INDEX_ROOTS": value})

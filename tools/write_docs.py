@@ -22,6 +22,7 @@ sys.path.insert(0, str(ROOT))
 from minutebook.config import Settings  # noqa: E402
 from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
+from minutebook.domain.roots import NamedRoots  # noqa: E402
 from minutebook.invocation import FILE, PREFIX  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
 
@@ -67,6 +68,8 @@ def _type_of(hint: Any) -> str:
         return f"one of {', '.join(f'`{part}`' for part in parts)}"
     if get_origin(hint) is tuple:
         return "list of folders"
+    if hint == NamedRoots:
+        return "list of folders, or a table of them"
     (kind,) = parts
     if issubclass(kind, StrEnum):
         return f"one of {', '.join(f'`{member}`' for member in kind)}"

@@ -24,6 +24,7 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import home_of
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import ANYBODY, Policy, Rules, rules_of
+from minutebook.domain.roots import Roots
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.completion import Completion
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
@@ -263,8 +264,10 @@ def composed(settings: Settings, ground: Ground) -> App:
     secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
     window = timedelta(seconds=settings.review_window)
     decided = DecisionSearch(store, embedded, ledgers)
-    projects = Projects(store, embedded, trail, claims, settings.index_roots, clock, randbits)
-    paths = ArchivePaths(settings.archives)
+    home = home_of(settings.caller())
+    roots = Roots(settings.index_roots, home)
+    projects = Projects(store, embedded, trail, claims, roots, clock, randbits)
+    paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
     sessions = Sessions(store, embedded, trail, clock)
     summarizer = ground.models.summarizer
     return App(
@@ -306,7 +309,9 @@ def composed(settings: Settings, ground: Ground) -> App:
 
 def data_directory(settings: Settings) -> DataDirectory:
     """Tell what of the data directory can be made again."""
-    return DataDirectory(settings.database, (settings.claims, settings.models, *settings.archives))
+    archives = Roots(settings.archive_roots, home_of(settings.caller())).all()
+    passing = (settings.claims, settings.models, *(archives or (settings.backups,)))
+    return DataDirectory(settings.database, passing)
 
 
 def restoring(settings: Settings) -> Restoring:

@@ -5,6 +5,7 @@ else `config.toml` in the data directory, else its default. A relative path is o
 that file, or on the command line and in the environment from where the process was started.
 """
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -18,6 +19,7 @@ import platformdirs
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import ANYBODY, Caller, Policy
 from minutebook.domain.records import Role
+from minutebook.domain.roots import NamedRoots
 from minutebook.invocation import FILE, PREFIX, SECRET, absolute, path_from
 
 
@@ -82,15 +84,18 @@ class Settings:
     endpoint_key: str | None = _secret("Bearer key for the service, if it wants one.")
     endpoint_query_prefix: str = _setting("", "What the service's model wants before a question.")
     endpoint_passage_prefix: str = _setting("", "What it wants before a text to be found.")
-    index_roots: tuple[Path, ...] = _setting(
+    index_roots: NamedRoots = _setting(
         (),
         "Folders that may be indexed, with all below them; none named: all that can be read but "
-        "places for secrets.",
+        "places for secrets, and over HTTP nothing. A list is for callers without a token and for "
+        '`organization` (or the default one); a table names others: `acme = ["/srv/acme"]`, or of a '
+        'repository only `acme = { api = ["/srv/api"] }`. In the environment: the table as JSON.',
     )
-    archive_roots: tuple[Path, ...] = _setting(
+    archive_roots: NamedRoots = _setting(
         (),
-        "Folders where clients may have archives written and read, with all below them; none named: "
-        "`backups` in the data directory.",
+        "Folders where clients may have archives written and read, with all below them, or a table of "
+        "them as for index_roots; none named: `backups` in the data directory. Over HTTP a list "
+        "opens nothing: each set of scopes has a folder of its own.",
     )
     ledger: Path | None = _setting(
         None,
@@ -202,9 +207,9 @@ class Settings:
         return self.home / "minutebook.db"
 
     @property
-    def archives(self) -> tuple[Path, ...]:
-        """Where clients may name archives; those that nobody named go into the first."""
-        return self.archive_roots or (self.home / "backups",)
+    def backups(self) -> Path:
+        """Where clients may name archives, unless `archive_roots` names folders for them."""
+        return self.home / "backups"
 
     @property
     def trusts_issuer(self) -> bool:
@@ -287,6 +292,7 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_ROOTS = "a list of folders, or a table of lists by organization"
 _WANTED = {
     "home": "a folder",
     "models": "a folder",
@@ -295,8 +301,8 @@ _WANTED = {
     "jwt_keys": "an https URL, or a file",
     "public_url": "an http or https URL without a query",
     "jwt_issuer": "an http or https URL without a query",
-    "index_roots": "a list of folders",
-    "archive_roots": "a list of folders",
+    "index_roots": _ROOTS,
+    "archive_roots": _ROOTS,
     "include_decisions": "true or false",
 }
 
@@ -317,7 +323,7 @@ def _parsed(name: str, value: Any, origin: str, folder: str = "") -> Any:
             case "jwt_audience":
                 return tuple(value.split()) if isinstance(value, str) else tuple(map(str, value))
             case "index_roots" | "archive_roots":
-                return _folders(value, folder)
+                return _roots(value, folder)
             case "role":
                 return Role(value)
             case "policy":
@@ -339,9 +345,28 @@ def _parsed(name: str, value: Any, origin: str, folder: str = "") -> Any:
         raise InvalidInput(name, f"must be {wanted} ({origin} is {value!r})") from error
 
 
+def _roots(value: Any, folder: str) -> NamedRoots:
+    """Read a list of folders, or a table of them by organization, or by that and repository."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+    if not isinstance(value, Mapping):
+        return _folders(value, folder)
+    return {
+        organization: {name: _folders(each, folder) for name, each in told.items()}
+        if isinstance(told, Mapping)
+        else _folders(told, folder)
+        for organization, told in value.items()
+    }
+
+
 def _folders(value: str | list[str], folder: str) -> tuple[Path, ...]:
     """Read a list of folders, or as one text what the platform's PATH looks like."""
     named = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(named, list):
+        raise TypeError(value)
     return tuple(Path(path_from(folder, name)) for name in named if name)
 
 

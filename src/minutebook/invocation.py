@@ -216,9 +216,31 @@ def default_home(data_home: str = "") -> str:
 
 def absolute(name: str, value: str, folder: str = "") -> str:
     """Give a setting's value as it means the same everywhere: paths in it as `path_from` has them."""
+    if name in _PATH_LISTS and value.lstrip().startswith("{"):
+        return _absolute_table(value, folder)
     if name in _PATH_LISTS:
         return os.pathsep.join(path_from(folder, part) for part in value.split(os.pathsep) if part)
     return path_from(folder, value) if value and _is_path(name, value) else value
+
+
+def _absolute_table(value: str, folder: str) -> str:
+    """Make the paths in a table of folders, written as JSON, absolute; `load` refuses what is none."""
+
+    def mended(told: object) -> object:
+        match told:
+            case str():
+                return path_from(folder, told)
+            case list():
+                return [mended(each) for each in told]
+            case dict():
+                return {name: mended(each) for name, each in told.items()}
+            case _:
+                return told
+
+    try:
+        return json.dumps(mended(json.loads(value)))
+    except (ValueError, RecursionError):
+        return value
 
 
 def path_from(folder: str, path: str) -> str:

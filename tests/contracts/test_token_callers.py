@@ -8,9 +8,13 @@ import pytest
 
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.errors import (
+    EmbeddingNotReady,
     Forbidden,
+    InBatch,
+    LedgerBroken,
     LedgerError,
     MinutebookError,
+    ModelUnavailable,
     ScopeViolation,
     StoreError,
 )
@@ -224,17 +228,63 @@ def test_a_journal_keeps_a_token_to_its_scopes(world: World) -> None:
         sessions.add(viewer, "s", "Tea?", "", "Tea.")
 
 
-def test_a_bearer_has_only_folders_indexed_that_the_owner_named(
+def test_a_bearer_has_only_folders_indexed_that_are_named_for_their_organization(
     world: World, opener: Opener, tmp_path: Path
 ) -> None:
-    code = tmp_path / "code"
-    code.mkdir()
-    (code / "a.py").write_text("def brew(): ...\n")
+    ours, theirs, api = (tmp_path / name for name in ("ours", "theirs", "api"))
+    for folder in (ours, theirs, api):
+        folder.mkdir()
+        (folder / "a.py").write_text("def brew(): ...\n")
     everyone = {"repositories": None, "user": None}
-    assert "index_roots" in bearer(world, **everyone).refused("index_project", path=str(code))
-    fenced = opener(name="two", index_roots=(code,))
-    assert bearer(fenced, **everyone).call("index_project", path=str(code))
-    assert bearer(fenced, **everyone).refused("index_project", path=str(tmp_path))
+    assert "index_roots" in bearer(world, **everyone).refused("index_project", path=str(ours))
+    plain = opener(name="plain", index_roots=(ours,))
+    assert "none is named" in bearer(plain, **everyone).refused("index_project", path=str(ours))
+    home = bearer(plain, organization="default", **everyone)
+    assert home.call("index_project", path=str(ours))
+    table = {"acme": (ours,), "zoo": {"api": (api,), "web": (theirs,)}}
+    fenced = opener(name="fenced", index_roots=table)
+    acme = bearer(fenced, **everyone)
+    assert acme.call("index_project", path=str(ours))
+    for folder in (theirs, api, tmp_path):
+        assert "outside" in acme.refused("index_project", path=str(folder))
+    zoo = bearer(fenced, organization="zoo", repositories=("api",), user=None)
+    assert zoo.call("index_project", path=str(api))
+    for folder in (ours, theirs):
+        assert "outside" in zoo.refused("index_project", path=str(folder))
+
+
+def test_a_bearer_is_not_told_what_is_there_outside_the_roots(
+    opener: Opener, tmp_path: Path
+) -> None:
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    for folder in (root, outside, outside / "locked"):
+        folder.mkdir()
+    (outside / "file").write_text("x")
+    (outside / "root").symlink_to(root)
+    for name, target in (("out", outside), ("gone", outside / "none"), ("loop", root / "loop")):
+        (root / name).symlink_to(target)
+    world = opener(name="fenced", index_roots={"acme": (root,)})
+    ci = bearer(world, repositories=("api",), user=None)
+    asked = [
+        *(str(outside / name) for name in ("", "file", "file/x", "locked", "none", "none/x")),
+        *(str(root / name) for name in ("out", "out/file", "out/none", "gone", "gone/x")),
+        *(str(root / name) for name in ("../outside", "../none", "../outside/file")),
+        str(outside / "root"),
+        "/root/.ssh",
+        "/proc/self",
+        "/" + "x" * 5000,
+    ]
+    said = {ci.refused("index_project", path=path).replace(path, "X") for path in asked}
+    assert len(said) == 1
+    assert "is outside the allowed roots" in said.pop()
+    for path in ("~", "~root/x", "~nobody-has-this-name/x", "code", "a\0b"):
+        assert "not an absolute path" in ci.refused("index_project", path=path)
+    # A way through a folder outside leads inside all the same, whether that folder is there or not.
+    for name in ("outside", "none"):
+        assert ci.call("index_project", path=str(tmp_path / name / ".." / "root"))
+    (root / "file").write_text("x")
+    assert "does not exist" in ci.refused("index_project", path=str(root / "none"))
+    assert "not a folder" in ci.refused("index_project", path=str(root / "file"))
 
 
 @pytest.mark.parametrize("contract", CONTRACTS)
@@ -243,16 +293,29 @@ def test_a_bearer_has_only_folders_indexed_that_the_owner_named(
     [
         StoreError("/srv/secret/minutebook.db: the disk is full"),
         LedgerError("/srv/secret/ledgers/acme cannot be read", "mend /srv/secret"),
+        LedgerBroken(
+            "/srv/secret/ledgers/acme: it has no commits any more", "look", ("decision_1",)
+        ),
+        EmbeddingNotReady("error", "/srv/secret/model.onnx is damaged"),
+        ModelUnavailable("/srv/secret/model.onnx is damaged", "mend /srv/secret"),
+        InBatch(0, StoreError("/srv/secret/minutebook.db: the disk is full")),
     ],
 )
 def test_who_came_by_a_token_hears_nothing_of_where_the_data_are(
     world: World, contract: str, error: MinutebookError
 ) -> None:
     promise = CONTRACTS[contract]()
-    told = promise.worded(error, bearer(world).caller, {})
+    arguments: dict[str, Any] = {"items": [{}]}
+    told = promise.worded(error, bearer(world).caller, arguments)
     assert "the log of the server tells why" in str(told)
-    assert "/srv/secret" in str(promise.worded(error, world.caller, {}))
+    assert "/srv/secret" in str(promise.worded(error, world.caller, arguments))
     assert "/srv/secret" not in str(told)
+
+
+def test_who_came_by_a_token_hears_which_decisions_break_a_ledger(world: World) -> None:
+    error = LedgerBroken("d1: its title was changed", "see `git log` for who did it", ("d1",))
+    promise = CONTRACTS["ledger"]()
+    assert "its title was changed" in promise.worded(error, bearer(world).caller, {}).text
 
 
 @pytest.mark.parametrize("role", [Role.AGENT, Role.HUMAN, Role.ADMIN])

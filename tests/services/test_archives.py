@@ -574,25 +574,3 @@ def test_an_export_takes_no_name_that_is_taken_and_none_but_its_owner_reads_it(
     assert path.read_bytes() == before
     assert len({exported(world), exported(world), exported(world)}) == 3
     assert not list(path.parent.glob(".*"))
-
-
-@pytest.mark.parametrize("mode", Mode)
-def test_a_turn_whose_id_is_taken_out_of_sight_is_taken_in_all_the_same(
-    opener: Opener, mode: Mode
-) -> None:
-    elsewhere, world = opener(name="elsewhere"), opener(name="here")
-    held = replace(AGENT, repositories=frozenset({"one"}))
-    theirs = [turn(n, repository="two") for n in range(2)]
-    put(world, *theirs)
-    put(elsewhere, *(turn(n, repository="one", response="mine") for n in range(2)))
-    path = exported(elsewhere)
-    for again in (False, True):
-        done = imported(world, path, mode, held)
-        assert done.imported[Kind.TURN] == (0 if again else 2)
-        assert sorted(responses(world)) == ["done", "done", "mine", "mine"]
-        assert set(theirs) <= set(journal(world))
-    for number in (1, 9):
-        other = opener(name=f"crafted {number}")
-        put(other, turn(number, repository="two"))
-        with pytest.raises(ScopeViolation):
-            imported(world, exported(other), mode, held)

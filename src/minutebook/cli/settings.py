@@ -1,7 +1,8 @@
 """Show what is set, what differs from the default first; set it in `config.toml`."""
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from enum import StrEnum
 from pathlib import Path
@@ -106,6 +107,8 @@ def _shown(value: object) -> str:
             return "true" if value else "false"
         case tuple():
             return ", ".join(map(str, value))
+        case Mapping():
+            return json.dumps(_toml(value), ensure_ascii=False)
         case _:
             return str(value)
 
@@ -161,6 +164,8 @@ def _toml(value: object) -> object:
             return str(value)
         case tuple():
             return [str(each) for each in value]
+        case Mapping():
+            return {name: _toml(each) for name, each in value.items()}
         case _:
             return value
 

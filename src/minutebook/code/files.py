@@ -151,6 +151,30 @@ def check_root(path: str, allowed: Sequence[Path] = ()) -> Path:
     return root
 
 
+def check_root_below(path: str, allowed: Sequence[Path]) -> Path:
+    """Do as `check_root` for one who is to learn nothing of what lies outside the allowed folders.
+
+    Whatever is not inside one of them has one answer, whether it is there or not; so it is judged by
+    its name before anything is looked up, and again where the links in it lead.
+    """
+    given = Path(os.path.normpath(path)) if "\0" not in path else Path()
+    if not given.is_absolute():
+        raise InvalidRoot(path, RootProblem.NOT_ABSOLUTE)
+    named = [each for place in allowed for each in (place, place.resolve())]
+    if not any(given.is_relative_to(place) for place in named):
+        raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
+    try:
+        root = given.resolve()
+    except (OSError, RuntimeError) as error:
+        raise InvalidRoot(path, RootProblem.NOT_ALLOWED) from error
+    if not any(root.is_relative_to(place.resolve()) for place in allowed):
+        raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
+    try:
+        return check_root(str(root), allowed)
+    except InvalidRoot as error:
+        raise InvalidRoot(path, error.reason) from error
+
+
 def _expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()

@@ -16,13 +16,10 @@ from minutebook.contracts.resources import Reading, Resource, text_of
 from minutebook.contracts.stacks import stack_of
 from minutebook.domain.errors import (
     InvalidInput,
-    LedgerBroken,
-    LedgerError,
     MinutebookError,
-    StoreClosed,
-    StoreError,
 )
 from minutebook.domain.policy import Caller
+from minutebook.domain.redaction import redacted_for
 from minutebook.services.database import Unopened
 
 log = logging.getLogger(__name__)
@@ -32,9 +29,6 @@ Operation = Callable[..., Content]
 
 Glance = Callable[[Unopened], Content]
 """Answers a tool that takes no arguments, before the store is open."""
-
-_OF_THE_MACHINE = (StoreError, LedgerError)
-"""Errors whose reasons may name files."""
 
 Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
 """Puts a fact of the domain into the contract's words; the call's arguments as they were given."""
@@ -202,11 +196,10 @@ class Contract:
         """
         cause = type(error).__name__
         log.debug("%s", _Stack(error))
-        if caller.token and isinstance(error, _OF_THE_MACHINE):
-            whole, error = error, _withheld(error)
-            if error is not whole:
-                log.error("told as less to the token %s: %s", caller.token, whole)
-        return replace(self.word(error, arguments), cause=cause)
+        shown = redacted_for(caller, error)
+        if shown is not error:
+            log.error("told as less to the token %s: %s", caller.token, error)
+        return replace(self.word(shown, arguments), cause=cause)
 
     def resource(self, uri: str) -> Resource | None:
         """Give the promised resource, or template, that a URI belongs to."""
@@ -278,18 +271,6 @@ class Contract:
     def exported(self) -> str:
         """Write the whole promise out as one JSON document."""
         return json.dumps(self.schema(), indent=2, ensure_ascii=False) + "\n"
-
-
-def _withheld(error: StoreError | LedgerError) -> MinutebookError:
-    """Give an error without what it tells of the machine; what it tells of records stays."""
-    reason = "it cannot be used now; the log of the server tells why"
-    match error:
-        case StoreClosed() | LedgerBroken():
-            return error
-        case LedgerError():
-            return replace(error, reason=reason, remedy="ask whoever runs it")
-        case _:
-            return replace(error, reason=reason)
 
 
 def _public(promise: Mapping[str, Any]) -> dict[str, Any]:

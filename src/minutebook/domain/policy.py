@@ -236,7 +236,9 @@ def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
     """Refuse a folder that only a token's bearer named: the machine's owner says what may be read."""
     if caller.token and not roots_named:
         raise Forbidden(
-            "index", "over a token only what lies below index_roots is indexed, and none is named"
+            "index",
+            "over a token only folders that the setting index_roots names for its organization are "
+            "indexed, and none is named for this one",
         )
 
 

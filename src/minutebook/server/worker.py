@@ -23,6 +23,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.stacks import stack_of
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
+from minutebook.domain.redaction import redacted_for
 from minutebook.server.logs import request_id
 from minutebook.server.provenance import client_of, over
 from minutebook.server.sharing import Lines
@@ -149,7 +150,8 @@ class Worker:
         def glance() -> Answer:
             found = self._look()
             if isinstance(found, Unopened):
-                return contract.glance(found, tool)
+                error = None if found.error is None else redacted_for(asking, found.error)
+                return contract.glance(Unopened(error), tool)
             return call(found, asking)
 
         if contract.waits(tool):

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import count
@@ -12,6 +12,7 @@ from pathlib import Path
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
+from minutebook.domain.roots import Roots
 
 SUFFIX = ".jsonl"
 
@@ -29,18 +30,20 @@ class ArchivePath:
 class ArchivePaths:
     """Holds the paths that callers name to some folders and what is below them.
 
-    Who came with a token has one folder, below the first, shared with those of the same scopes only, and
-    hears of no path outside it. A relative path is below the first folder of the caller's, which is
-    made on first use. Links are followed before the place is judged.
+    Who came with a token has a folder below `backups` (or the first root of whoever comes without
+    one), shared with those of the same scopes only, and those that a table names for their
+    organization; they hear of no path outside. A relative path is below the first folder of the
+    caller's, which is made on first use. Links are followed before the place is judged.
     """
 
-    def __init__(self, folders: Sequence[Path]) -> None:
-        self._folders = folders
+    def __init__(self, backups: Path, roots: Roots) -> None:
+        self._backups = backups
+        self._roots = roots
 
     def new(self, caller: Caller, given: str | None, now: datetime) -> ArchivePath:
         """Give the path of a file to make: as named, or after the instant; InvalidInput, StoreError."""
-        first, own = self._folders[0], self._own(caller)[0]
-        for folder in (first, own):
+        own = self._own(caller)[0]
+        for folder in (self._first, own):
             try:
                 folder.mkdir(parents=True, exist_ok=True, mode=0o700)
             except OSError as error:
@@ -64,8 +67,9 @@ class ArchivePaths:
             raise InvalidInput("file", "must be a path that leads somewhere") from error
         for folder in folders:
             if path.is_relative_to(folder):
+                is_own = caller.token and folder == folders[0]
                 below = path.relative_to(folder).as_posix()
-                return ArchivePath(path, below if caller.token else str(path))
+                return ArchivePath(path, below if is_own else str(path))
         if caller.token:
             raise InvalidInput(
                 "file", "must be a name as export_database gave it, of a file in your own folder"
@@ -75,10 +79,18 @@ class ArchivePaths:
             "file", f"must be below {places}; the setting archive_roots names other folders"
         )
 
+    @property
+    def _first(self) -> Path:
+        """Where the folders of those are who come with a token."""
+        named = self._roots.named
+        return self._backups if isinstance(named, Mapping) or not named else named[0]
+
     def _own(self, caller: Caller) -> Sequence[Path]:
+        named = self._roots.named
         if not caller.token:
-            return self._folders
-        return [self._folders[0] / _name_of_scopes(caller)]
+            return self._roots.of(caller) or [self._backups]
+        roots = self._roots.of(caller) if isinstance(named, Mapping) else ()
+        return [self._first / _name_of_scopes(caller), *roots]
 
 
 def _name_of_scopes(caller: Caller) -> str:

@@ -1,5 +1,6 @@
 """Start, stop and examine the engine beneath the store, for several connections at once."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -11,9 +12,12 @@ from minutebook.domain import policy
 from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind
+from minutebook.domain.redaction import REASON, redacted_for
 from minutebook.services.reach import filters
 from minutebook.services.vectors import Embedded
 from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
 
 Counts = Mapping[Kind, int]
 """How many records of each kind a caller may see."""
@@ -138,11 +142,15 @@ class Database:
             }
         except StoreClosed:
             if caller.session not in self._stopped:
-                return _closed(self._refusal, AS_NONE_WANTS, uptime)
+                refusal = f"{REASON}." if self._refusal and caller.token else self._refusal
+                return _closed(refusal, AS_NONE_WANTS, uptime)
             detail = "The database is stopped; start_database opens it again."
             return Health(Pulse.UNHEALTHY, pid, None, (detail,), uptime)
         except StoreError as error:
-            detail = f"The database cannot be read: {error.reason}."
+            log.warning("the database cannot be read: %s", error.reason)
+            shown = redacted_for(caller, error)
+            assert isinstance(shown, StoreError)
+            detail = f"The database cannot be read: {shown.reason}."
             return Health(Pulse.UNHEALTHY, pid, None, (detail,), uptime)
         match self._embedded.state:
             case "ready":

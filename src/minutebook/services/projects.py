@@ -4,13 +4,12 @@ import hashlib
 import logging
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import cast
 
-from minutebook.code.files import check_root
+from minutebook.code.files import check_root, check_root_below
 from minutebook.domain import policy
 from minutebook.domain.errors import (
     Conflict,
@@ -24,7 +23,9 @@ from minutebook.domain.errors import (
 from minutebook.domain.filters import Filter, home_of, repository_of, scope_of_writes
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Caller, Listener
-from minutebook.domain.records import IndexState, Kind, Project
+from minutebook.domain.records import IndexState, Kind, Project, Role
+from minutebook.domain.redaction import REASON
+from minutebook.domain.roots import Roots
 from minutebook.services.claims import Claims
 from minutebook.services.indexing import BATCH, Indexing
 from minutebook.services.pace import Pace
@@ -76,7 +77,7 @@ class Projects:
         embedded: Embedded,
         trail: Trail,
         claims: Claims,
-        allowed: Sequence[Path],
+        roots: Roots,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
@@ -84,7 +85,7 @@ class Projects:
         self._embedded = embedded
         self._trail = trail
         self._claims = claims
-        self._allowed = allowed
+        self._roots = roots
         self._clock = clock
         self._randbits = randbits
         self._paces: dict[tuple[str, str], Pace] = {}
@@ -100,8 +101,10 @@ class Projects:
         home = home_of(caller)
         with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
             policy.check_may_write_to(caller, "index", scope_of_writes(caller))
-            policy.check_may_name_folder(caller, roots_named=bool(self._allowed))
-        project = self._registered(caller, home, str(check_root(path, self._allowed)))
+            allowed = self._roots.of(caller)
+            policy.check_may_name_folder(caller, roots_named=bool(allowed))
+        check = check_root_below if caller.token else check_root
+        project = self._registered(caller, home, str(check(path, allowed)))
         with self._claims.taken(_claim(home, project.id), _CLAIM_WAIT) as mine:
             if not mine:
                 return Indexed(self._progress(project), None)
@@ -136,7 +139,13 @@ class Projects:
                 self._read_again(project, listener)
 
     def _read_again(self, project: Project, listener: Listener) -> int:
-        check_root(project.path, self._allowed)
+        owner = Caller(
+            name=project.author,
+            role=Role.AGENT,
+            organization=project.organization,
+            repositories=None if project.repository is None else frozenset({project.repository}),
+        )
+        check_root(project.path, self._roots.of(owner))
         return self._run(self._begun(project), listener).touched
 
     def _kept(self, organization: str, id: str) -> Project:
@@ -239,6 +248,7 @@ class Projects:
         except Conflict:
             raise
         except MinutebookError as error:
+            log.error("indexing %s failed: %s", project.id, error)
             self._store.put(replace(project, state=IndexState.FAILED, reason=_said(error)))
             raise
         self._embedded.want()
@@ -365,7 +375,8 @@ def _said(error: MinutebookError) -> str:
     match error:
         case InvalidRoot(path=path, reason=reason):
             return f"{path} {reason}"
-        case StoreError(reason=reason):
-            return reason
+        case StoreError():
+            # Whoever may see the project reads it; what it tells of this machine is in the log.
+            return f"the store: {REASON}"
         case _:
             return str(error)

@@ -12,6 +12,7 @@ from minutebook.domain.archive import Mode
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Summary, Turn
+from minutebook.domain.redaction import redacted_for
 from minutebook.services.database import Counts, Health, Pulse, Unopened, health_unopened
 
 Shape = dict[str, Any]
@@ -152,7 +153,11 @@ def summarize_sessions(
             for each in done
         ],
         "failed": [
-            {"sessionId": each.session.name, "reason": named(each.error)[1]} for each in failed
+            {
+                "sessionId": each.session.name,
+                "reason": named(redacted_for(caller, each.error))[1],
+            }
+            for each in failed
         ],
     }
 
