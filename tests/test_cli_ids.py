@@ -1,6 +1,7 @@
 """Ids by a part that only one has, and what a shell completes."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -104,8 +105,13 @@ def test_a_shell_completes_commands_options_values_and_ids(
     assert set(completed(*words)) == some
 
 
-def test_what_is_completed_is_of_the_store_that_is_named(kept: dict[str, Any], run: Run) -> None:
+def test_what_is_completed_is_of_the_store_that_is_named(
+    kept: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "minutebook.db").touch()
     assert completed("--home", "elsewhere", "show", "0m") == []
+    assert (tmp_path / "elsewhere" / "minutebook.db").stat().st_size == 0
     assert completed("show", "--home", "elsewhere", "0m") == []
     assert completed("token", "revoke", kept["token"][:5]) == [kept["token"]]
 

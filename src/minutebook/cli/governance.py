@@ -135,7 +135,11 @@ def write(
 @click.option("--actor", help="Only what this agent or person did.")
 @click.option("--client", help="Only what came through this program: claude-code, cursor…")
 @click.option("--act", help="Only these acts: created, update, lock, read…")
-@click.option("--subject", help="Only what concerns the record with this id.")
+@click.option(
+    "--subject",
+    help="Only what concerns the record with this id.",
+    shell_complete=completing(Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL),
+)
 @click.option("--outcome", help="Only this outcome: done, Locked, Forbidden, ScopeViolation…")
 @click.option(
     "--since", help="Only from this time on: 2026-01-31, 2026-01-31T12:00, or 30m, 12h, 7d."

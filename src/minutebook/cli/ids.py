@@ -1,14 +1,16 @@
 """Ids as a person types them: whole, or by a beginning or ending that only one has; with completion."""
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
 from minutebook.cli.printing import warn
-from minutebook.cli.terminal import opened, short
+from minutebook.cli.terminal import opened, settings_of, short
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import id_of, ledger_id_of
@@ -97,16 +99,34 @@ def completing(*kinds: Kind) -> Complete:
     def complete(
         context: click.Context, _: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
-        def found(app: Any, caller: Caller) -> list[tuple[str, str]]:
-            return [
-                (each.id, _told(each))
-                for kind in kinds
-                for each in app.id_lookup.begin_with(caller, kind, incomplete, _MOST_COMPLETED)
-            ]
+        # The store alone, without the app: a person waits for each key.
+        from minutebook.services.id_lookup import IdLookup
+        from minutebook.store.sqlite import SqliteStore
 
-        return _items(context, found)
+        try:
+            settings = settings_of(context.find_object(dict) or {})
+            if not _is_begun(settings.database):
+                return []
+            with closing(SqliteStore(settings.database)) as store:
+                caller, lookup = settings.caller(), IdLookup(store)
+                found = [
+                    each
+                    for kind in kinds
+                    for each in lookup.begin_with(caller, kind, incomplete, _MOST_COMPLETED)
+                ]
+        except MinutebookError:
+            return []
+        return [CompletionItem(each.id, help=escaped(_told(each))) for each in found]
 
     return complete
+
+
+def _is_begun(database: Path) -> bool:
+    """Tell whether a store was begun; an empty file is one that was lost."""
+    try:
+        return database.stat().st_size > 0
+    except OSError:
+        return False
 
 
 def completing_sessions(
