@@ -14,10 +14,12 @@ from minutebook.config import Settings
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
 from minutebook.services.backups import BackedUp, Backups
 from minutebook.services.health import examine
+from minutebook.services.new_file import noted_in, scratch_folder
 from minutebook.services.restoring import Restoring
 from tests.services.decided import PERSON, decisions_in, draft
 from tests.services.test_archives_processes import small
 from tests.services.test_decisions_together import check_agreed, decider, start
+from tests.store.samples import memory
 from tests.world import NOON, Opener, World, failed
 
 __all__ = ["small"]
@@ -154,9 +156,76 @@ def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
     assert len(check_agreed(world)) == 1
     assert [each["content"] for each in world.call("list_memories")["memories"]] == ["tea at five"]
     assert any(each.name.startswith("replaced-") for each in home.iterdir())
-    assert not [each for each in home.iterdir() if each.name.startswith(".restoring-")]
+    assert left_in(home) == []
+
+
+@pytest.fixture
+def large(opener: Opener, tmp_path: Path) -> Path:
+    """A data directory of some 40 MB, so that a backup of it can be killed halfway."""
+    world = opener(name="home")
+    with world.app.store.transaction():
+        for number in range(200):
+            world.app.store.put(memory(f"m{number:03}", metadata={"x": "long " * 40_000}))
+    world.app.close()
+    return tmp_path / "home"
+
+
+def killed_backup(home: Path, folder: Path) -> None:
+    """Begin a backup and kill it while its copy of the store is being made."""
+    process = run_in("backup", str(folder / "all.tar"), "--home", str(home))
+    deadline = time.monotonic() + 60
+    while not [each for each in folder.rglob("minutebook.db") if each.stat().st_size > 1 << 20]:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    assert not (folder / "all.tar").exists()
+    # A part and its copy of the store; and the note of where they are.
+    assert len(left_in(folder)) == 3
+    assert len(left_in(home)) == 2
+
+
+@pytest.mark.parametrize("next_one", ["backup beside it", "backup elsewhere", "doctor"])
+def test_a_backup_that_is_killed_leaves_no_copy_once_the_next_command_ran(
+    large: Path, tmp_path: Path, next_one: str
+) -> None:
+    folder, other = tmp_path / "one", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    killed_backup(large, folder)
+    command = {
+        "backup beside it": ("backup", str(folder / "again.tar")),
+        "backup elsewhere": ("backup", str(other / "again.tar")),
+        "doctor": ("doctor",),
+    }[next_one]
+    run_in(*command, "--home", str(large)).wait(60)
+    assert left_in(large) == left_in(folder) == left_in(other) == []
+    made = [each.name for each in (*folder.iterdir(), *other.iterdir())]
+    assert made == ([] if next_one == "doctor" else ["again.tar"])
+
+
+def test_a_backup_under_way_is_left_alone(opener: Opener, tmp_path: Path) -> None:
+    home, folder = tmp_path / "home", tmp_path / "one"
+    folder.mkdir()
+    opener(name="home").remember("tea at five")
+    with noted_in(home, folder / "all.tar"), scratch_folder(folder / "all.tar") as work:
+        (work / "minutebook.db").touch()
+        run_in("doctor", "--home", str(home)).wait(60)
+        run_in("backup", str(folder / "other.tar"), "--home", str(home)).wait(60)
+        assert (work / "minutebook.db").exists()
+        assert len(left_in(home)) == 2
+    assert [each.name for each in folder.iterdir()] == ["other.tar"]
+    assert left_in(home) == []
+
+
+def left_in(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir() if ".minutebook.part" in each.name]
+
+
+def run_in(*command: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-P", "-m", "minutebook", *command])
 
 
 def begun(home: Path, path: Path) -> "subprocess.Popen[bytes]":
-    command = ["restore", str(path), "--replace", "--home", str(home)]
-    return subprocess.Popen([sys.executable, "-m", "minutebook", *command])
+    return run_in("restore", str(path), "--replace", "--home", str(home))

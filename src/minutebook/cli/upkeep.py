@@ -17,7 +17,7 @@ from minutebook.cli.terminal import (
     settings_of,
     wait_for_model,
 )
-from minutebook.config import load
+from minutebook.config import Settings, load
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
 
@@ -87,6 +87,7 @@ def doctor(
 
     Of a damaged database it says what is lost and which backups there are.
     """
+    _clear_left(settings_of(given))
     findings = _findings(given, repair=repair)
     if start_anew:
         _start_anew(given, is_damaged=any(each.is_damage for each in findings))
@@ -119,6 +120,19 @@ def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
         found = damage_of(settings_of(given))
         findings += [each for each in found if each.finding not in known]
     return findings
+
+
+def _clear_left(settings: Settings) -> None:
+    """Remove what killed backups, restores and exports left; say so on stderr."""
+    from minutebook.app import data_directory
+    from minutebook.services.new_file import clear_left, clear_noted
+
+    folders = data_directory(settings).passing
+    removed = clear_noted(settings.home) + sum(clear_left(folder) for folder in folders)
+    if removed:
+        warn(
+            f"Removed {removed} unfinished files that a killed backup, restore or export had left."
+        )
 
 
 def _start_anew(given: dict[str, str], *, is_damaged: bool) -> None:

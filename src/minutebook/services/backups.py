@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import BinaryIO, Protocol
 
 from minutebook.domain.errors import StoreError
@@ -16,7 +15,7 @@ from minutebook.domain.filters import home_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind
 from minutebook.services.data_directory import DataDirectory
-from minutebook.services.new_file import new_file
+from minutebook.services.new_file import new_file, noted_in, scratch_folder
 from minutebook.services.reach import Clock
 from minutebook.services.trail import Trail
 from minutebook.store.protocol import Snapshot, Store
@@ -74,8 +73,8 @@ class Backups:
         for a name that is taken, StoreError.
         """
         with new_file(path, str(path)) as file, ExitStack() as stack:
-            parent = path.parent
-            draft = Path(stack.enter_context(TemporaryDirectory(prefix=".", dir=parent))) / DATABASE
+            stack.enter_context(noted_in(self._place.path, path))
+            draft = stack.enter_context(scratch_folder(path)) / DATABASE
             tar = stack.enter_context(tarfile.open(fileobj=file, mode="w"))
             digests: dict[str, str] = {}
             # Who decides commits inside a transaction: so the ledgers do not move meanwhile, and the

@@ -1,7 +1,8 @@
-"""A file that is there whole, under its name and on the disk, or not at all."""
+"""A file that is there whole, under its name and on the disk, or not at all; folders for the work."""
 
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,12 @@ from minutebook.store.filelock import try_lock
 
 _PART = ".minutebook.part"
 """How the name of a file ends that is being written; it begins with a dot."""
+
+_FOLDER = ".d"
+"""How the name of a folder for work in progress ends, after that of its part, which is its lock."""
+
+_TARGET = "target"
+"""The file in such a folder that names another folder where the same work leaves parts."""
 
 _IS_WINDOWS = sys.platform == "win32"
 
@@ -26,8 +33,7 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
     InvalidInput where the name is taken, StoreError where the file cannot be written.
     """
     try:
-        for left in path.parent.glob(f".*{_PART}"):
-            _clear(left)
+        clear_left(path.parent)
         part, handle = _new_part(path)
         try:
             with os.fdopen(handle, "wb") as file:
@@ -47,6 +53,68 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
         raise InvalidInput("file", f"must be new: {called} is there already") from error
     except OSError as error:
         raise StoreError(f"{called}: {error.strerror}; nothing was kept of it") from error
+
+
+@contextmanager
+def scratch_folder(beside: Path) -> Iterator[Path]:
+    """Give an empty folder for work in progress, for its owner's eyes, named after a path beside it.
+
+    It is removed at the end or, where the process was killed, by the next `clear_left` of the folder
+    around it. Raises OSError.
+    """
+    clear_left(beside.parent)
+    part, handle = _new_part(beside)
+    folder = part.with_name(part.name + _FOLDER)
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        # Whoever finds a folder without its part takes it for one that was left.
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(handle)
+        part.unlink(missing_ok=True)
+
+
+@contextmanager
+def noted_in(home: Path, path: Path) -> Iterator[None]:
+    """Note in a folder that work leaves parts beside a path, for `clear_noted` if this is killed."""
+    clear_noted(home)
+    with scratch_folder(home / path.name) as folder:
+        (folder / _TARGET).write_text(str(path.parent), encoding="utf-8")
+        yield
+
+
+def clear_noted(home: Path) -> int:
+    """Remove what killed processes left in a folder and wherever that was noted in it; count it."""
+    removed = _clear_parts(home)
+    for work in _dead_folders(home):
+        with suppress(OSError, UnicodeDecodeError):
+            removed += clear_left(Path((work / _TARGET).read_text(encoding="utf-8")))
+        shutil.rmtree(work, ignore_errors=True)
+    return removed
+
+
+def clear_left(folder: Path) -> int:
+    """Remove what killed processes left of work in a folder, but for notes; count it.
+
+    What a living process works on is locked, and stays.
+    """
+    removed = _clear_parts(folder)
+    for work in _dead_folders(folder):
+        if not (work / _TARGET).exists():
+            shutil.rmtree(work, ignore_errors=True)
+    return removed
+
+
+def _clear_parts(folder: Path) -> int:
+    return sum(_clear(left) for left in folder.glob(f".*{_PART}"))
+
+
+def _dead_folders(folder: Path) -> Iterator[Path]:
+    """Give the folders for work in progress whose lock is gone."""
+    for work in folder.glob(f".*{_PART}{_FOLDER}"):
+        if not work.with_name(work.name.removesuffix(_FOLDER)).exists():
+            yield work
 
 
 def sync_folder(folder: Path) -> None:
@@ -71,19 +139,21 @@ def _new_part(path: Path) -> tuple[Path, int]:
         os.close(handle)
 
 
-def _clear(part: Path) -> None:
-    """Remove a part whose maker lives no more; one that cannot be removed stays."""
+def _clear(part: Path) -> bool:
+    """Remove a part whose maker lives no more; tell whether. One that cannot be removed stays."""
     with suppress(OSError):
         if _IS_WINDOWS:
             # What its maker has open cannot be removed there.
             part.unlink()
-            return
+            return True
         handle = os.open(part, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             if try_lock(handle):
                 part.unlink()
+                return True
         finally:
             os.close(handle)
+    return False
 
 
 def _give_name(part: Path, path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import secrets
 import shutil
 import tarfile
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import IO, cast
 from minutebook.domain.errors import Conflict, InvalidArchive, InvalidInput, StoreError
 from minutebook.services.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.data_directory import ASIDE, DataDirectory
-from minutebook.services.new_file import sync_folder
+from minutebook.services.new_file import scratch_folder, sync_folder
 
 Alone = Callable[[], AbstractContextManager[None]]
 """Keeps all others from the data directory meanwhile; raises StoreBusy."""
@@ -23,7 +22,7 @@ Alone = Callable[[], AbstractContextManager[None]]
 Examine = Callable[[Path], None]
 """Raises StoreError for a database that this version cannot open."""
 
-_DRAFT = ".restoring-"
+_DRAFT = "restore"
 _BLOCK = 1 << 20
 _MOST_MANIFEST = 64 << 20
 
@@ -61,26 +60,21 @@ class Restoring:
         StoreError.
         """
         home, database = self._place.path, self._place.database
-        draft = home / f"{_DRAFT}{secrets.token_hex(4)}"
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
-            draft.mkdir(mode=0o700)
-            digest = _unpacked(backup, draft)
-            self._examine(draft / DATABASE)
-            with self._alone():
-                aside = self._put_aside(now)
-                unpacked = replace(self._place, database=draft / DATABASE, passing=())
-                for path in unpacked.kept():
-                    path.rename(home / path.name)
-                # A rename takes the place of the old store at once: there is never none.
-                (draft / DATABASE).replace(database)
+            with scratch_folder(home / _DRAFT) as draft:
+                digest = _unpacked(backup, draft)
+                self._examine(draft / DATABASE)
+                with self._alone():
+                    aside = self._put_aside(now)
+                    unpacked = replace(self._place, database=draft / DATABASE, passing=())
+                    for path in unpacked.kept():
+                        path.rename(home / path.name)
+                    # A rename takes the place of the old store at once: there is never none.
+                    (draft / DATABASE).replace(database)
             sync_folder(home)
         except OSError as error:
             raise StoreError(f"{error.filename or home}: {error.strerror}") from error
-        finally:
-            # Those that were killed on the way are in nobody's way, but large.
-            for left in home.glob(f"{_DRAFT}*"):
-                shutil.rmtree(left, ignore_errors=True)
         return Restored(digest, aside)
 
     def _put_aside(self, now: datetime) -> Path | None:
