@@ -11,7 +11,8 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.journal import journal
-from minutebook.contracts.stacks import stack_of
+from minutebook.contracts.stacks import Stack
+from minutebook.server.logs import _Json, _Plain
 from minutebook.server.protocol import build_server
 from minutebook.server.worker import Worker
 from tests.contracts.requirements import requirement
@@ -79,8 +80,9 @@ def test_an_error_has_its_stack_trace_at_debug_and_says_nothing_of_what_was_sent
         caplog.clear()
         with caplog.at_level(level, "minutebook"):
             talk(world, ("summarize_sessions", {"sessionId": CONTENT}))
-        assert ("Traceback" in caplog.text and "summaries.py" in caplog.text) is are_shown
-        assert CONTENT not in caplog.text
+        shown = "\n".join(map(_Plain().format, caplog.records))
+        assert ("\nTraceback" in shown and "summaries.py" in shown) is are_shown
+        assert CONTENT not in shown
 
 
 @requirement("journal/considered/stack-traces")
@@ -97,10 +99,12 @@ def test_an_unexpected_error_has_its_stack_trace_at_any_level(
 
     with caplog.at_level(logging.ERROR, "minutebook"):
         anyio.run(run)
-    assert "act failed unexpectedly" in caplog.text
-    assert "test_call_log.py" in caplog.text
-    assert "ZeroDivisionError" in caplog.text
-    assert CONTENT not in caplog.text
+    for form in (_Plain(), _Json()):
+        shown = "\n".join(map(form.format, caplog.records))
+        assert "act failed unexpectedly" in shown
+        assert "test_call_log.py" in shown
+        assert "ZeroDivisionError" in shown
+        assert CONTENT not in shown
 
 
 def test_a_stack_shows_the_causes_first() -> None:
@@ -112,7 +116,7 @@ def test_a_stack_shows_the_causes_first() -> None:
 
     with pytest.raises(KeyError) as raised:
         fail()
-    stack = stack_of(raised.value)
+    stack = str(Stack(raised.value))
     assert stack.index("ValueError") < stack.index("KeyError")
     assert CONTENT not in stack
 

@@ -13,7 +13,7 @@ from minutebook.contracts.announced import safe
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Reading, Resource, text_of
-from minutebook.contracts.stacks import stack_of
+from minutebook.contracts.stacks import Stack
 from minutebook.domain.errors import (
     InvalidInput,
     MinutebookError,
@@ -62,16 +62,6 @@ class Tool:
             self.promise.get("hiddenProperties", {}),
             ignores_unknown=self.ignores_unknown,
         )
-
-
-class _Stack:
-    """A stack trace that is written out only if the log takes it."""
-
-    def __init__(self, error: BaseException) -> None:
-        self._error = error
-
-    def __str__(self) -> str:
-        return stack_of(self._error)
 
 
 Entrant = tuple[Caller, Mapping[str, Any]]
@@ -195,7 +185,7 @@ class Contract:
         At level `debug` its stack trace is logged.
         """
         cause = type(error).__name__
-        log.debug("%s", _Stack(error))
+        log.debug("raised %s", cause, extra={"stack": Stack(error)})
         shown = redacted_for(caller, error)
         if shown is not error:
             log.error("told as less to the token %s: %s", caller.token, error)

@@ -4,12 +4,18 @@ import traceback
 from collections.abc import Iterator
 
 
-def stack_of(error: BaseException) -> str:
-    """Return the types and stacks of an error and of those that caused it, the first cause first.
+class Stack:
+    """The types and stacks of an error and of those that caused it, the first cause first.
 
-    Messages are left out, since they may quote what a caller sent or what is stored.
+    Messages are left out, since they may quote what a caller sent or what is stored. It is written
+    out only when a log takes it, as the attribute `stack` of a record.
     """
-    return "\n".join(reversed(list(_stacks(error))))
+
+    def __init__(self, error: BaseException) -> None:
+        self._error = error
+
+    def __str__(self) -> str:
+        return "\n".join(reversed(list(_stacks(self._error))))
 
 
 def _stacks(error: BaseException | None) -> Iterator[str]:

@@ -19,6 +19,9 @@ FACTS = (
 )
 """What a line about an HTTP request, or about a call, tells besides its message."""
 
+STACK = "stack"
+"""What a record calls a `contracts.stacks.Stack` that is shown below its line."""
+
 CHATTY = ("mcp", "uvicorn", "sse_starlette", "httpx2")
 """Libraries that say at `info` what is of no use here, and at `debug` what was sent."""
 
@@ -28,8 +31,9 @@ class _Plain(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        request = request_id.get()
-        return super().format(record) + (f" [{request}]" if request else "")
+        request, stack = request_id.get(), getattr(record, STACK, None)
+        line = super().format(record) + (f" [{request}]" if request else "")
+        return line if stack is None else f"{line}\n{escaped(str(stack), keep=chr(10))}"
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
         """Give the line without a traceback; a name or path in it cannot steer a terminal."""
@@ -49,9 +53,15 @@ class _Json(logging.Formatter):
             "message": record.getMessage(),
             "request": request_id.get() or None,
             **{name: getattr(record, name, None) for name in FACTS},
-            "error": self.formatException(record.exc_info) if record.exc_info else None,
+            "error": self._error_of(record),
         }
         return json.dumps({name: each for name, each in told.items() if each is not None})
+
+    def _error_of(self, record: logging.LogRecord) -> str | None:
+        stack = getattr(record, STACK, None)
+        if stack is not None:
+            return str(stack)
+        return self.formatException(record.exc_info) if record.exc_info else None
 
 
 def log_to_stderr(settings: Settings, level: str = "warning") -> None:

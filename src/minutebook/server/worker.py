@@ -20,11 +20,11 @@ from mcp_types import INTERNAL_ERROR
 from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.stacks import stack_of
+from minutebook.contracts.stacks import Stack
 from minutebook.domain.errors import Fault, MinutebookError
 from minutebook.domain.policy import Ask, Caller, Listener, unheard
 from minutebook.domain.redaction import redacted_for
-from minutebook.server.logs import request_id
+from minutebook.server.logs import STACK, request_id
 from minutebook.server.provenance import client_of, over
 from minutebook.server.sharing import Lines
 from minutebook.services.database import Database, Unopened
@@ -191,7 +191,7 @@ class Worker:
         except MinutebookError as error:
             return contract.worded(error, asking, given)
         except Exception as error:  # noqa: BLE001 - logged without its message, which may quote content
-            log.error("%s failed unexpectedly:\n%s", act, stack_of(error))
+            log.error("%s failed unexpectedly", act, extra={STACK: Stack(error)})
             return contract.worded(Fault(act, asking.request), asking, given)
 
     def _session_of(self, connection: Connection) -> str:
