@@ -12,6 +12,8 @@ from typing import cast
 import pygit2
 import pytest
 
+from minutebook.app import start_anew
+from minutebook.config import Settings
 from minutebook.domain.errors import (
     Conflict,
     Decided,
@@ -19,6 +21,7 @@ from minutebook.domain.errors import (
     LedgerBroken,
     LedgerDamaged,
     LedgerError,
+    StoreLost,
 )
 from minutebook.domain.lineage import Rule, superseding
 from minutebook.domain.origin import Origin
@@ -41,7 +44,7 @@ from tests.services.decided import (
     ledger_of,
     written,
 )
-from tests.world import Opener, World
+from tests.world import NOON, Opener, World
 
 ELSEWHERE = pygit2.Signature("cleo", "cleo@example.org", 1767700800, 0)
 
@@ -127,6 +130,9 @@ def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_pat
     for each in (tmp_path / "one").glob("minutebook.db*"):
         each.unlink()
     shutil.rmtree(tmp_path / "one" / "index", ignore_errors=True)
+    with pytest.raises(StoreLost):
+        opener()
+    start_anew(Settings(home=tmp_path / "one"), NOON)
     again = opener()
     again.app.ledgers.catch_up()
     assert decisions_in(again.app) == before

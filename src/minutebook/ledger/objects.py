@@ -6,13 +6,16 @@ packed is read by libgit2, which gives up on damage. An id goes to libgit2 only 
 """
 
 import hashlib
+import re
 import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from heapq import heappop, heappush
 from pathlib import Path
+from typing import NamedTuple
 
 import pygit2
 from pygit2.enums import FileMode, ObjectType
@@ -28,7 +31,8 @@ _KINDS = {
 _TREES_KEPT = 64
 """Parsed trees that are kept: those of a commit and its parents are asked for again at once."""
 
-_OID_BYTES = 20
+_WHOLE_TREE = re.compile(rb"(?:[0-7]+ [^\0]+\0.{20})*", re.DOTALL)
+_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,22 +45,26 @@ class Commit:
     at: int
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
-    """A file or folder in a tree."""
+class TreeEntry(NamedTuple):
+    """A file or folder in a tree; mode and id as Git writes them there."""
 
-    mode: int
-    id: pygit2.Oid
+    mode: bytes
+    raw: bytes
+
+    @property
+    def id(self) -> pygit2.Oid:
+        """The id of the file or folder."""
+        return pygit2.Oid(raw=self.raw)
 
     @property
     def is_tree(self) -> bool:
         """Whether it is a folder."""
-        return self.mode == FileMode.TREE
+        return int(self.mode, 8) == FileMode.TREE
 
     @property
     def is_blob(self) -> bool:
         """Whether it is a file, or a symbolic link: neither a folder nor another repository."""
-        return self.mode not in (FileMode.TREE, FileMode.COMMIT)
+        return int(self.mode, 8) not in (FileMode.TREE, FileMode.COMMIT)
 
 
 Tree = Mapping[str, TreeEntry]
@@ -70,9 +78,16 @@ class Objects:
         self._path = path
         self._remedy = remedy
         self._folders = _object_folders(common / "objects")
-        self._packs = [pygit2.OdbBackendPack(str(each)) for each in self._folders]
-        self._shallow = _shallow(common)
+        self._common = common
         self._trees: OrderedDict[pygit2.Oid, Tree] = OrderedDict()
+
+    @cached_property
+    def _packs(self) -> list[pygit2.OdbBackendPack]:
+        return [pygit2.OdbBackendPack(str(each)) for each in self._folders]
+
+    @cached_property
+    def _shallow(self) -> frozenset[pygit2.Oid]:
+        return _shallow(self._common)
 
     def commit(self, id: pygit2.Oid) -> Commit:
         """Read a commit; one whose parents a shallow clone left out has none."""
@@ -88,9 +103,9 @@ class Objects:
                 elif word == "committer":
                     at = int(rest.rsplit(" ", 2)[1])
         except (ValueError, IndexError) as error:
-            raise self._damaged(id, f"it is no whole commit ({error})") from error
+            raise self._damaged(id, f"is no whole commit ({error})") from error
         if tree is None:
-            raise self._damaged(id, "it is a commit without a tree")
+            raise self._damaged(id, "is a commit without a tree")
         return Commit(id, tree, () if id in self._shallow else tuple(parents), at)
 
     def tree(self, id: pygit2.Oid) -> Tree:
@@ -99,17 +114,12 @@ class Objects:
             self._trees.move_to_end(id)
             return known
         data = self.read(id, ObjectType.TREE)
-        entries, place = {}, 0
-        try:
-            while place < len(data):
-                space = data.index(b" ", place)
-                end = data.index(b"\0", space)
-                name = data[space + 1 : end].decode("utf-8", "surrogateescape")
-                raw = data[end + 1 : end + 1 + _OID_BYTES]
-                entries[name] = TreeEntry(int(data[place:space], 8), pygit2.Oid(raw=raw))
-                place = end + 1 + _OID_BYTES
-        except ValueError as error:
-            raise self._damaged(id, f"it is no whole tree ({error})") from error
+        if _WHOLE_TREE.fullmatch(data) is None:
+            raise self._damaged(id, "is no whole tree")
+        entries = {
+            name.decode("utf-8", "surrogateescape"): TreeEntry(mode, raw)
+            for mode, name, raw in _ENTRY.findall(data)
+        }
         self._trees[id] = entries
         if len(self._trees) > _TREES_KEPT:
             self._trees.popitem(last=False)
@@ -128,10 +138,10 @@ class Objects:
                 pack.refresh()
             found = self._find(id)
         if found is None:
-            raise self._damaged(id, "it is missing")
+            raise self._damaged(id, "is missing")
         if found[0] != kind:
             there, wanted = found[0].name.lower(), kind.name.lower()
-            raise self._damaged(id, f"it is a {there} where a {wanted} belongs")
+            raise self._damaged(id, f"is a {there} where a {wanted} belongs")
         return found[1]
 
     def history(self, first: pygit2.Oid | None, last: pygit2.Oid) -> tuple[list[Commit], bool]:
@@ -188,30 +198,35 @@ class Objects:
         damage: LedgerDamaged | None = None
         name = str(id)
         for folder in self._folders:
-            file = folder / name[:2] / name[2:]
+            file = f"{folder}/{name[:2]}/{name[2:]}"
             try:
-                return _inflated(file.read_bytes(), name)
+                with open(file, "rb") as opened:  # noqa: PTH123  (read thousands of times)
+                    return _inflated(opened.read(), name)
             except FileNotFoundError:
                 continue
             except (ValueError, zlib.error) as error:
-                damage = self._damaged(id, f"{file}: {error}")
+                damage = self._damaged(id, f"is damaged: {file}: {error}")
         for folder, pack in zip(self._folders, self._packs, strict=True):
             try:
                 kind, data = pack.read(id)
             except KeyError:
                 continue
             except (pygit2.GitError, ValueError) as error:
-                damage = damage or self._damaged(id, f"in a pack in {folder / 'pack'}: {error}")
+                damage = damage or self._damaged(
+                    id, f"is damaged, in a pack in {folder / 'pack'}: {error}"
+                )
                 continue
             if _digest(ObjectType(kind), data) == name:
                 return ObjectType(kind), data
-            damage = damage or self._damaged(id, f"in a pack in {folder / 'pack'}: {_OTHER}")
+            damage = damage or self._damaged(
+                id, f"is damaged, in a pack in {folder / 'pack'}: {_OTHER}"
+            )
         if damage is not None:
             raise damage
         return None
 
     def _damaged(self, id: pygit2.Oid, reason: str) -> LedgerDamaged:
-        said = f"{self._path}: the Git object {id} is damaged or missing ({reason})"
+        said = f"{self._path}: the Git object {id} {reason}"
         return LedgerDamaged(said, self._remedy, str(id))
 
 

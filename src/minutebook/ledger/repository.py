@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 import pygit2
+from pygit2.enums import ObjectType
 
 from minutebook.domain.errors import LedgerError
 from minutebook.ledger.faults import translated
@@ -112,7 +113,7 @@ class Repository:
         objects = self.objects(repository)
         folder = folder_at(objects, objects.commit(tip).tree, self.layout.folder)
         if folder is not None:
-            objects.tree(folder)
+            objects.read(folder, ObjectType.TREE)
         return str(tip)
 
     def tip(self, repository: pygit2.Repository) -> pygit2.Oid | None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import pygit2
-from pygit2.enums import FileMode
+from pygit2.enums import FileMode, ObjectType
 
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.lineage import Rule, Violation
@@ -74,7 +74,7 @@ def with_files(
         builder.insert(name, made, FileMode.TREE)
     written = builder.write()
     # Where a damaged file of that name was there already, Git leaves it as it is.
-    objects.tree(written)
+    objects.read(written, ObjectType.TREE)
     return written
 
 

@@ -117,7 +117,8 @@ class Writer:
                 if time.monotonic() > self._deadline:
                     raise busy
                 time.sleep(_POLL_SECONDS)
-            self.head = self._ledger.head_of(repository)
+            tip = tip_of(repository, branch)
+            self.head = None if tip is None else str(tip)
         return self.head
 
     def commit(self, act: Act) -> Committed:
