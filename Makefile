@@ -31,10 +31,10 @@ demo: $(READY)  ## Store, recall, relate and supersede over a real MCP connectio
 	$(BIN)/minutebook demo
 
 test: $(READY)  ## Run every test but the slow ones.
-	$(PYTEST) --numprocesses 2 -m "not slow" $(ARGS)
+	$(PYTEST) --numprocesses 3 --dist worksteal -m "not slow" $(ARGS)
 
-test-all: $(READY) $(NPM_READY)  ## Run every test.
-	$(PYTEST) --numprocesses 2
+test-all: $(READY) $(NPM_READY)  ## Run every test, with many more examples.
+	$(PYTEST) --numprocesses 2 --hypothesis-profile=all
 
 check: $(READY)  ## Formatting, lint, types, layers, budgets, docs in step.
 	$(BIN)/ruff format --check src tests benchmarks tools

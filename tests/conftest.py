@@ -5,17 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 
 from minutebook.config import load
 from minutebook.embedding import Embedding, builtin
-from tests import forkserver
+from tests import examples, forkserver
 from tests.terminal import Run, typed
 from tests.world import Opener, World, worlds
 
-settings.register_profile("minutebook", deadline=None)
-settings.register_profile("same", deadline=None, derandomize=True)
-settings.load_profile("minutebook")
+examples.register()
 
 KEPT = frozenset({"MINUTEBOOK_MODELS"})
 """Where the prepared model lies may differ from machine to machine."""

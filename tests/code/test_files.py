@@ -22,6 +22,7 @@ from minutebook.code.files import (
     walk,
 )
 from minutebook.domain.errors import InvalidRoot
+from tests.examples import examples
 
 
 def put(root: Path, files: dict[str, str | bytes]) -> Path:
@@ -273,7 +274,7 @@ PATTERNS = [
         max_size=3,
     ),
 )
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(files=[["a", "b"], ["b"]], rules={"": ["a/", "!a/b"]})
 @example(files=[["a", "b", "a"], ["a", "a"]], rules={"": ["a/**", "!a/b"], "a": ["!a"]})
 def test_git_ignores_the_same_files(

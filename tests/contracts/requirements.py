@@ -7,6 +7,7 @@ another, and `tools/write_docs.py` prints them as `docs/promises.md` and one pag
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,13 @@ def requirement(*ids: str) -> pytest.MarkDecorator:
     return pytest.mark.requirement(*ids)
 
 
-def proofs() -> Iterator[Proof]:
+@cache
+def proofs() -> tuple[Proof, ...]:
     """Read which tests claim which promises, from the tests' source."""
+    return tuple(_proofs())
+
+
+def _proofs() -> Iterator[Proof]:
     for path in sorted(TESTS.rglob("test_*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):

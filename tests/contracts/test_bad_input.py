@@ -16,6 +16,7 @@ from tests.contracts.journaled import told as journal_told
 from tests.contracts.ledgered import told as refusal
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import ABSENT, OPENED, Spot, placed, spots, valid, wrong_values
+from tests.examples import examples
 from tests.world import World, worlds
 
 TOOLS = {
@@ -190,7 +191,7 @@ def calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
 
 
 @given(calls())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_no_arguments_whatever_end_in_anything_but_an_answer_or_an_error(
     world: World, made: tuple[str, str, dict[str, Any]]
 ) -> None:
@@ -214,7 +215,7 @@ def fitting_calls(draw: st.DrawFn) -> tuple[str, str, dict[str, Any]]:
 
 
 @given(fitting_calls())
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 def test_arguments_that_fit_the_published_schema_are_answered_or_refused_with_a_reason(
     world: World, made: tuple[str, str, dict[str, Any]]
 ) -> None:

@@ -11,6 +11,7 @@ from minutebook.app import open_embedding
 from minutebook.config import Settings
 from tests.contracts.cataloged import facts_of, found, write
 from tests.contracts.requirements import requirement
+from tests.examples import examples
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, worlds
 
 
@@ -313,7 +314,7 @@ actions = st.lists(
     st.sampled_from([None, "ana"]),
     st.sampled_from([None, "kettle", "attic bread"]),
 )
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_every_search_is_ordered_and_stays_inside_the_callers_scopes(
     tmp_path_factory: pytest.TempPathFactory,
     told: list[tuple[str, str, str | None, str, str | None, int]],

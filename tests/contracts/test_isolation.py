@@ -28,6 +28,7 @@ from minutebook.domain.records import (
 )
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN, Client
 from tests.contracts.requirements import requirement
+from tests.examples import examples
 from tests.world import NOON, World, bare, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER, SYSTEM_ORGANIZATION)
@@ -151,7 +152,7 @@ def heard(population: Population, caller: Caller) -> dict[str, Memory]:
 
 
 @given(callers, queries, limits)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_no_search_finds_what_the_caller_may_not_hear(
     population: Population, caller: Caller, query: str, limit: int
 ) -> None:
@@ -270,7 +271,7 @@ narrowings = st.fixed_dictionaries(
 
 
 @given(callers, st.none() | queries, narrowings)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_search_of_the_catalog_finds_what_the_caller_may_not_hear(
     population: Population, caller: Caller, query: str | None, narrowing: dict[str, str]
 ) -> None:
@@ -345,7 +346,7 @@ def test_a_memory_its_history_and_its_links_are_shown_to_whom_they_concern(
 
 
 @given(callers)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_no_write_of_the_catalog_touches_what_the_caller_may_not_hear(
     population: Population, caller: Caller
 ) -> None:
@@ -411,7 +412,7 @@ def client_of(
 
 @requirement("governance/memory-search/scopes")
 @given(callers, contexts, queries, st.integers(1, 10))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_governance_finds_what_the_context_and_the_start_up_identity_both_open(
     population: Population, caller: Caller, context: tuple[str, str], query: str, limit: int
 ) -> None:

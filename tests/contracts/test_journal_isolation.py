@@ -15,6 +15,7 @@ from minutebook.domain.records import Kind, Role, Summary, Turn
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement
+from tests.examples import examples
 from tests.world import everything, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER)
@@ -91,7 +92,7 @@ def test_a_session_is_read_as_far_as_it_concerns_the_caller(
 
 
 @given(callers, st.sampled_from(WORDS), st.none() | st.sampled_from(SESSIONS))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_no_query_finds_what_the_caller_may_not_hear(
     population: Population, caller: Caller, word: str, session: str | None
 ) -> None:
@@ -123,7 +124,7 @@ def test_summaries_are_listed_and_counted_for_whom_they_concern(
 
 
 @given(callers, st.sampled_from(SESSIONS))
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_a_summary_is_of_what_its_caller_may_hear_and_no_more(
     population: Population, caller: Caller, session: str
 ) -> None:
@@ -141,7 +142,7 @@ def test_a_summary_is_of_what_its_caller_may_hear_and_no_more(
 
 
 @given(callers)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_an_export_holds_what_concerns_the_caller(population: Population, caller: Caller) -> None:
     client = population.of(replace(caller, role=Role.ADMIN))
     done = client.call("export_database")

@@ -15,6 +15,7 @@ from minutebook.domain.records import Decision, Kind, Proposal, Role
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.ledgered import CONTRACT, SECRET, WHY, WINDOW, Client
 from tests.contracts.requirements import requirement
+from tests.examples import examples
 from tests.world import everything, hears, worlds
 
 ORGANIZATIONS = (ACME, OTHER)
@@ -78,7 +79,7 @@ def population(
 
 @requirement("policy/read")
 @given(callers, st.sampled_from(WORDS), st.sampled_from(["strict", "balanced", "audit"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_no_search_finds_what_the_caller_may_not_hear(
     population: Population, caller: Caller, word: str, mode: str
 ) -> None:
@@ -128,7 +129,7 @@ def test_truths_histories_and_proposals_are_the_callers_own(
 
 
 @given(callers, st.data())
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_the_caller_may_not_hear_is_to_them_as_what_is_not_there(
     population: Population, caller: Caller, data: st.DataObject
 ) -> None:

@@ -22,6 +22,7 @@ from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.domain.targets import target_key
 from tests.contracts.ledgered import CONTRACT, SECRET, WHY, Client
 from tests.contracts.requirements import requirement
+from tests.examples import examples
 from tests.world import worlds
 
 TARGETS = st.sampled_from(["API Auth", "api auth", "api-auth", "API  Auth", "cache", "Cache"])
@@ -164,4 +165,4 @@ class Deciding(RuleBasedStateMachine):
     "ledger/invariants/ends",
 )
 class TestDeciding(Deciding.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+    settings = settings(max_examples=examples(20), stateful_step_count=25, deadline=None)

@@ -36,6 +36,7 @@ from tests.contracts.fitting import NAMES_A_MEMORY, fitting
 from tests.contracts.governed import ACME, INTENTS, ONE, OTHER, TWO
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import OPENED
+from tests.examples import examples
 from tests.world import everything, worlds
 
 TOOLS = [
@@ -225,7 +226,7 @@ def _arguments(
 
 @requirement("policy/locked", "common/locked-for-all", "governance/memory.lock/immutable")
 class TestDoors(Doors.TestCase):  # type: ignore[misc,valid-type]
-    settings = settings(max_examples=50, stateful_step_count=50, deadline=None)
+    settings = settings(max_examples=examples(50), stateful_step_count=50, deadline=None)
 
 
 def test_the_machine_comes_to_every_door_that_changes_a_memory() -> None:

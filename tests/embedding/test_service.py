@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.embedding import CacheStats, Embedder, Embedding, Model, Rows, Vector
+from tests.examples import examples
 
 EXPECTED = Model("expected", "", 2)
 
@@ -123,7 +124,7 @@ def opened(size: int) -> tuple[Embedding, Lengths]:
     return embedding, embedder
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(asked=st.lists(st.sampled_from(["a", "bb", "ccc", "\ud800", "?"]), max_size=20))
 @pytest.mark.parametrize("size", [1, 3, 8])
 def test_cache_statistics_are_those_of_a_list_of_the_last_asked(

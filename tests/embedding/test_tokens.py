@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from minutebook.embedding.packed import Weights
 from minutebook.embedding.tokens import STRETCH, Tokenizer, rules
 from tests.embedding.unigram import Unigram
+from tests.examples import examples
 
 PLAIN = [
     "",
@@ -75,7 +76,7 @@ characters = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(text=st.text(characters, max_size=40))
 @example(text="\u2460\u0301 \xbd\u200dc")
 def test_any_text_has_the_ids_of_the_published_rules(
@@ -138,7 +139,7 @@ def test_rules_for_sequences_leave_out_characters_the_model_reads_otherwise(
 
 @given(text=st.text(characters, max_size=30), word=st.sampled_from(["query:", "passage:"]))
 @example(text="\\QQQ", word="query:")
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_a_prefix_has_the_same_ids_before_any_text(
     text: str, word: str, tokenizer: Tokenizer
 ) -> None:

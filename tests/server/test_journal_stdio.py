@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-import jsonschema
 import mcp_types as types
 import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from minutebook.contracts.journal import journal
-from tests.contracts.journaled import closed
+from tests.contracts.journaled import check_shape
 from tests.contracts.requirements import requirement
 from tests.server.test_stdio import command, serving
 
@@ -45,7 +44,7 @@ async def ask(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]:
     assert not result.is_error, result.content
     told: dict[str, Any] = json.loads(result.content[0].text)  # type: ignore[union-attr]
     assert result.structured_content == told
-    jsonschema.validate(told, closed(PROMISED[tool]["outputSchema"]))
+    check_shape(tool, told)
     return told
 
 

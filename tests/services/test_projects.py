@@ -20,6 +20,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project
 from minutebook.services.projects import stopping
+from tests.examples import examples
 from tests.world import Opener, World, failed
 
 HERE = Filter(organization="default")
@@ -258,7 +259,7 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(changes, st.integers(0, 4)), max_size=4))
 def test_whatever_changes_and_wherever_a_run_ends_the_next_is_in_step(
     tmp_path_factory: pytest.TempPathFactory,

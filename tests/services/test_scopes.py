@@ -23,6 +23,7 @@ from minutebook.domain.records import (
     Status,
 )
 from minutebook.services.retrieval import WEIGHTS
+from tests.examples import examples
 from tests.world import World, hears, worlds
 
 ORGANIZATIONS = ("acme", "other")
@@ -130,7 +131,7 @@ def fits(narrowing: Narrowing, memory: Memory) -> bool:
 
 
 @given(callers, queries, narrowings)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_searches_give_what_the_caller_may_hear_and_asked_for(
     population: Population, caller: Caller, query: str, narrowing: Narrowing
 ) -> None:
@@ -151,7 +152,7 @@ def test_searches_give_what_the_caller_may_hear_and_asked_for(
 
 
 @given(callers, narrowings)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_without_a_question_comes_all_of_it_and_no_more(
     population: Population, caller: Caller, narrowing: Narrowing
 ) -> None:
@@ -165,7 +166,7 @@ def test_without_a_question_comes_all_of_it_and_no_more(
 
 
 @given(callers, queries)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_recalling_and_governed_searching_give_what_the_caller_may_hear_and_holds(
     population: Population, caller: Caller, query: str
 ) -> None:

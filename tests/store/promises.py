@@ -12,12 +12,15 @@ from hypothesis import HealthCheck, settings
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
 from minutebook.store.protocol import Candidate, Store
+from tests.examples import examples
 from tests.store.samples import SPACES
 
 ACME = Filter(organization="acme")
 SPACE, OTHER_SPACE = SPACES
 EXAMPLES = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.differing_executors]
+    max_examples=examples(30),
+    deadline=None,
+    suppress_health_check=[HealthCheck.differing_executors],
 )
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from minutebook.store.sqlite import SqliteStore
+from tests.examples import examples
 from tests.store.machine import StoreMachine
 from tests.store.small_index import small_index
 
@@ -31,7 +32,7 @@ _SETTINGS = settings(
 )
 
 TestSqliteLife = SqliteMachine.TestCase
-TestSqliteLife.settings = settings(_SETTINGS, max_examples=25, stateful_step_count=30)
+TestSqliteLife.settings = settings(_SETTINGS, max_examples=examples(25), stateful_step_count=30)
 
 
 class LongSqliteMachine(SqliteMachine):
@@ -39,4 +40,6 @@ class LongSqliteMachine(SqliteMachine):
 
 
 TestLongSqliteLife = pytest.mark.slow(pytest.mark.timeout(900)(LongSqliteMachine.TestCase))
-TestLongSqliteLife.settings = settings(_SETTINGS, max_examples=150, stateful_step_count=60)
+TestLongSqliteLife.settings = settings(
+    _SETTINGS, max_examples=examples(150), stateful_step_count=60
+)

@@ -25,6 +25,9 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
 from minutebook.services.tokens import Issued, Tokens
 
+PLAIN: Any = {"timeout": 20, "verify": False}
+"""Options of a client that needs no certificates: to load them takes longer than a request."""
+
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}
 SINGLE = {"Content-Type": "application/json", "Accept": "application/json"}
 BOTH = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
@@ -67,11 +70,11 @@ class Server:
         given = SINGLE | {name.replace("_", "-"): told for name, told in headers.items()}
         body = message if isinstance(message, bytes) else None
         json = None if isinstance(message, bytes) else message
-        return httpx2.post(self.url + path, content=body, json=json, headers=given, timeout=20)
+        return httpx2.post(self.url + path, content=body, json=json, headers=given, **PLAIN)
 
     def get(self, path: str, **headers: str) -> httpx2.Response:
         given = {name.replace("_", "-"): told for name, told in headers.items()}
-        return httpx2.get(self.url + path, headers=given, timeout=20)
+        return httpx2.get(self.url + path, headers=given, **PLAIN)
 
     def raw(self, data: bytes, patience: float = 10.0) -> bytes:
         """Send bytes over a connection; all that comes back until the server closes it."""
@@ -89,7 +92,7 @@ class Server:
     def client(self, path: str = "/mcp", token: str | None = None, **options: Any) -> Client:
         """The official client; `mode` says in which revision it speaks."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        http = httpx2.AsyncClient(headers=headers, timeout=20)
+        http = httpx2.AsyncClient(headers=headers, **PLAIN)
         return Client(streamable_http_client(self.url + path, http_client=http), **options)
 
 

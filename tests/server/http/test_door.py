@@ -22,6 +22,7 @@ from tests.server.http.speaking import (
     BOTH,
     OFFLINE,
     OWNER,
+    PLAIN,
     Server,
     call,
     initialize,
@@ -136,12 +137,12 @@ def test_a_session_belongs_to_who_opened_it(server: Server) -> None:
     one, other = token(server.home, "one").secret, token(server.home, "two").secret
     url = f"{server.url}/mcp"
     opened = httpx2.post(
-        url, json=initialize(), headers=BOTH | {"Authorization": f"Bearer {one}"}, timeout=20
+        url, json=initialize(), headers=BOTH | {"Authorization": f"Bearer {one}"}, **PLAIN
     )
     session = {"Mcp-Session-Id": opened.headers["mcp-session-id"]}
     for secret, status in ((other, 404), (one, 200)):
         headers = BOTH | session | {"Authorization": f"Bearer {secret}"}
-        answer = httpx2.post(url, json=call("get_status"), headers=headers, timeout=20)
+        answer = httpx2.post(url, json=call("get_status"), headers=headers, **PLAIN)
         assert answer.status_code == status
 
 

@@ -22,10 +22,15 @@ STOPPING = ["stop_database", "start_database"]
 """Tried last, so that the others find the database running."""
 
 
+@pytest.fixture(scope="module")
+def described(server: Server) -> Any:
+    """The document as it is served, as schemathesis reads it."""
+    return schemathesis.openapi.from_url(f"{server.url}/openapi.json")
+
+
 @requirement("journal/openapi/served")
 @pytest.mark.parametrize("name", [*(n for n in OPERATIONS if n not in STOPPING), *STOPPING])
-def test_every_operation_answers_as_the_document_says(server: Server, name: str) -> None:
-    described = schemathesis.openapi.from_url(f"{server.url}/openapi.json")
+def test_every_operation_answers_as_the_document_says(described: Any, name: str) -> None:
     operation = described[OPERATIONS[name].path][OPERATIONS[name].method]
 
     @given(case=operation.as_strategy())

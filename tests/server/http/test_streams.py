@@ -12,7 +12,7 @@ import pytest
 from mcp.client import ClientSession
 from mcp.client.sse import sse_client
 
-from tests.server.http.speaking import Server, call, initialize, request, served, token
+from tests.server.http.speaking import PLAIN, Server, call, initialize, request, served, token
 
 JSON = {"Content-Type": "application/json"}
 
@@ -70,12 +70,12 @@ def posting(server: Server, response: httpx2.Response) -> Posting:
 
 
 def test_what_is_posted_is_held_to_the_same_bounds(server: Server) -> None:
-    with httpx2.stream("GET", f"{server.url}/sse", timeout=20) as response:
+    with httpx2.stream("GET", f"{server.url}/sse", **PLAIN) as response:
         one = posting(server, response)
-        assert httpx2.post(one.url, content=b"[]", headers=JSON).status_code == 400
-        assert httpx2.post(one.url, content=b"{}", headers={}).status_code == 415
-        assert httpx2.post(one.url + "0", json=request("ping")).status_code in (400, 404)
-        assert httpx2.post(one.url, json=request("ping", 5)).status_code == 202
+        assert httpx2.post(one.url, content=b"[]", headers=JSON, **PLAIN).status_code == 400
+        assert httpx2.post(one.url, content=b"{}", headers={}, **PLAIN).status_code == 415
+        assert httpx2.post(one.url + "0", json=request("ping"), **PLAIN).status_code in (400, 404)
+        assert httpx2.post(one.url, json=request("ping", 5), **PLAIN).status_code == 202
         assert one.heard()["id"] == 5
 
 
@@ -83,12 +83,16 @@ def test_another_token_cannot_post_into_a_stream(guarded: Server) -> None:
     mine, theirs = (
         {"Authorization": f"Bearer {token(guarded.home, name).secret}"} for name in ("ana", "bob")
     )
-    assert httpx2.get(f"{guarded.url}/sse").status_code == 401
-    with httpx2.stream("GET", f"{guarded.url}/sse", headers=mine, timeout=20) as response:
+    assert httpx2.get(f"{guarded.url}/sse", **PLAIN).status_code == 401
+    with httpx2.stream("GET", f"{guarded.url}/sse", headers=mine, **PLAIN) as response:
         one = posting(guarded, response)
-        assert httpx2.post(one.url, json=request("ping"), headers=theirs).status_code == 404
-        assert httpx2.post(one.url, json=request("ping")).status_code == 401
-        assert httpx2.post(one.url, json=request("ping", 7), headers=mine).status_code == 202
+        assert (
+            httpx2.post(one.url, json=request("ping"), headers=theirs, **PLAIN).status_code == 404
+        )
+        assert httpx2.post(one.url, json=request("ping"), **PLAIN).status_code == 401
+        assert (
+            httpx2.post(one.url, json=request("ping", 7), headers=mine, **PLAIN).status_code == 202
+        )
         assert one.heard()["id"] == 7
 
 
@@ -99,32 +103,38 @@ def test_calls_beyond_what_is_taken_on_are_answered_with_an_error(tmp_path: Path
         (folder / f"part_{number}.py").write_text("def part():\n    return 1\n" * 40)
     with (
         served(tmp_path / "home", MINUTEBOOK_HTTP_CALLS="1") as server,
-        httpx2.stream("GET", f"{server.url}/sse", timeout=60) as response,
+        httpx2.stream("GET", f"{server.url}/sse", verify=False, timeout=60) as response,
     ):
         one = posting(server, response)
         index = call("index_project", path=str(folder))
         shake = initialize("2024-11-05")
         for message in (shake, {"jsonrpc": "2.0", "method": "notifications/initialized"}):
-            assert httpx2.post(one.url, json=message).status_code == 202
+            assert httpx2.post(one.url, json=message, **PLAIN).status_code == 202
         assert one.heard()["id"] == shake["id"]
-        assert httpx2.post(one.url, json={**index, "id": "long"}).status_code == 202
-        assert httpx2.post(one.url, json={**call("get_status"), "id": "more"}).status_code == 202
+        assert httpx2.post(one.url, json={**index, "id": "long"}, **PLAIN).status_code == 202
+        assert (
+            httpx2.post(one.url, json={**call("get_status"), "id": "more"}, **PLAIN).status_code
+            == 202
+        )
         refused = one.heard()
         assert refused["id"] == "more"
         assert "as many calls" in refused["error"]["message"]
         assert one.heard()["id"] == "long"
-        assert httpx2.post(one.url, json={**call("get_status"), "id": "then"}).status_code == 202
+        assert (
+            httpx2.post(one.url, json={**call("get_status"), "id": "then"}, **PLAIN).status_code
+            == 202
+        )
         assert "result" in one.heard()
 
 
 def test_no_line_of_the_log_holds_what_was_posted_at_any_level(tmp_path: Path) -> None:
     with (
         served(tmp_path, MINUTEBOOK_LOG_LEVEL="debug") as server,
-        httpx2.stream("GET", f"{server.url}/sse", timeout=20) as response,
+        httpx2.stream("GET", f"{server.url}/sse", **PLAIN) as response,
     ):
         one = posting(server, response)
-        httpx2.post(one.url, json=initialize("2024-11-05"))
-        httpx2.post(one.url, json=call("store_memory", content="the vault opens at nine"))
+        httpx2.post(one.url, json=initialize("2024-11-05"), **PLAIN)
+        httpx2.post(one.url, json=call("store_memory", content="the vault opens at nine"), **PLAIN)
         assert one.heard()["id"] == one.heard()["id"] == 1
         assert server.said
         assert not any("vault" in line for line in server.said)
