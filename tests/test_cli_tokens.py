@@ -115,7 +115,7 @@ def test_acts_on_tokens_are_on_the_trail_with_who_did_them(run: Run) -> None:
     run("token", "revoke", id)
     text = run("audit", "--subject", id).stdout
     assert text.count("create_token by ") == text.count("revoke_token by ") == 1
-    assert "(human): done" in text
+    assert "(human) through minutebook" in text
 
 
 def test_a_revocation_is_heard_at_once_by_a_process_that_runs(run: Run, tmp_path: Path) -> None:
