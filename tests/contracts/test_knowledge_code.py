@@ -116,7 +116,8 @@ def test_a_search_of_code_is_limited(world: World, tmp_path: Path) -> None:
 @requirement("knowledge/search_code/project_id", "knowledge/system/later-recall_code")
 def test_a_search_of_code_keeps_to_a_project(world: World, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        world.call("index_project", path=str(put(tmp_path / name, {f"{name}.py": "tea = 1\n"})))
+        folder = put(tmp_path / "code" / name, {f"{name}.py": "tea = 1\n"})
+        world.call("index_project", path=str(folder))
     assert names(world, "tea", project_id="two") == [("two.py", None)]
     later = world.call("recall_code", query="tea", project_id="one")["results"]
     assert [each["file_path"] for each in later] == ["one.py"]
