@@ -1,10 +1,11 @@
 """Judge the built-in summarizer by sessions labelled by hand, in English, German and Spanish.
 
-`python -m benchmarks.summarizing [--quick] [--show HALF]`. `labelled_sessions.jsonl` holds one session a
+`python -m benchmarks.summarizing [--quick] [--show PART]`. `labelled_sessions.jsonl` holds one session a
 line: its turns (prompt, thought, response), the category, words of which a title must hold one, statements
 that a summary must repeat, statements that it must not (a later turn took them back), errors that were
-solved or still open at the end, and a band for each score. The set was written before the rules were
-tuned. The rules may be tuned on the sessions of the half `tune`; only the figures of `held` count.
+solved or still open at the end, and a band for each score. `part` says what a session is for: `tune` and
+`held` were written before any rule was tuned, `tune` to tune by. `fresh` and `last` were written later, each
+judged once before it was looked at; `fresh` was then tuned by, `last` was not.
 
 What the bands mean. Quality: how right the result stands at the end (50 unverified, 100 verified without a
 correction). Productivity: how much of what was asked got done. Impact: how far it reaches (30 one small
@@ -30,7 +31,7 @@ from minutebook.search.gist import account_of
 from minutebook.search.sentences import sentences
 
 LABELLED = Path(__file__).with_name("labelled_sessions.jsonl")
-HALVES = ("tune", "held")
+PARTS = ("tune", "held", "fresh", "last")
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 # The judge's own words, in the three languages; the summarizer has others.
@@ -64,7 +65,7 @@ class Labelled:
 
     id: str
     language: str
-    half: str
+    part: str
     category: str
     turns: tuple[Turn, ...]
     title_words: tuple[str, ...]
@@ -197,7 +198,7 @@ def _session(told: dict[str, Any]) -> Labelled:
     return Labelled(
         id=told["id"],
         language=told["language"],
-        half=told["half"],
+        part=told["part"],
         category=told["category"],
         turns=tuple(turns),
         title_words=tuple(told["title_words"]),
@@ -225,27 +226,27 @@ def _ranks(values: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def tables(found: Sequence[Judged]) -> list[Table]:
-    """Sum up, by half and language."""
+    """Sum up, by part and language."""
     groups = [
-        (half, language, [j for j in found if j.session.half == half and language in ("all", j.session.language)])
-        for half in HALVES
+        (part, language, [j for j in found if j.session.part == part and language in ("all", j.session.language)])
+        for part in PARTS
         for language in ("all", "en", "de", "es")
     ]  # fmt: skip
     groups = [group for group in groups if group[2]]
-    columns = ("half", "language", "sessions", "category", "whole titles", "titles on subject", "retracted, repeated", "said as must be", "errors' ends")  # fmt: skip
+    columns = ("part", "language", "sessions", "category", "whole titles", "titles on subject", "retracted, repeated", "said as must be", "errors' ends")  # fmt: skip
     rows: list[tuple[Cell, ...]] = [
-        (half, language, len(group), *_counts(group)) for half, language, group in groups
+        (part, language, len(group), *_counts(group)) for part, language, group in groups
     ]
     scores: list[tuple[Cell, ...]] = []
-    for half, language, group in groups:
+    for part, language, group in groups:
         for name in SCORES:
             middle = [sum(j.session.bands[name]) / 2 for j in group]
             given = [float(getattr(j.account, name)) for j in group]
             fits = sum(j.fits(name) for j in group)
-            scores.append((half, language, name, f"{fits}/{len(group)}", spearman(given, middle)))
+            scores.append((part, language, name, f"{fits}/{len(group)}", spearman(given, middle)))
     return [
         Table("Labelled sessions", columns, rows),
-        Table("Scores", ("half", "language", "score", "in its band", "Spearman"), scores),
+        Table("Scores", ("part", "language", "score", "in its band", "Spearman"), scores),
     ]
 
 
@@ -288,12 +289,12 @@ def show(found: Sequence[Judged]) -> None:
 def main() -> None:
     """Judge, print, keep."""
     parser = asked("Judge the built-in summarizer by labelled sessions.")
-    parser.add_argument("--show", choices=HALVES, help="print each summary of this half, and what is wrong")  # fmt: skip
+    parser.add_argument("--show", choices=PARTS, help="print each summary of this part, and what is wrong")  # fmt: skip
     given = parser.parse_args()
     found = [judged(each) for each in read()]
     if given.show:
-        show([each for each in found if each.session.half == given.show])
-    method = {**machine(), "sessions": len(found), "written": "by hand, before the rules were tuned"}  # fmt: skip
+        show([each for each in found if each.session.part == given.show])
+    method = {**machine(), "sessions": len(found), "written": "by hand, by the author of the rules"}  # fmt: skip
     publish("summarizing", method, tables(found), quick=given.quick)
 
 

@@ -48,6 +48,32 @@ def test_another_statement_takes_nothing_back(earlier: str, later: str) -> None:
     assert not takes_back(said(later, 1), said(earlier, 0))
 
 
+@pytest.mark.parametrize(
+    ("proposed", "objection"),
+    [
+        ("I replaced it with Luxon.", "Not Luxon, the team agreed on date-fns."),
+        ("The site is at Netlify.", "We don't want Netlify."),
+        ("Die Seite liegt bei Netlify.", "Netlify möchten wir nicht."),
+        ("Guardo todo en MongoDB.", "No queremos MongoDB, usa lo que ya tenemos."),
+    ],
+)
+def test_what_the_user_turns_down_is_taken_back(proposed: str, objection: str) -> None:
+    assert takes_back(said(objection, 1, by_user=True), said(proposed, 0))
+    assert not takes_back(said(f"{objection[:-1]}?", 1, by_user=True), said(proposed, 0))
+
+
+def test_an_agent_that_owns_a_fault_gives_up_what_the_talk_is_of() -> None:
+    listed = [
+        said("The fault is the driver.", 0),
+        said("I built the labels in labels.svg.", 0),
+        said("The driver is a year old.", 1, by_user=True),
+        said("You are right, the template is wrong.", 1),
+    ]
+    assert retracted(listed, listed) == {0}
+    again = [*listed, said("The fault is the driver.", 2)]
+    assert retracted(again, again) == set()
+
+
 def test_only_a_later_turn_takes_back() -> None:
     first, second = "The p99 is 310 ms.", "Correction: the p99 is 190 ms."
     assert not takes_back(said(second, 0), said(first, 0))

@@ -383,7 +383,8 @@ def category_of(evidence: Evidence) -> tuple[Category, str]:
     """Choose the category whose words weigh most, and say why; `other` where little speaks for any.
 
     Who asks why something fails, and in the end has it mended, has had a fault mended (`bugfix`), unless
-    nothing was to be changed (`analysis`).
+    nothing was to be changed (`analysis`). Work that was asked for and done, and shows no word of a
+    category, is a `feature`.
     """
     best = max(Category, key=lambda category: evidence.cues[category])
     weight = evidence.cues[best]
@@ -396,6 +397,8 @@ def category_of(evidence: Evidence) -> tuple[Category, str]:
     if weight < 3 or not is_work:
         if evidence.is_technical and evidence.fault is FaultEnd.GONE:
             return Category.BUGFIX, str(evidence.fault)
+        if evidence.is_technical and evidence.asked and evidence.outcomes:
+            return Category.FEATURE, "something was asked for and done, of no other category"
         return Category.OTHER, f"too little speaks for another ({told or 'no word for any'})"
     return best, f"weight of the words for each: {told}"
 

@@ -3,6 +3,8 @@
 English, German and Spanish. `FILLERS` are words of any talk; `FUNCTION_WORDS` cannot end a phrase.
 """
 
+from minutebook.search.text import terms
+
 _ENGLISH = """
     really great glad know think love feel feeling thanks thank good time people make makes making lot lots like get
     got getting going went come came way thing things something anything everything someone need want see look looks
@@ -47,6 +49,9 @@ _ONLY_ENGLISH = "the a an of and to is are that for with our we please can you"
 
 FILLERS = frozenset((_ENGLISH + _GERMAN + _SPANISH).split())
 """Lower case, as written."""
+
+FILLER_TERMS = frozenset(term for word in FILLERS for term in (word, *terms(word)))
+"""The same, and as the terms of a text."""
 
 FUNCTION_WORDS = frozenset(_ENDS_NOTHING.split())
 """Words that must not end a phrase."""

@@ -25,7 +25,7 @@ from minutebook.domain.evidence import (
 )
 from minutebook.domain.records import Turn
 from minutebook.domain.session_words import CHANGED, DONE, DONE_FIRST
-from minutebook.search.common_words import FILLERS
+from minutebook.search.common_words import FILLER_TERMS, FILLERS
 from minutebook.search.retractions import Statement, clauses, is_correction, retracted
 from minutebook.search.salience import by_words, distinct, word_rows
 from minutebook.search.sentences import sentences
@@ -261,7 +261,7 @@ def _telling(sentence: str) -> int:
 
 
 def _tells(term: str) -> bool:
-    return not (is_stop_term(term) or term in FILLERS)
+    return not (is_stop_term(term) or term in FILLER_TERMS)
 
 
 def _chosen(listed: Sequence[Saying], turns: int) -> list[int]:

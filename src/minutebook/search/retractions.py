@@ -6,19 +6,21 @@ says nearly the same with another number. An agent's statement takes back its ow
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
-from minutebook.search.common_words import FILLERS
+from minutebook.search.common_words import FILLER_TERMS, FILLERS, FUNCTION_WORDS
 from minutebook.search.text import GAP, is_stop_term, terms
 
 RECENT = 3
 """Turns back, at most, to what a correction that names its subject only in passing concerns."""
 
-NEAR, SAME = 0.34, 0.6
-"""The share of common words at which a correction, and any statement, is about the same thing."""
+BARELY, NEAR, SAME = 0.24, 0.34, 0.6
+"""Shares of common words: what a correction just after, any correction, any statement needs to be about
+the same thing; and what says the same again."""
 
 _WRONG = (
     r"(?:(?:was|were) wrong|wrong about|mistaken|misread|misjudged|scratch that|retract|disregard|i take (?:that|it) back|"
@@ -34,8 +36,8 @@ _CORRECTS = re.compile(
 )
 _TURNS = re.compile(
     r"\b(?:actually|in fact|in reality|after all|turns out|turned out|rather|instead|changed|now|measured again|again|"
-    r"no longer|at last|tatsächlich|in wirklichkeit|eigentlich|vielmehr|stattdessen|lieber|doch (?:nicht|erst|schon|nur)|"
-    r"jetzt|nun|neu gemessen|nicht mehr|en realidad|de hecho|resulta que|resultó|al final|finalmente|ahora|de nuevo|"
+    r"no longer|at last|change of plan|tatsächlich|in wirklichkeit|eigentlich|vielmehr|stattdessen|lieber|doch (?:nicht|erst|schon|nur)|"
+    r"jetzt|nun|neu gemessen|nicht mehr|erst|planänderung|en realidad|de hecho|resulta que|resultó|al final|finalmente|ahora|de nuevo|cambio de planes|"
     r"mejor|ya no|entonces no)\b",
     re.IGNORECASE,
 )
@@ -57,13 +59,34 @@ _NEGATED_NUMBER = re.compile(
 _CLAUSES = re.compile(
     r"(?<=;)\s+|(?<=\w)\s+[–—]\s+|(?<=,)\s+(?=(?:and|und|y) \w+ \w+ \w+ \w+)", re.IGNORECASE
 )
-_MEASURES = frozenset(
-    {"%", "€", "$", "ms", "s", "min", "h", "mb", "gb", "kb", "tb", "seconds", "minutes", "hours", "days", "weeks", "times"}
-) | frozenset(
-    {"sekunden", "minuten", "stunden", "tage", "tagen", "wochen", "uhr", "euro", "prozent", "mal"}
-) | frozenset(
-    {"segundos", "minutos", "horas", "días", "semanas", "veces", "euros", "céntimos"}
-)  # fmt: skip
+_DIMENSIONS = {
+    "time": "ms s sec min h second seconds minute minutes hour hours day days week weeks month months sekunde sekunden minute "
+    "minuten stunde stunden tag tage tagen woche wochen monat monate monaten segundo segundos minuto minutos hora horas "
+    "día días semana semanas mes meses",
+    "size": "kb mb gb tb kib mib gib bytes",
+    "money": "€ $ euro euros dollar dollars eur usd céntimos cent cents",
+    "share": "% percent prozent porcentaje por ciento",
+    "times": "times times. mal veces",
+    "clock": "uhr o'clock at um las",
+    "value": "is are was were be ist sind war waren es son era eran beträgt von",
+}
+_DIMENSION_OF = {word: name for name, words in _DIMENSIONS.items() for word in words.split()}
+_MEASURES = frozenset(_DIMENSIONS)
+_NO_NAMES = FUNCTION_WORDS | FILLERS
+_MEASURE_TERMS = frozenset(term for word in _DIMENSION_OF for term in (word, *terms(word)))
+_CONCEDES = re.compile(
+    r"\W*(?:right, (?:i|that) (?:was|were|had)|you(?:'re| are) right|my mistake|i was (?:wrong|looking|mistaken)|i had not|sorry|"
+    r"good catch|du hast recht|sie haben recht|stimmt[,.:]|(?:dann |da )?lag ich (?:daneben|falsch)|das war falsch|mein fehler|"
+    r"ich (?:habe mich|hatte mich|lag)|entschuldig|es verdad|es cierto|cierto,|tienes razón|me equivoqué|perdón|tiene razón)",
+    re.IGNORECASE,
+)
+_REJECTS = re.compile(
+    r"^\W*(?:not|no|nein|kein\w*|nicht|nada de)\b|\b(?:don't|do not|doesn't|never) (?:want|use|need|like|allow)|"
+    r"\b(?:agreed on|far too|too (?:many|few|long|short|slow|big|much))\b|\b(?:möchten|wollen|brauchen|dürfen|nehmen) wir nicht|"
+    r"\bwir (?:möchten|wollen|brauchen|dürfen|nehmen|haben) kein|\b(?:viel zu|zu (?:viel|lang|kurz|groß))\b|"
+    r"\bno (?:queremos|quiero|usamos|usemos|necesitamos|podemos|uses)\b|\bdemasiad[oa]s?\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -82,22 +105,23 @@ class Statement:
             term
             for term in takewhile(GAP.__ne__, terms(self.text))
             if not is_stop_term(term)
-            and term not in FILLERS
+            and term not in FILLER_TERMS
             and term not in _NUMBER_WORDS
+            and term not in _MEASURE_TERMS
             and not term[0].isdigit()
         )
 
     @cached_property
     def numbers(self) -> frozenset[tuple[str, str]]:
-        """Each number in it, beside the word after it and the word before it."""
+        """Each number in it, beside the word after it and before it; of a measure, what it measures."""
         tokens = [token.lower() for token in _TOKENS.findall(self.text)]
         padded = ["", *tokens, ""]
         return frozenset(
-            (token, near)
+            (token, _DIMENSION_OF.get(near, near))
             for place, token in enumerate(tokens, start=1)
             if _is_number(token)
             for near in (padded[place + 1], padded[place - 1])
-            if near and not _is_number(near)
+            if near and not _is_number(near) and (near in _DIMENSION_OF or near not in _NO_NAMES)
         )
 
     @cached_property
@@ -114,6 +138,17 @@ class Statement:
     def turns(self) -> bool:
         """Whether it says that something is otherwise than it was, or seemed."""
         return self.corrects or _TURNS.search(self.text) is not None
+
+    @cached_property
+    def concedes(self) -> bool:
+        """Whether it begins by owning a fault."""
+        return not self.by_user and _CONCEDES.match(self.text) is not None
+
+    @cached_property
+    def rejects(self) -> bool:
+        """Whether the user turns down what was proposed or done."""
+        is_question = self.text.rstrip().endswith("?")
+        return self.by_user and not is_question and _REJECTS.search(self.text) is not None
 
     @cached_property
     def denies(self) -> bool:
@@ -140,12 +175,19 @@ def is_correction(text: str) -> bool:
 def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> frozenset[int]:
     """Give the places of those of the earlier statements that one of the later ones took back."""
     gone: dict[int, Statement] = {}
+    later = list(later)
+    _concede(earlier, later, gone)
+    left = [(place, each) for place, each in enumerate(earlier) if place not in gone]
     for statement in later:
-        if not (statement.turns or statement.numbers or statement.denies):
+        if not (statement.turns or statement.numbers or statement.denies or statement.rejects):
             continue
-        for place, each in enumerate(earlier):
-            if place not in gone and takes_back(statement, each):
+        kept = []
+        for place, each in left:
+            if each.turn < statement.turn and takes_back(statement, each):
                 gone[place] = statement
+            else:
+                kept.append((place, each))
+        left = kept
     # Whoever repeated what was taken back, before it was, said no more than that.
     for place, each in enumerate(earlier):
         if place not in gone and any(
@@ -153,6 +195,36 @@ def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> froze
         ):
             gone[place] = each
     return frozenset(gone)
+
+
+def _concede(
+    earlier: Sequence[Statement], later: Sequence[Statement], gone: dict[int, Statement]
+) -> None:
+    """Enter what the agent gives up when it owns a fault: of its answer before, what the talk is of.
+
+    That is what shares a word with the user's objection or with the new answer, or holds a number,
+    unless a later statement says it again.
+    """
+    conceding = {each.turn: each for each in later if each.concedes}
+    words: defaultdict[int, set[str]] = defaultdict(set)
+    for each in later:
+        if each.turn in conceding:
+            words[each.turn] |= each.subject
+    for place, each in enumerate(earlier):
+        turn = each.turn + 1
+        if each.by_user or turn not in conceding:
+            continue
+        is_meant = bool(each.subject & words[turn]) or bool(each.numbers)
+        if is_meant and not any(_says_again(other, each) for other in later):
+            gone[place] = conceding[turn]
+
+
+def _says_again(later: Statement, earlier: Statement) -> bool:
+    if later.turn <= earlier.turn or later.by_user or later.denies != earlier.denies:
+        return False
+    common = later.subject & earlier.subject
+    is_same = len(common) >= SAME * len(earlier.subject) and bool(common)
+    return is_same and not _other_number(later, earlier)
 
 
 def takes_back(later: Statement, earlier: Statement) -> bool:
@@ -168,12 +240,16 @@ def takes_back(later: Statement, earlier: Statement) -> bool:
     share = len(common) / min(len(later.subject), len(earlier.subject))
     of_earlier = len(common) / len(earlier.subject)
     is_other = _other_number(later, earlier)
+    is_recent = later.turn - earlier.turn <= RECENT
+    if later.rejects and not earlier.by_user and later.turn - earlier.turn == 1 and share > BARELY:
+        return True
     if later.corrects:
-        is_recent = later.turn - earlier.turn <= RECENT
         differs = is_other or later.is_wrong or later.denies != earlier.denies
-        return (is_recent and share > NEAR - 0.1 and differs) or (share >= NEAR and differs)
+        return differs and (share >= NEAR or (is_recent and share > BARELY))
     if later.turns and later.denies and not earlier.denies:
-        return share >= NEAR - 0.1 and later.turn - earlier.turn <= RECENT
+        return share > BARELY and is_recent
+    if later.turns and is_other:
+        return of_earlier >= NEAR
     return is_other and of_earlier >= SAME and len(common) > 1
 
 
@@ -190,9 +266,7 @@ def _other_number(later: Statement, earlier: Statement, *, named: bool = False) 
 
 
 def _repeats(one: Statement, other: Statement) -> bool:
-    common = one.subject & other.subject
-    numbers = {number for number, _ in one.numbers} & {number for number, _ in other.numbers}
-    return bool(numbers) and len(common) >= 2 and len(common) >= 0.5 * len(one.subject)
+    return bool(one.numbers & other.numbers) and bool(one.subject & other.subject)
 
 
 def _is_number(token: str) -> bool:
