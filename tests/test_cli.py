@@ -113,10 +113,19 @@ def test_a_viewer_may_read_and_not_write(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("begun")
-def test_status_and_doctor_say_that_search_by_meaning_is_off(run: Run) -> None:
+def test_status_tells_that_no_model_is_wanted_and_doctor_finds_no_fault_in_it(run: Run) -> None:
     told = json.loads(run("status", "--json").output)
     assert told["model_state"] == "off"
     assert "by words" in told["model_reason"]
+    examined = run("doctor")
+    assert (examined.exit_code, examined.output) == (0, "Everything is in order.\n")
+
+
+@pytest.mark.usefixtures("begun")
+def test_doctor_says_why_a_model_that_is_wanted_cannot_be_had(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", str(tmp_path / "no model here"))
     examined = run("doctor")
     assert examined.exit_code == 1
     assert "Search by meaning is off" in examined.output

@@ -55,7 +55,7 @@ def examine(
         *_read("The audit trail", lambda: _of_trails(store, trail)),
         *_read("The ledger", lambda: _of_ledgers(ledgers)),
     ]
-    if embedding.state == "error":
+    if embedding.state == "error" and not embedding.is_off:
         findings.append(
             Finding(
                 f"Search by meaning is off: {embedding.reason}", "run `minutebook model prepare`"
