@@ -91,7 +91,7 @@ def settle(world: World, chance: Random) -> Population:
     return Population(app, {id: app.memories.read_any(anyone, id) for id in ids})
 
 
-@pytest.fixture(scope="module", params=[1, 2, 3])
+@pytest.fixture(scope="module", params=[1, 2])
 def population(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Population]:
