@@ -29,7 +29,7 @@ from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.errors import Conflict
-from minutebook.services.projects import stopping
+from minutebook.services.code.projects import stopping
 
 SMALL_FILES = 100_000
 CHANGED = "textwrap.py"

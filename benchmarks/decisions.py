@@ -25,7 +25,7 @@ import pygit2
 from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, timed
 from minutebook.app import App, Models, open_app
 from minutebook.config import Settings
-from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.policy import Caller
@@ -33,7 +33,7 @@ from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.embedding import Embedding, Model, Rows, Vector
 from minutebook.ledger import markdown
 from minutebook.ledger.trees import with_files
-from minutebook.services.decision_search import Mode
+from minutebook.services.search.decisions import Mode
 
 CALLER = Caller(name="ann", role=Role.HUMAN)
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)

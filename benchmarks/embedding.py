@@ -16,10 +16,10 @@ import numpy as np
 
 from benchmarks.measure import Table, Timing, asked, machine, publish, timed
 from minutebook.config import load
-from minutebook.embedding import builtin, packed, runtime
+from minutebook.embedding import builtin, runtime, weights
 from minutebook.embedding.builtin import BuiltInEmbedder
-from minutebook.embedding.packed import Weights
-from minutebook.embedding.tokens import Tokenizer
+from minutebook.embedding.tokenizer import Tokenizer
+from minutebook.embedding.weights import Weights
 from tests.embedding.oracle import Oracle
 
 SENTENCES = [
@@ -115,7 +115,7 @@ def starts(models_dir: Path, texts: Sequence[str], rounds: int) -> dict[str, flo
 
 def fidelity(embedder: BuiltInEmbedder, tokenizer: Tokenizer) -> dict[str, float]:
     """Compare with the full computation in float32 over the same 4-bit weights."""
-    source = packed.find_source()
+    source = weights.find_source()
     if source is None:
         return {}
     oracle = Oracle(Weights(source))

@@ -23,14 +23,14 @@ from benchmarks.measure import DATA, Table, asked, machine, publish, timed
 from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.drafts import Draft
-from minutebook.domain.filters import Narrowing
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, MemoryType, Role
 from minutebook.embedding import Embedding, Model, Rows, Vector
-from minutebook.services.claims import Claims
-from minutebook.services.matching import Matching
-from minutebook.services.trail import Trail
-from minutebook.services.vectors import Embedded
+from minutebook.services.access.audit import Trail
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.filtered import FilteredSearch
+from minutebook.store.named_locks import NamedLocks
 from minutebook.store.sqlite import SqliteStore
 
 Written = tuple[str, str, float, float, float]
@@ -104,15 +104,17 @@ def searches(size: int, rounds: int) -> list[tuple[str, float, float, float, flo
     embedding = Embedding(lambda: embedder, embedder.model)
     embedding.start()
     embedding.wait(10)
-    matching = Matching(
-        store, Embedded(store, embedding, 0.0, Claims(path.parent / "turns")), lambda: data.NOW
+    matching = FilteredSearch(
+        store,
+        Embeddings(store, embedding, 0.0, NamedLocks(path.parent / "turns")),
+        lambda: data.NOW,
     )
     nothing = [None] * len(queries)
     figures = []
     for name, questions, narrowing in (
-        ("a question of four words", queries, Narrowing()),
-        ("no question", nothing, Narrowing()),
-        ("no question, of a type not there", nothing, Narrowing(type=MemoryType.RISK)),
+        ("a question of four words", queries, MemoryQuery()),
+        ("no question", nothing, MemoryQuery()),
+        ("no question, of a type not there", nothing, MemoryQuery(type=MemoryType.RISK)),
     ):
         seen: list[tuple[int, float]] = []
         took = timed(partial(_search, matching, questions, narrowing, seen), rounds, warm=1)
@@ -162,9 +164,9 @@ def main() -> None:
 
 
 def _search(
-    matching: Matching,
+    matching: FilteredSearch,
     questions: Sequence[str | None],
-    narrowing: Narrowing,
+    narrowing: MemoryQuery,
     seen: list[tuple[int, float]],
     number: int,
 ) -> None:

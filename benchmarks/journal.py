@@ -28,9 +28,9 @@ from minutebook.domain.policy import Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind, Role, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.embedding import Embedding
-from minutebook.services.claims import Claims
-from minutebook.services.journal_search import JournalSearch
-from minutebook.services.vectors import Embedded
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.sessions import JournalSearch
+from minutebook.store.named_locks import NamedLocks
 from minutebook.store.sqlite import SqliteStore
 
 CALLER = Caller(name="agent", role=Role.AGENT, request="r")
@@ -66,7 +66,7 @@ def found(size: int, rounds: int) -> list[tuple[Cell, ...]]:
     embedding.start()
     embedding.wait(10)
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
-        search = JournalSearch(store, Embedded(store, embedding, 0.0, Claims(Path(folder))))
+        search = JournalSearch(store, Embeddings(store, embedding, 0.0, NamedLocks(Path(folder))))
         figures: list[tuple[Cell, ...]] = []
         for name, session in (("all sessions", None), ("one session", "s7")):
             took = timed(partial(_search, search, queries, session), rounds)

@@ -20,8 +20,8 @@ from benchmarks import peers, serving_load, start
 from benchmarks.measure import Table, asked, cpu_seconds, machine, pss, publish
 from benchmarks.pipe import Pipe
 from minutebook import invocation
-from minutebook.server import attach
-from minutebook.server.meeting import Meeting, meeting
+from minutebook.server.daemon import client
+from minutebook.server.daemon.rendezvous import DaemonAddress, meeting
 
 AT_ONCE = 8
 SERVE = ("-P", "-m", "minutebook", "serve", "--home")
@@ -51,7 +51,7 @@ class House:
     home: Path
 
     @property
-    def place(self) -> Meeting:
+    def place(self) -> DaemonAddress:
         """Where its daemon is."""
         found = invocation.read(["serve", "--home", str(self.home)], os.environ)
         assert found is not None
@@ -59,11 +59,11 @@ class House:
 
     def stop(self) -> None:
         """End the daemon."""
-        attach.stop(self.place)
+        client.stop(self.place)
 
     def pid(self) -> int | None:
         """Name the daemon's process, if there is one."""
-        told = attach.ask(self.place, "status")
+        told = client.ask(self.place, "status")
         return None if told is None else int(str(told["pid"]))
 
 

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import Cell, Table, asked, machine, publish
-from minutebook.domain.accounts import Account
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SCORES, Turn
 from minutebook.domain.turns import turn_id
-from minutebook.search.gist import account_of
-from minutebook.search.sentences import sentences
+from minutebook.summarizing.extractive import account_of
+from minutebook.summarizing.sentences import sentences
+from minutebook.summarizing.summary_draft import Account
 
 LABELLED = Path(__file__).with_name("labelled_sessions.jsonl")
 PARTS = ("tune", "held", "fresh", "last")

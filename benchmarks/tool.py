@@ -43,7 +43,7 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind
 from minutebook.embedding import Embedding, Rows, Vector, builtin
 from minutebook.embedding.builtin import BuiltInEmbedder
 from minutebook.search.text import parse_query
-from minutebook.services.retrieval import CANDIDATES
+from minutebook.services.search.recall import CANDIDATES
 
 WARM = 3
 LIMIT = 10

@@ -22,7 +22,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith("MINUTEBOOK_")]:
         if name not in KEPT:
             del os.environ[name]
-    # Servers of tests keep to themselves, but for those of tests/server/test_daemon.py.
+    # Servers of tests keep to themselves, but for those of tests/server/daemon/test_process.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
     forkserver.install()
 

@@ -31,7 +31,7 @@ BEARER = Caller(
     repositories=frozenset({"one"}),
     user="ana",
     token="t",
-    confined=True,
+    repository_bound=True,
 )
 """Whoever shows a token that names a repository, with the role to which most is allowed."""
 
@@ -75,7 +75,7 @@ class Population:
     def fill(self, scope: str) -> Given:
         """Keep records of one scope, by someone who may write there."""
         app, number = self.world.app, next(NUMBERS)
-        who = replace(BEARER, **SCOPES[scope], token="", confined=False, writes_system=True)
+        who = replace(BEARER, **SCOPES[scope], token="", repository_bound=False, writes_system=True)
         ids = []
         for _ in range(4):
             self.world.clock.turn()

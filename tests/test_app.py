@@ -10,7 +10,7 @@ from minutebook.app import alone_in, open_app
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
-from minutebook.server.opening import Opening
+from minutebook.server.app_loader import AppLoader
 
 
 def test_an_app_that_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> None:
@@ -32,7 +32,7 @@ def test_half_a_setting_is_refused_before_anything_is_opened(
 ) -> None:
     home = tmp_path / "home"
     with pytest.raises(InvalidInput, match="as well"):
-        Opening(Settings(home=home, **half))  # type: ignore[arg-type]
+        AppLoader(Settings(home=home, **half))  # type: ignore[arg-type]
     assert not home.exists()
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.cli import chains
+from minutebook.cli import decision_graphs
 from minutebook.domain.records import Authorship, Decision, DecisionStatus
 from tests.world import NOON
 
@@ -28,7 +28,7 @@ def decided(number: int, *supersedes: int, by: tuple[int, ...] = (), **changes: 
 
 
 def drawn(*decisions: Decision) -> list[str]:
-    return list(chains.tree(decisions, lambda each: each.id))
+    return list(decision_graphs.tree(decisions, lambda each: each.id))
 
 
 def test_a_chain_keeps_its_column_with_the_truth_on_top() -> None:
@@ -69,7 +69,7 @@ def test_a_chain_of_many_thousands_is_drawn() -> None:
 
 def test_mermaid_leads_from_old_to_new_and_is_not_broken_out_of() -> None:
     hostile = 'say "no"]; <b>#1</b>\n`x`'
-    told = list(chains.mermaid([decided(2, 1), decided(1, by=(2,), title=hostile)]))
+    told = list(decision_graphs.mermaid([decided(2, 1), decided(1, by=(2,), title=hostile)]))
     assert told[0] == "flowchart LR"
     assert "  d0 --> d1" in told
     assert told[1].startswith('  d0["database<br/>say #34;no#34;]; #60;b#62;#35;1')
@@ -80,7 +80,7 @@ def test_mermaid_leads_from_old_to_new_and_is_not_broken_out_of() -> None:
 
 def test_dot_leads_from_old_to_new_and_is_not_broken_out_of() -> None:
     hostile = 'a "b" \\ c\nd'
-    told = list(chains.dot([decided(2, 1), decided(1, by=(2,), title=hostile)]))
+    told = list(decision_graphs.dot([decided(2, 1), decided(1, by=(2,), title=hostile)]))
     assert (told[0], told[-1]) == ("digraph decisions {", "}")
     assert '  "d1" -> "d2";' in told
     assert 'label="database\\na \\"b\\" \\\\ c d\\n2026-01-07 ana (human)"' in told[3]

@@ -13,11 +13,11 @@ from click.testing import Result
 
 from minutebook.app import data_directory, open_app
 from minutebook.config import Settings
-from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import MemoryType, Role
-from minutebook.services.backups import Backups
+from minutebook.services.maintenance.backups import Backups
 from tests.terminal import Run, remembered
 
 PAGE = 4096

@@ -13,7 +13,7 @@ import pytest
 
 from minutebook.cli.printing import body, shown, style
 from minutebook.cli.terminal import opened_or_made
-from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role
 from tests.store import samples
 from tests.terminal import Run, leaf_commands

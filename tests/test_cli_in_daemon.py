@@ -12,8 +12,8 @@ from minutebook.app import App, open_app
 from minutebook.cli import in_daemon, main
 from minutebook.config import Settings, load
 from minutebook.invocation import DAEMON_COMMANDS, read_command
-from minutebook.server.commands import ClientLost, Command, Host, LeftToClient, Stream
-from minutebook.server.daemon import shared
+from minutebook.server.daemon.commands import ClientLost, Command, Host, LeftToClient, Stream
+from minutebook.server.daemon.process import shared
 from tests.terminal import Run, remembered
 
 SESSION = "morning"

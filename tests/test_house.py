@@ -5,7 +5,7 @@ import pytest
 from tools.check_house import check, check_cycles, check_python, check_words
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULE = PurePosixPath("src/minutebook/services/memories.py")
+MODULE = PurePosixPath("src/minutebook/services/knowledge/memories.py")
 
 
 def told(path: PurePosixPath | str, text: str) -> list[tuple[int, str]]:
@@ -62,7 +62,7 @@ BROAD = [
 @pytest.mark.parametrize("text", BROAD)
 def test_a_broad_except_has_two_places(text: str) -> None:
     assert told(MODULE, text) == [(3, "broad except")]
-    assert told("src/minutebook/server/worker.py", text) == []
+    assert told("src/minutebook/server/dispatch.py", text) == []
     assert told("src/minutebook/embedding/service.py", text) == []
 
 
@@ -152,7 +152,7 @@ def test_a_name_may_hold_such_a_word() -> None:
 
 def test_only_the_command_line_prints() -> None:
     assert told(MODULE, "def f():\n    print('x')\n") == [(2, "print")]
-    assert told("src/minutebook/server/demo.py", "print('x')\n") == []
+    assert told("src/minutebook/cli/demo.py", "print('x')\n") == []
     assert told(MODULE, "x.print('x')\n") == []
 
 

@@ -13,7 +13,7 @@ from minutebook import invocation
 from minutebook.config import Settings, load
 from minutebook.domain.records import Role
 from minutebook.invocation import OWN, SERVING
-from minutebook.server.daemon import shared
+from minutebook.server.daemon.process import shared
 
 HOME = {"HOME": "/home/ada"}
 

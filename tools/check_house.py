@@ -18,7 +18,7 @@ FUNCTION_LINES = 60
 
 # The only places, each with its reason. Elsewhere an error is named or let through.
 BROAD_EXCEPTS = {
-    "server/worker.py": "the dispatch loop: a fault of ours must not end the connection",
+    "server/dispatch.py": "the dispatch loop: a fault of ours must not end the connection",
     "embedding/service.py": "the background worker: its error is kept and shown as a state",
 }
 # The entry hands the environment on unread: importing settings would slow the thin proxy.
@@ -27,7 +27,6 @@ ENVIRONMENT_READS = {"config.py", "__main__.py"}
 ENVIRONMENT_WRITES = {"embedding/runtime.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDER = "store"
-PRINTS = {"server/demo.py"}
 # Elsewhere in the command line, click's own printing would let stored text steer the terminal.
 COMMANDS = PurePosixPath("cli")
 CLICK_PRINTS = {"cli/printing.py"}
@@ -112,7 +111,7 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
         case ast.List(elts) | ast.Tuple(elts) if _runs_a_module(elts):
             remedy = "`-m` imports from the working directory: put `-P` before it"
             yield node.lineno, "a command with -m and without -P", remedy
-        case ast.Call(func=ast.Name("print")) if name not in PRINTS:
+        case ast.Call(func=ast.Name("print")):
             remedy = "log it, or give it back to the caller: stdout is the protocol's"
             yield node.lineno, "print", remedy
         case ast.Attribute(value=ast.Name("click"), attr=attribute) if attribute in _CLICK:

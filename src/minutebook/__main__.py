@@ -11,13 +11,13 @@ def main() -> None:
     arguments = sys.argv[1:]
     asked = invocation.read(arguments, os.environ)
     if asked is not None and asked.wants_daemon:
-        from minutebook.server import attach
+        from minutebook.server.daemon import client
 
-        attach.serve(asked)
+        client.serve(asked)
     elif typed := invocation.read_command(arguments, os.environ):
         command, asked = typed
         if asked.wants_daemon:
-            from minutebook.server import command_client
+            from minutebook.server.daemon import command_client
 
             command_client.run_and_exit(asked, command, arguments)
     from minutebook.cli import main as command_line

@@ -21,56 +21,56 @@ from minutebook.domain.errors import (
     StoreDamaged,
     StoreError,
 )
-from minutebook.domain.filters import home_of
+from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import ANYBODY, Policy, Rules, rules_of
 from minutebook.domain.roots import Roots
 from minutebook.embedding import Embedder, Embedding, Model, builtin
 from minutebook.embedding.completion import Completion
 from minutebook.embedding.endpoint import Endpoint, open_endpoint
-from minutebook.embedding.folder import FolderEmbedder
-from minutebook.services.archive_paths import ArchivePaths
-from minutebook.services.archives import Archives
-from minutebook.services.backups import known_backups
-from minutebook.services.browsing import Browsing
-from minutebook.services.claims import Claims
-from minutebook.services.code_search import CodeSearch
-from minutebook.services.data_directory import ASIDE, DataDirectory
-from minutebook.services.database import Database
-from minutebook.services.decision_search import DecisionSearch
-from minutebook.services.decisions import Decisions
-from minutebook.services.enacting import Enacting
-from minutebook.services.graph import Graph
-from minutebook.services.health import Finding, of_damage
-from minutebook.services.id_lookup import IdLookup
-from minutebook.services.journal_search import JournalSearch
-from minutebook.services.keeping import Keeping
-from minutebook.services.ledger_places import LedgerPlace
-from minutebook.services.ledgers import Ledgers
-from minutebook.services.links import Links
-from minutebook.services.matching import Matching
-from minutebook.services.memories import Memories
-from minutebook.services.mentions import Mentions
-from minutebook.services.overview import Overview
-from minutebook.services.preparing import BuiltInModel
-from minutebook.services.projects import Projects, stopping
-from minutebook.services.proposals import Proposals
-from minutebook.services.reach import Clock
-from minutebook.services.restoring import Restoring
-from minutebook.services.retrieval import Retrieval
-from minutebook.services.secret import Secret
-from minutebook.services.sessions import Sessions
-from minutebook.services.standing import Standing
-from minutebook.services.summaries import Summaries
-from minutebook.services.summarizers import Summarizer
-from minutebook.services.supersession import Supersession
-from minutebook.services.tokens import Tokens
-from minutebook.services.trail import Trail
-from minutebook.services.vectors import Embedded
-from minutebook.services.watching import Watching
+from minutebook.embedding.local_model import FolderEmbedder
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.tokens import Tokens
+from minutebook.services.access.visibility import Clock
+from minutebook.services.code.projects import Projects, stopping
+from minutebook.services.code.watching import Watching
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.journal.sessions import Sessions
+from minutebook.services.journal.summaries import Summaries
+from minutebook.services.journal.summarizers import Summarizer
+from minutebook.services.knowledge.browsing import Browsing
+from minutebook.services.knowledge.entities import Graph
+from minutebook.services.knowledge.id_lookup import IdLookup
+from minutebook.services.knowledge.links import Links
+from minutebook.services.knowledge.memories import Memories
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.knowledge.status import StatusChanges
+from minutebook.services.knowledge.supersession import Supersession
+from minutebook.services.knowledge.writing import MemoryWriter
+from minutebook.services.ledger.approval_secret import Secret
+from minutebook.services.ledger.decisions import Decisions
+from minutebook.services.ledger.places import LedgerPlace
+from minutebook.services.ledger.proposals import Proposals
+from minutebook.services.ledger.recording import DecisionWriter
+from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.maintenance.archive_paths import ArchivePaths
+from minutebook.services.maintenance.archives import Archives
+from minutebook.services.maintenance.backups import known_backups
+from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
+from minutebook.services.maintenance.database import Database
+from minutebook.services.maintenance.doctor import Finding, of_damage
+from minutebook.services.maintenance.model_preparation import BuiltInModel
+from minutebook.services.maintenance.overview import Overview
+from minutebook.services.maintenance.restores import Restores
+from minutebook.services.search.code import CodeSearch
+from minutebook.services.search.decisions import DecisionSearch
+from minutebook.services.search.filtered import FilteredSearch
+from minutebook.services.search.recall import Recall
+from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.filelock import FileLock
-from minutebook.store.sqlite import SqliteStore, damage, lost
-from minutebook.store.sqlite.alone import IN_USE, alone_with
+from minutebook.store.named_locks import NamedLocks
+from minutebook.store.sqlite import SqliteStore, damage, missing_database
+from minutebook.store.sqlite.exclusive import IN_USE, alone_with
 
 log = logging.getLogger(__name__)
 
@@ -92,15 +92,15 @@ class App:
 
     store: SqliteStore
     embedding: Embedding
-    embedded: Embedded
+    embedded: Embeddings
     trail: Trail
     mentions: Mentions
     memories: Memories
-    standing: Standing
+    standing: StatusChanges
     links: Links
     graph: Graph
-    retrieval: Retrieval
-    matching: Matching
+    retrieval: Recall
+    matching: FilteredSearch
     overview: Overview
     projects: Projects
     watching: Watching
@@ -186,7 +186,7 @@ def open_store(settings: Settings) -> SqliteStore:
 
 def check_not_lost(settings: Settings) -> None:
     """Raise StoreLost if there is no database, or an empty one, where a store was kept."""
-    lost.check_not_lost(settings.database, _beside(settings))
+    missing_database.check_not_lost(settings.database, _beside(settings))
 
 
 def _beside(settings: Settings) -> tuple[Path, ...]:
@@ -203,14 +203,14 @@ class Models:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class Infrastructure:
     """What the services of an app stand on: what is open, who may what, chance and time."""
 
     presence: FileLock
-    claims: Claims
+    claims: NamedLocks
     store: SqliteStore
     models: Models
-    embedded: Embedded
+    embedded: Embeddings
     trail: Trail
     tokens: Tokens
     clock: Clock
@@ -229,17 +229,17 @@ def open_app(
     A failure leaves nothing open. An admin's start pins the first secret.
     """
     models = models or models_of(settings)
-    claims = Claims(settings.claims)
+    claims = NamedLocks(settings.claims)
     with ExitStack() as opened:
-        presence = opened.enter_context(closing(present_in(settings.home, claims)))
+        presence = opened.enter_context(closing(lock_directory(settings.home, claims)))
         store = opened.enter_context(closing(open_store(settings)))
         trail = Trail(store, clock)
-        ground = Ground(
+        ground = Infrastructure(
             presence=presence,
             claims=claims,
             store=store,
             models=models,
-            embedded=Embedded(store, models.embedding, settings.embedding_wait, claims),
+            embedded=Embeddings(store, models.embedding, settings.embedding_wait, claims),
             trail=trail,
             tokens=Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer),
             clock=clock,
@@ -251,20 +251,20 @@ def open_app(
     return app
 
 
-def composed(settings: Settings, ground: Ground) -> App:
+def composed(settings: Settings, ground: Infrastructure) -> App:
     """Give each service the collaborators that it needs; nothing is opened or asked."""
     store, embedded, trail, claims = ground.store, ground.embedded, ground.trail, ground.claims
     clock, randbits, stop = ground.clock, ground.randbits, threading.Event()
     rules = rules_for(settings, ground.tokens)
     mentions, supersession = Mentions(store, clock), Supersession(store, clock)
-    keeping = Keeping(store, embedded, trail, mentions)
+    keeping = MemoryWriter(store, embedded, trail, mentions)
     links = Links(store, trail, clock, rules)
     ledgers = Ledgers(store, trail, embedded, claims, place_of(settings), clock, randbits)
-    enacting = Enacting(store, ledgers, embedded, trail)
+    enacting = DecisionWriter(store, ledgers, embedded, trail)
     secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
     window = timedelta(seconds=settings.review_window)
     decided = DecisionSearch(store, embedded, ledgers)
-    home = home_of(settings.caller())
+    home = default_organization(settings.caller())
     roots = Roots(settings.index_roots, home)
     projects = Projects(store, embedded, trail, claims, roots, clock, randbits)
     paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
@@ -277,11 +277,11 @@ def composed(settings: Settings, ground: Ground) -> App:
         trail=trail,
         mentions=mentions,
         memories=Memories(store, keeping, trail, supersession, links, clock, randbits, rules),
-        standing=Standing(store, keeping, trail, clock, rules),
+        standing=StatusChanges(store, keeping, trail, clock, rules),
         links=links,
         graph=Graph(store, trail, mentions, clock, randbits),
-        retrieval=Retrieval(store, embedded, clock, decided),
-        matching=Matching(store, embedded, clock),
+        retrieval=Recall(store, embedded, clock, decided),
+        matching=FilteredSearch(store, embedded, clock),
         browsing=Browsing(store),
         id_lookup=IdLookup(store),
         ledgers=ledgers,
@@ -309,25 +309,25 @@ def composed(settings: Settings, ground: Ground) -> App:
 
 def data_directory(settings: Settings) -> DataDirectory:
     """Tell what of the data directory can be made again."""
-    archives = Roots(settings.archive_roots, home_of(settings.caller())).all()
+    archives = Roots(settings.archive_roots, default_organization(settings.caller())).all()
     passing = (settings.claims, settings.models, *(archives or (settings.backups,)))
     return DataDirectory(settings.database, passing)
 
 
-def restoring(settings: Settings) -> Restoring:
+def restoring(settings: Settings) -> Restores:
     """Give what brings back a data directory that is not open."""
 
     def examine(database: Path) -> None:
         SqliteStore(database).close()
 
-    return Restoring(data_directory(settings), partial(alone_in, settings), examine)
+    return Restores(data_directory(settings), partial(alone_in, settings), examine)
 
 
 @contextmanager
 def alone_in(settings: Settings) -> Iterator[None]:
     """Keep all others from the data directory of these settings; StoreBusy where another is there."""
     database = settings.database
-    with Claims(settings.claims).taken(PRESENCE) as mine:
+    with NamedLocks(settings.claims).taken(PRESENCE) as mine:
         if not mine:
             # Who has stopped their database has no file open, and would go on in another.
             raise StoreBusy(f"{database}: {IN_USE}")
@@ -353,7 +353,7 @@ def start_anew(settings: Settings, at: datetime) -> Path:
     with alone_in(settings):
         aside = settings.home / f"{ASIDE}{at:%Y%m%dT%H%M%S%f}"
         aside.mkdir(mode=0o700)
-        lost.put_aside(settings.database, aside)
+        missing_database.put_aside(settings.database, aside)
     SqliteStore(settings.database).close()
     return aside
 
@@ -368,7 +368,7 @@ def make_home(home: Path) -> None:
         ) from error
 
 
-def present_in(home: Path, claims: Claims) -> FileLock:
+def lock_directory(home: Path, claims: NamedLocks) -> FileLock:
     """Be among those who use a data directory, made if need be, until the lock is closed; StoreError."""
     make_home(home)
     return claims.shared(PRESENCE)
@@ -385,7 +385,7 @@ def rules_for(settings: Settings, tokens: Tokens) -> Rules:
 
 def place_of(settings: Settings) -> LedgerPlace:
     """Tell where the ledgers are that these settings name."""
-    home = home_of(settings.caller())
+    home = default_organization(settings.caller())
     try:
         user = getpass.getuser()
     except (KeyError, OSError):

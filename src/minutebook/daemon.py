@@ -1,4 +1,4 @@
-"""The process of a daemon: what `server/spawning.py` starts.
+"""The process of a daemon: what `server/daemon/spawning.py` starts.
 
 It stands above the command line, whose commands the daemon runs for people at a terminal.
 """
@@ -6,10 +6,10 @@ It stands above the command line, whose commands the daemon runs for people at a
 import sys
 from typing import TYPE_CHECKING
 
-from minutebook.server import start
+from minutebook.server.daemon import start
 
 if TYPE_CHECKING:
-    from minutebook.server.commands import Command, Host, Write
+    from minutebook.server.daemon.commands import Command, Host, Write
 
 
 def _run_command(command: "Command", host: "Host", write: "Write") -> int:

@@ -307,7 +307,7 @@ def _with_arguments(given: Mapping[str, str]) -> list[types.ContentBlock]:
 
 
 def _with_resource(given: Mapping[str, str]) -> list[types.ContentBlock]:
-    text = "Embedded resource content for testing."
+    text = "Embeddings resource content for testing."
     return [
         _embedded(given["resourceUri"], "text/plain", text),
         _text("Please process the embedded resource above."),

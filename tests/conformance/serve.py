@@ -8,9 +8,9 @@ from mcp.server.lowlevel import Server
 
 import minutebook.server.http.application as mounting
 from minutebook.config import load
-from minutebook.server.http.addresses import address_given
-from minutebook.server.http.serving import serve
-from minutebook.server.protocol import build_server
+from minutebook.server.http.hosts import address_given
+from minutebook.server.http.process import serve
+from minutebook.server.protocol.server import build_server
 from tests.conformance.foreign import extend
 from tests.conformance.hidden import hidden
 

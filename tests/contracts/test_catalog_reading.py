@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.ids import id_of
-from minutebook.domain.lines import line_of, object_of, record_of
+from minutebook.domain.json_lines import line_of, object_of, record_of
 from minutebook.domain.records import Kind, Memory, Role
 from tests.contracts.cataloged import UNKNOWN, facts_of, read, write
 from tests.contracts.requirements import requirement

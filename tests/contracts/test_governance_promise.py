@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from minutebook.contracts.governance import adapter, context
+from minutebook.contracts.governance import adapter, gate
 from minutebook.domain.records import MemoryType
 from tests.contracts.governed import CONTRACT, INTENTS
 from tests.contracts.requirements import requirement
@@ -101,7 +101,7 @@ def test_the_errors_are_the_documents_with_their_numbers() -> None:
 
 
 def test_every_tool_has_an_operation_and_a_word_for_the_trail() -> None:
-    assert list(TOOLS) == list(adapter.OPERATIONS) == list(context.ACTS)
+    assert list(TOOLS) == list(adapter.OPERATIONS) == list(gate.ACTS)
 
 
 @pytest.mark.parametrize("name", TOOLS)

@@ -8,7 +8,7 @@ import pytest
 from minutebook import __version__
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import Role
-from minutebook.services.database import Unopened
+from minutebook.services.maintenance.database import NotOpen
 from tests.contracts.journaled import CONTRACT, Client, check_shape
 from tests.contracts.requirements import requirement
 from tests.contracts.wrong import valid
@@ -114,7 +114,7 @@ def test_the_other_contracts_of_a_connection_say_that_the_store_is_closed(client
     ],
 )
 def test_a_store_that_is_not_open_is_told_as_promised(error: Any, status: str, said: str) -> None:
-    answer = CONTRACT.glance(Unopened(error), "healthcheck")
+    answer = CONTRACT.glance(NotOpen(error), "healthcheck")
     told: Any = answer.content
     check_shape("healthcheck", told)
     assert told["status"] == status

@@ -7,7 +7,7 @@ import pytest
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import is_id
 from minutebook.domain.records import Edge, Entity, Kind
-from minutebook.services.health import mend
+from minutebook.services.maintenance.doctor import mend
 from tests.contracts.requirements import requirement
 from tests.world import World
 

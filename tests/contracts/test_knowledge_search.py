@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from minutebook.embedding import Embedding
-from minutebook.search.graph import personalized_pagerank
-from minutebook.services.retrieval import CANDIDATES
+from minutebook.search.pagerank import personalized_pagerank
+from minutebook.services.search.recall import CANDIDATES
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, bare, failed, loading
 

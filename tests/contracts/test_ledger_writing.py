@@ -5,8 +5,8 @@ import subprocess
 import pytest
 
 from minutebook.domain.records import Authorship, DecisionStatus, Role
-from minutebook.search.ranking import Signal
-from minutebook.services.decision_search import Mode
+from minutebook.search.fusion import Signal
+from minutebook.services.search.decisions import Mode
 from tests.contracts.ledgered import CONTRACT, UNKNOWN, WHY, Client
 from tests.contracts.requirements import requirement
 from tests.world import World

@@ -31,7 +31,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Version,
 )
-from minutebook.services.supersession import SUPERSEDES
+from minutebook.services.knowledge.supersession import SUPERSEDES
 from tests.contracts.fitting import NAMES_A_MEMORY, fitting
 from tests.contracts.governed import ACME, INTENTS, ONE, OTHER, TWO
 from tests.contracts.requirements import requirement

@@ -109,8 +109,8 @@ def test_properties_and_parameters_are_the_same(name: str) -> None:
 
 
 def test_the_defaults_of_the_signals_are_the_published_ones() -> None:
-    from minutebook.search.ranking import Signal
-    from minutebook.services.retrieval import WEIGHTS
+    from minutebook.search.fusion import Signal
+    from minutebook.services.search.recall import WEIGHTS
 
     published = {
         key.removesuffix("_weight"): told["default"]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from minutebook.domain.archive import check_sound
 from minutebook.domain.drafts import Draft, changed, drafted, locked, redrafted, stood, unlocked
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, Locked, Refused
-from minutebook.domain.filters import within_reach
+from minutebook.domain.filters import visible_filter
 from minutebook.domain.policy import Caller, Policy
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
@@ -62,7 +62,7 @@ def test_what_a_caller_writes_they_can_hear_and_it_stands_where_it_says(
         made = drafted(caller, rules, draft, "m", NOW)
     except (Refused, InvalidInput):
         return
-    everything = replace(within_reach(caller, made.organization), with_deleted=True)
+    everything = replace(visible_filter(caller, made.organization), with_deleted=True)
     assert everything.passes(made)
     assert (made.scope is ScopeLevel.SYSTEM) is (made.organization == SYSTEM_ORGANIZATION)
     assert made.scope is not ScopeLevel.REPOSITORY or made.repository is not None
@@ -81,7 +81,7 @@ def test_what_a_caller_changes_they_can_still_hear(
         after = redrafted(caller, rules, made, second, LATER)
     except (Refused, InvalidInput, Conflict):
         return
-    assert within_reach(caller, after.organization).passes(after)
+    assert visible_filter(caller, after.organization).passes(after)
     assert after.organization == made.organization
     assert (after.scope is ScopeLevel.SYSTEM) is (after.organization == SYSTEM_ORGANIZATION)
     assert after.updated_at == LATER

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.filters import Filter, Narrowing, home_of, within_reach
+from minutebook.domain.filters import Filter, MemoryQuery, default_organization, visible_filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
@@ -132,7 +132,7 @@ callers = st.builds(
 def test_nothing_outside_the_callers_scopes_passes(
     caller: Caller, organization: str, record: Memory | Entity
 ) -> None:
-    if within_reach(caller, organization).passes(record):
+    if visible_filter(caller, organization).passes(record):
         assert record.organization == organization
         assert caller.user is None or record.user in (None, caller.user)
         assert (
@@ -147,12 +147,12 @@ def test_all_inside_the_callers_scopes_passes(caller: Caller, record: Memory | E
     inside = (caller.user is None or record.user in (None, caller.user)) and (
         caller.repositories is None or record.repository in (None, *caller.repositories)
     )
-    assert within_reach(caller, record.organization).passes(record) is inside
+    assert visible_filter(caller, record.organization).passes(record) is inside
 
 
 def test_whoever_named_no_organization_writes_into_the_default_one() -> None:
-    assert home_of(Caller(name="me", role=Role.AGENT)) == DEFAULT_ORGANIZATION
-    assert home_of(Caller(name="me", role=Role.AGENT, organization="acme")) == "acme"
+    assert default_organization(Caller(name="me", role=Role.AGENT)) == DEFAULT_ORGANIZATION
+    assert default_organization(Caller(name="me", role=Role.AGENT, organization="acme")) == "acme"
 
 
 @pytest.mark.parametrize(
@@ -177,4 +177,4 @@ def test_metadata_fits_when_each_key_that_is_asked_for_has_the_same_json_value(
     asked: dict[str, object], fits: bool
 ) -> None:
     metadata = {"n": 1, "flag": True, "deep": {"list": [1, {"a": None}]}, "null": None}
-    assert Narrowing(metadata=asked).fits_metadata(memory(metadata=metadata)) is fits
+    assert MemoryQuery(metadata=asked).fits_metadata(memory(metadata=metadata)) is fits

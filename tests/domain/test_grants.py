@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from minutebook.domain import policy
 from minutebook.domain.errors import Forbidden, InvalidInput, ScopeViolation
 from minutebook.domain.grants import Grant, caller_with, check_end, check_grant, grant_of, is_live
-from minutebook.domain.policy import Caller, Policy, held_to, rules_of
+from minutebook.domain.policy import Caller, Policy, narrowed_to, rules_of
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 from tests.store.given import tokens
 from tests.store.samples import INSTANTS, token
@@ -75,7 +75,7 @@ def test_a_token_grants_what_it_was_made_with() -> None:
         repositories=frozenset({"api", "web"}),
         user="ana",
         token="t1",
-        confined=True,
+        repository_bound=True,
     )
 
 
@@ -91,9 +91,9 @@ def test_what_a_request_names_narrows_a_grant_and_never_widens_it(
     )
     if not fits:
         with pytest.raises(ScopeViolation):
-            held_to(caller, organization=organization, repository=repository, user=user)
+            narrowed_to(caller, organization=organization, repository=repository, user=user)
         return
-    held = held_to(caller, organization=organization, repository=repository, user=user)
+    held = narrowed_to(caller, organization=organization, repository=repository, user=user)
     assert (held.name, held.role, held.token) == (caller.name, caller.role, caller.token)
     assert held.organization == (organization or grant.organization)
     assert held.user == (user or grant.user)

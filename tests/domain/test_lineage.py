@@ -13,7 +13,7 @@ from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
 from minutebook.domain.lineage import (
     FIXED,
     Rule,
-    Seat,
+    TargetKey,
     authorship_of,
     check_is_pending,
     check_may_accept,
@@ -21,7 +21,7 @@ from minutebook.domain.lineage import (
     check_may_record,
     check_may_supersede,
     check_review_is_over,
-    seat_of,
+    scoped_target,
     superseding,
     truth,
     violations,
@@ -50,8 +50,10 @@ def by(role: Role) -> Caller:
 AGENT, HUMAN, ADMIN = by(Role.AGENT), by(Role.HUMAN), by(Role.ADMIN)
 
 
-def sitting(ledger: Ledger, seat: Seat) -> list[Decision]:
-    return [each for each in ledger.values() if each.status is ACTIVE and seat_of(each) == seat]
+def sitting(ledger: Ledger, seat: TargetKey) -> list[Decision]:
+    return [
+        each for each in ledger.values() if each.status is ACTIVE and scoped_target(each) == seat
+    ]
 
 
 def found_near(ledger: Ledger, touched: set[str]) -> list[Any]:
@@ -71,7 +73,7 @@ def histories(draw: st.DrawFn, least: int = 0) -> list[tuple[Ledger, set[str]]]:
             repository=draw(st.sampled_from([None, "r"])),
             authorship=draw(st.sampled_from(Authorship)),
         )
-        old = sitting(ledger, seat_of(new))
+        old = sitting(ledger, scoped_target(new))
         if old and draw(st.integers(0, 4)) == 0:
             changed = {old[0].id: replace(old[0], status=WITHDRAWN)}
         else:
@@ -106,7 +108,7 @@ def test_truth_is_the_same_from_every_member_of_a_chain(
         if each.status is ACTIVE:
             assert ends == (each,)
         for end in ends:
-            assert sitting(ledger, seat_of(each)) == [end]
+            assert sitting(ledger, scoped_target(each)) == [end]
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.lists(st.sampled_from("abcde"), max_size=3)))
@@ -240,8 +242,8 @@ def old(**fields: Any) -> Decision:
     return decision(**{"id": "a", **fields})
 
 
-def seat(*decisions: Decision) -> tuple[Seat, Sequence[Decision], Sequence[Decision]]:
-    return seat_of(old()), decisions, decisions
+def seat(*decisions: Decision) -> tuple[TargetKey, Sequence[Decision], Sequence[Decision]]:
+    return scoped_target(old()), decisions, decisions
 
 
 def test_a_target_that_was_decided_is_refused_with_the_decision_that_stands() -> None:
@@ -281,7 +283,7 @@ def test_all_that_is_active_on_the_target_is_superseded_and_nothing_else(
     named: list[Decision], active: list[Decision], reason: str
 ) -> None:
     with pytest.raises(Conflict, match=reason):
-        check_may_supersede(ADMIN, seat_of(old()), named, active)
+        check_may_supersede(ADMIN, scoped_target(old()), named, active)
 
 
 @pytest.mark.parametrize("role", Role)

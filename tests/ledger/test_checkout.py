@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.records import Decision
-from minutebook.ledger import checkout, pending
+from minutebook.ledger import checkout, write_intent
 from minutebook.ledger.history import news
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.writer import Act, Writer, heal
@@ -275,7 +275,7 @@ def test_a_commit_that_was_cut_short_after_it_landed_is_brought_to_its_end(
         with pytest.raises(Killed):
             record(ledger, numbered(1, "store"))
     assert (place / ".git/index.lock").exists()
-    assert pending.left_in(place / ".git") is not None
+    assert write_intent.left_in(place / ".git") is not None
     heal(ledger)
     assert git(place, "status", "--porcelain") == ""
     assert file_of(place, numbered(1, "store")).exists()
@@ -290,7 +290,7 @@ def test_a_commit_that_was_cut_short_before_it_landed_leaves_no_trace(
     with monkeypatch.context() as cutting:
         cutting.setattr(Writer, "_swap", _die)
         cutting.setattr(checkout.Checkout, "abandon", lambda *_: None)
-        cutting.setattr(pending, "settle", lambda *_: None)
+        cutting.setattr(write_intent, "settle", lambda *_: None)
         with pytest.raises(Killed):
             record(ledger, numbered(1, "store"))
     assert state_of(place) != before

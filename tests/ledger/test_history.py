@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import LedgerBroken, LedgerError
-from minutebook.domain.lineage import Rule, seat_of, superseding, violations
+from minutebook.domain.lineage import Rule, scoped_target, superseding, violations
 from minutebook.domain.records import Decision, DecisionStatus
 from minutebook.ledger.history import News, news, read_all
 from minutebook.ledger.repository import Repository
@@ -75,7 +75,7 @@ def test_a_ledger_read_back_is_the_one_that_was_written(
     for number, step in enumerate(steps):
         new = numbered(number, f"target {number % 2}")
         active = [each for each in state.values() if each.status is DecisionStatus.ACTIVE]
-        old = [each for each in active if seat_of(each) == seat_of(new)]
+        old = [each for each in active if scoped_target(each) == scoped_target(new)]
         if step == "withdraw" and old:
             done = record(ledger, replace(old[0], status=DecisionStatus.WITHDRAWN))
         elif step == "record" and old:

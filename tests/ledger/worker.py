@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from minutebook.domain.errors import Decided, LedgerError
-from minutebook.domain.lineage import check_may_record, seat_of, superseding
+from minutebook.domain.lineage import check_may_record, scoped_target, superseding
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.ledger.history import read_all
@@ -22,13 +22,13 @@ CALLER = Caller(name="ana", role=Role.AGENT)
 
 def active(ledger: Repository, head: str | None, target: str) -> list[Decision]:
     found = [] if head is None else read_all(ledger, head)
-    seat = seat_of(numbered(0, target))
+    seat = scoped_target(numbered(0, target))
     return [
         each
         for each in found
         if isinstance(each, Decision)
         and each.status is DecisionStatus.ACTIVE
-        and seat_of(each) == seat
+        and scoped_target(each) == seat
     ]
 
 

@@ -12,21 +12,23 @@ from mcp.shared.exceptions import MCPError
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.journal import journal
 from minutebook.contracts.stacks import Stack
+from minutebook.server.dispatch import Dispatcher
 from minutebook.server.logs import _Json, _Plain
-from minutebook.server.protocol import build_server
-from minutebook.server.worker import Worker
+from minutebook.server.protocol.server import build_server
 from tests.contracts.requirements import requirement
 from tests.world import World
 
 CONTENT = "what-nobody-may-read-in-a-log"
-CALLS = "minutebook.server.worker"
+CALLS = "minutebook.server.dispatch"
 
 
 def talk(world: World, *calls: tuple[str, dict[str, Any]]) -> None:
     """Call tools of the journal as the program `probe 1.0`, whatever comes of them."""
 
     async def run() -> None:
-        server = build_server([journal()], Worker(lambda: world.app, lambda context: world.caller))
+        server = build_server(
+            [journal()], Dispatcher(lambda: world.app, lambda context: world.caller)
+        )
         info = types.Implementation(name="probe\x1b[31m", version="1.0")
         async with Client(server, mode="legacy", client_info=info) as client:
             for tool, arguments in calls:
@@ -93,7 +95,7 @@ def test_an_unexpected_error_has_its_stack_trace_at_any_level(
         raise ZeroDivisionError(CONTENT)
 
     async def run() -> None:
-        worker = Worker(lambda: world.app, lambda context: world.caller)
+        worker = Dispatcher(lambda: world.app, lambda context: world.caller)
         done = await worker.do(journal(), "act", {"prompt": CONTENT}, world.caller, deed)
         assert isinstance(done, Failure)
 

@@ -16,7 +16,7 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.catalog import catalog
 from tests.contracts.requirements import requirement
-from tests.server.test_stdio import Pipe, command, serving
+from tests.server.stdio.test_in_process import Pipe, command, serving
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "shared" / "contracts" / "catalog.md"
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}

@@ -11,7 +11,7 @@ from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
 from tests.contracts.requirements import requirement
-from tests.server.test_stdio import Pipe, command, serving
+from tests.server.stdio.test_in_process import Pipe, command, serving
 
 CODE = "def boil_{0}():\n    return {0}\n\n\ndef pour_{0}():\n    return -{0}\n"
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.server import meeting as meeting_places
+from minutebook.server.daemon import rendezvous as meeting_places
 from minutebook.store.filelock import FileLock
-from tests.server.test_daemon import CALL, WITHOUT, House, content, house_in, kept, stored
-from tests.server.test_stdio import INITIALIZE, INITIALIZED
+from tests.server.daemon.test_process import CALL, WITHOUT, House, content, house_in, kept, stored
+from tests.server.stdio.test_in_process import INITIALIZE, INITIALIZED
 from tests.terminal import typed
 from tests.world import wait_until
 

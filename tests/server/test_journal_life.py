@@ -15,8 +15,8 @@ from mcp.client.stdio import StdioServerParameters
 
 from minutebook.config import load
 from minutebook.embedding import builtin
+from tests.server.stdio.test_in_process import command
 from tests.server.test_journal_stdio import ask
-from tests.server.test_stdio import command
 from tests.sessions_made import LOCOMO, Conversation, Said, locomo, made_up
 
 LEAST = 200

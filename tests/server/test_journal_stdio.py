@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 from minutebook.contracts.journal import journal
 from tests.contracts.journaled import check_shape
 from tests.contracts.requirements import requirement
-from tests.server.test_stdio import command, serving
+from tests.server.stdio.test_in_process import command, serving
 
 PROMISED = {tool["name"]: tool for tool in journal().promise["tools"]}
 REVISIONS = ["legacy", "2026-07-28"]

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.config import environment
 from tests.contracts.requirements import requirement
-from tests.server.test_stdio import command
+from tests.server.stdio.test_in_process import command
 
 SECRET = "open sesame, said the admin"
 SHIPPED = json.loads(

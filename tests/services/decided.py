@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import App
-from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
 from minutebook.ledger.repository import Repository

@@ -8,7 +8,15 @@ import pytest
 from minutebook.domain.archive import Mode
 from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.records import Kind
-from tests.services.test_archives import AGENT, exported, imported, journal, put, responses, turn
+from tests.services.maintenance.test_archives import (
+    AGENT,
+    exported,
+    imported,
+    journal,
+    put,
+    responses,
+    turn,
+)
 from tests.world import Opener
 
 

@@ -10,10 +10,10 @@ import pytest
 
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.errors import StoreBusy, StoreError
-from minutebook.domain.lines import line_of
+from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import Kind
 from minutebook.store.filelock import FileLock
-from tests.services.test_archives import AGENT, headed, journal, put, sealed, turn
+from tests.services.maintenance.test_archives import AGENT, headed, journal, put, sealed, turn
 from tests.world import Opener, World, everything
 
 TURNS = 4000

@@ -9,7 +9,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Decision, Edge, Entry, Kind, Memory, MemoryType, Record
 from tests.services.decided import draft, git, ledger_of
-from tests.services.test_archives import ADMIN, put, summary, turn
+from tests.services.maintenance.test_archives import ADMIN, put, summary, turn
 from tests.store.samples import chunk, file, project
 from tests.world import Opener, World, everything
 

@@ -1,4 +1,4 @@
-from minutebook.services.retrieval import WEIGHTS, Recollection
+from minutebook.services.search.recall import WEIGHTS, Recollection
 from tests.services.decided import AGENT, PERSON, draft
 from tests.world import Opener, World, failed
 

@@ -12,7 +12,14 @@ from minutebook.domain.archive import Mode
 from minutebook.domain.errors import InvalidArchive
 from minutebook.domain.records import Entry, Kind, Record, Summary, Turn
 from minutebook.domain.turns import summary_id
-from tests.services.test_archives import AGENT, exported, imported, journal, summary, turn
+from tests.services.maintenance.test_archives import (
+    AGENT,
+    exported,
+    imported,
+    journal,
+    summary,
+    turn,
+)
 from tests.world import Opener, World, everything
 
 TURN = {

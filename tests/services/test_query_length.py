@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter, Narrowing
+from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Kind
-from minutebook.search.ranking import Signal
+from minutebook.search.fusion import Signal
 from minutebook.search.text import MAX_QUERY, MAX_TEXT, parse_query
-from minutebook.services.decision_search import Mode
+from minutebook.services.search.decisions import Mode
 from tests.contracts.wrong import OPENED
 from tests.world import World, worlds
 
@@ -21,8 +21,8 @@ SEARCHES: dict[str, Search] = {
     "by meaning": lambda w, q: w.app.retrieval.by_meaning(w.caller, q, 5),
     "by words": lambda w, q: w.app.retrieval.by_words(w.caller, q, 5),
     "recall": lambda w, q: w.app.retrieval.recall(w.caller, q, 5, {Signal.LEXICAL: 1.0}),
-    "every match": lambda w, q: list(w.app.matching.rank_all(w.caller, q, Narrowing())),
-    "by threshold": lambda w, q: w.app.matching.by_vector(w.caller, q, Narrowing(), 0.5),
+    "every match": lambda w, q: list(w.app.matching.rank_all(w.caller, q, MemoryQuery())),
+    "by threshold": lambda w, q: w.app.matching.by_vector(w.caller, q, MemoryQuery(), 0.5),
     "governed": lambda w, q: w.app.matching.governed(w.caller, q, None, 5),
     "code": lambda w, q: w.app.code.search(w.caller, q, 5),
     "decisions": lambda w, q: w.app.decision_search.search(w.caller, q, Mode.AUDIT, 5),

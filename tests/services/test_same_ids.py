@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from minutebook.domain.drafts import Draft
-from minutebook.domain.filters import Narrowing
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, MemoryType, Role, ScopeLevel
 from minutebook.search.text import parse_query
-from minutebook.services.decision_search import Mode
-from minutebook.services.retrieval import WEIGHTS
+from minutebook.services.search.decisions import Mode
+from minutebook.services.search.recall import WEIGHTS
 from tests.services.decided import draft
 from tests.world import World
 
@@ -51,7 +51,7 @@ def twins(request: pytest.FixtureRequest, world: World) -> World:
 
 def test_memories(twins: World) -> None:
     app = twins.app
-    everywhere, vector = Narrowing(), app.embedded.query(QUERY).tolist()
+    everywhere, vector = MemoryQuery(), app.embedded.query(QUERY).tolist()
     for memories in (
         [each.memory for each in app.retrieval.recall(ANYONE, QUERY, 10, WEIGHTS).hits],
         [each.memory for each in app.retrieval.by_meaning(ANYONE, QUERY, 10)],

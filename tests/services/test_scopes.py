@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from minutebook.app import App
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError, NotFound
-from minutebook.domain.filters import Narrowing
-from minutebook.domain.policy import Caller, held_to
+from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.policy import Caller, narrowed_to
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,
@@ -22,7 +22,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
 )
-from minutebook.services.retrieval import WEIGHTS
+from minutebook.services.search.recall import WEIGHTS
 from tests.examples import examples
 from tests.world import World, hears, worlds
 
@@ -71,7 +71,7 @@ def settle(world: World, chance: Random) -> Population:
     ids: list[str] = []
     for organization, draft in drafts(chance):
         world.clock.turn()
-        ids.append(app.memories.store(held_to(anyone, organization=organization), draft).id)
+        ids.append(app.memories.store(narrowed_to(anyone, organization=organization), draft).id)
     acts: tuple[Callable[[str, str], object], ...] = (
         lambda one, _: app.memories.remove(anyone, one),
         lambda one, _: app.standing.deprecate(anyone, one, "old"),
@@ -112,7 +112,7 @@ callers = st.builds(
 )
 queries = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
 narrowings = st.builds(
-    Narrowing,
+    MemoryQuery,
     organization=st.sampled_from([None, None, "acme", "other", SYSTEM_ORGANIZATION]),
     repository=st.sampled_from([None, None, "one", "two"]),
     scope=st.none() | st.sampled_from(ScopeLevel),
@@ -121,7 +121,7 @@ narrowings = st.builds(
 )
 
 
-def fits(narrowing: Narrowing, memory: Memory) -> bool:
+def fits(narrowing: MemoryQuery, memory: Memory) -> bool:
     pairs = (
         (narrowing.scope, memory.scope),
         (narrowing.type, memory.type),
@@ -133,7 +133,7 @@ def fits(narrowing: Narrowing, memory: Memory) -> bool:
 @given(callers, queries, narrowings)
 @settings(max_examples=examples(60))
 def test_searches_give_what_the_caller_may_hear_and_asked_for(
-    population: Population, caller: Caller, query: str, narrowing: Narrowing
+    population: Population, caller: Caller, query: str, narrowing: MemoryQuery
 ) -> None:
     app = population.app
     vector = app.embedded.query(query).tolist()
@@ -154,7 +154,7 @@ def test_searches_give_what_the_caller_may_hear_and_asked_for(
 @given(callers, narrowings)
 @settings(max_examples=examples(60))
 def test_without_a_question_comes_all_of_it_and_no_more(
-    population: Population, caller: Caller, narrowing: Narrowing
+    population: Population, caller: Caller, narrowing: MemoryQuery
 ) -> None:
     narrowing = replace(narrowing, organization=None, repository=None)
     found = [each.memory.id for each in population.app.matching.rank_all(caller, None, narrowing)]

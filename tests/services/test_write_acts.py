@@ -21,7 +21,7 @@ from minutebook.domain.records import (
     Role,
     Status,
 )
-from minutebook.services.archives import Archives
+from minutebook.services.maintenance.archives import Archives
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
 from tests.services.decided import SECRET, draft
 
@@ -213,7 +213,7 @@ def test_a_token_of_a_repository_writes_into_it(population: Population, act: str
 @pytest.mark.parametrize("act", [*NAMED, *PLACED, *HOMELY, *MANY])
 def test_a_viewer_changes_nothing(population: Population, act: str) -> None:
     before, given = population.records(), population.given["organization"]
-    viewer = replace(BEARER, role=Role.VIEWER, confined=False, repositories=None)
+    viewer = replace(BEARER, role=Role.VIEWER, repository_bound=False, repositories=None)
     with pytest.raises(Refused):
         (NAMED | PLACED | HOMELY | MANY)[act](population.world.app, viewer, given)
     assert population.records() == before
@@ -233,7 +233,7 @@ def test_an_import_takes_in_nothing_beyond_the_token(
 ) -> None:
     archives: Archives = population.world.app.archives
     for number, scope in enumerate(SCOPES):
-        who = replace(BEARER, **SCOPES[scope], token="", confined=False, writes_system=True)
+        who = replace(BEARER, **SCOPES[scope], token="", repository_bound=False, writes_system=True)
         path = tmp_path / f"{number}.jsonl"
         archives.export_to(who, JOURNAL, path)
         before = population.records()
@@ -250,7 +250,7 @@ def test_an_import_takes_in_nothing_beyond_the_token(
 def test_nobody_deletes_the_successor_of_what_they_may_not_change(population: Population) -> None:
     own, wide = population.fill("own"), population.fill("organization")
     app = population.world.app
-    person = replace(BEARER, confined=False, token="")
+    person = replace(BEARER, repository_bound=False, token="")
     app.memories.invalidate(person, wide.memories[0], None, own.memories[0])
     before = population.records()
     with pytest.raises(Refused):

@@ -30,7 +30,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Moment:
+class SqliteSnapshot:
     state: State
 
     def organizations(self) -> list[str]:
@@ -56,10 +56,10 @@ class DictStore:
             yield
 
     @contextmanager
-    def snapshot(self) -> Iterator[Moment]:
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
         if self._closed:
             raise StoreClosed("closed")
-        yield Moment(self._committed)
+        yield SqliteSnapshot(self._committed)
 
     def put(self, record: Record) -> None:
         key = _key(record)

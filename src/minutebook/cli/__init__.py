@@ -51,7 +51,7 @@ def main() -> None:
     minutebook decide                put a decision on the record
     minutebook sessions              see what your agents did, session by session
 
-    Of an ID any part will do with which only that one begins, or ends.
+    An ID may be shortened to a beginning, or an ending, that no other record has.
     """
 
 

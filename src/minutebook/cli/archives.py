@@ -107,7 +107,7 @@ def backup(given: dict[str, str], path: Path) -> None:
     The file holds settings and secrets too; only you may read it.
     """
     from minutebook.app import data_directory
-    from minutebook.services.backups import SUFFIX, Backups
+    from minutebook.services.maintenance.backups import SUFFIX, Backups
 
     settings = load(given)
     path = path.absolute()
@@ -131,7 +131,7 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
     Of a memory that is not deleted, --version brings back an earlier text.
     """
     from minutebook.app import restoring
-    from minutebook.services.backups import SUFFIX
+    from minutebook.services.maintenance.backups import SUFFIX
 
     path = Path(what)
     if path.suffix == SUFFIX or path.is_file():
@@ -152,13 +152,13 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
 
 def _restore_backup(given: dict[str, str], path: Path) -> None:
     from minutebook.app import now, restoring
-    from minutebook.domain.filters import home_of
+    from minutebook.domain.filters import default_organization
 
     settings = load(given)
     log_to_stderr(settings)
     done = restoring(settings).run(path, now())
     with opened(given) as (app, caller):
-        app.trail.note(caller, home_of(caller), "restore", Kind.HEAD, [done.digest])
+        app.trail.note(caller, default_organization(caller), "restore", Kind.HEAD, [done.digest])
     echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:
         echo(f"What was there before is in {done.aside}.")

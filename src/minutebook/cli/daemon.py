@@ -10,7 +10,7 @@ from minutebook.cli.terminal import as_json, check_begun, place
 from minutebook.config import environment, load
 
 if TYPE_CHECKING:
-    from minutebook.server.meeting import Meeting
+    from minutebook.server.daemon.rendezvous import DaemonAddress
 
 
 @click.group(short_help="See to the process that stdio clients share.")
@@ -76,44 +76,46 @@ def _none(*, is_for_all: bool) -> str:
 def restart(given: dict[str, str]) -> None:
     """Stop the store's daemons, and start one with the settings as they are now."""
     from minutebook.invocation import Invocation
-    from minutebook.server import attach
-    from minutebook.server.meeting import meeting
+    from minutebook.server.daemon import client
+    from minutebook.server.daemon.rendezvous import meeting
 
     check_begun(load(given))
     _stop(given, is_for_all=False)
     asked = Invocation(given, (), environment())
     try:
-        attach.start(asked, meeting(asked.address))
-    except (attach.Unattached, OSError) as error:
+        client.start(asked, meeting(asked.address))
+    except (client.Unattached, OSError) as error:
         raise click.ClickException(f"no daemon could be started: {error}") from error
     echo("A daemon is ready.")
 
 
 def _stop(given: dict[str, str], *, is_for_all: bool) -> str:
     """Stop the daemons; name their processes. All are tried before one that does not end is named."""
-    from minutebook.server import attach
+    from minutebook.server.daemon import client
 
     daemons = _daemons(given, is_for_all=is_for_all)
-    left = [told for each, told in daemons if not attach.stop(each)]
+    left = [told for each, told in daemons if not client.stop(each)]
     if left:
         pids = ", ".join(str(told["pid"]) for told in left)
         raise click.ClickException(f"process {pids} does not end; end it with: kill {pids}")
     return ", ".join(f"process {told['pid']}" for _, told in daemons)
 
 
-def _daemons(given: dict[str, str], *, is_for_all: bool) -> "list[tuple[Meeting, dict[str, Any]]]":
+def _daemons(
+    given: dict[str, str], *, is_for_all: bool
+) -> "list[tuple[DaemonAddress, dict[str, Any]]]":
     """Find all daemons of the store, whatever their other settings, and what they say of themselves.
 
     With `is_for_all`, those of this user's other stores too. Names on stderr those that say nothing.
     """
-    from minutebook.server import attach
-    from minutebook.server.meeting import all_of_this_user
-    from minutebook.server.spawning import is_held
+    from minutebook.server.daemon import client
+    from minutebook.server.daemon.rendezvous import all_of_this_user
+    from minutebook.server.daemon.spawning import is_held
 
     home = os.path.realpath(load(given).home)
     found, silent = [], []
     for one in all_of_this_user():
-        answer = attach.ask(one, "status")
+        answer = client.ask(one, "status")
         if answer is None and is_held(one):
             silent.append(one.door.path)
         if answer is not None and (is_for_all or answer["home"] == home):

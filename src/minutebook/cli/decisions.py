@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from minutebook.cli import chains
+from minutebook.cli import decision_graphs
 from minutebook.cli.ids import completing, decision_id
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import as_json, fields_of, identity, opened, opened_or_made, through
@@ -70,7 +70,7 @@ def decide(
 
     What is not given by --title, --target and --rationale is asked for in your editor.
     """
-    from minutebook.domain.deciding import DecisionDraft
+    from minutebook.domain.decision_drafts import DecisionDraft
 
     written = None
     if not (title and target and rationale):
@@ -155,11 +155,11 @@ def decisions(
     if as_json:
         say([fields_of(each) for each in found], "", as_json)
     elif graph is not None:
-        echo(*{"mermaid": chains.mermaid, "dot": chains.dot}[graph](found))
+        echo(*{"mermaid": decision_graphs.mermaid, "dot": decision_graphs.dot}[graph](found))
     elif not found:
         echo("Nothing was decided." if target is None else f"Nothing was decided on {target}.")
     elif target is not None:
-        echo(*chains.tree(found, _line))
+        echo(*decision_graphs.tree(found, _line))
     else:
         width = max(len(each.target) for each in found)
         for each in found:

@@ -81,7 +81,7 @@ def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
     echo(f"Restored {both_ids(memory)}; it is at version {memory.version}.")
 
 
-@click.command(short_help="Lead from one memory to another.")
+@click.command(short_help="Link one memory to another.")
 @click.argument("source", shell_complete=completing(Kind.MEMORY))
 @click.argument("target", shell_complete=completing(Kind.MEMORY))
 @click.option(

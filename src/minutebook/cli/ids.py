@@ -100,7 +100,7 @@ def completing(*kinds: Kind) -> Complete:
         context: click.Context, _: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         # The store alone, without the app: a person waits for each key.
-        from minutebook.services.id_lookup import IdLookup
+        from minutebook.services.knowledge.id_lookup import IdLookup
         from minutebook.store.sqlite import SqliteStore
 
         try:

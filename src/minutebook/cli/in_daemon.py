@@ -6,7 +6,7 @@ from contextvars import ContextVar
 
 from minutebook.cli import main
 from minutebook.cli.terminal import HOSTED, Hosted
-from minutebook.server.commands import Command, Host, Stream, Write
+from minutebook.server.daemon.commands import Command, Host, Stream, Write
 
 _OUTPUT: ContextVar[Write | None] = ContextVar("output", default=None)
 

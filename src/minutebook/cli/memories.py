@@ -86,7 +86,7 @@ def remember(
 ) -> None:
     """Keep TEXT as a memory ("-" reads it from stdin)."""
     from minutebook.domain.drafts import Draft
-    from minutebook.services.links import RELATED
+    from minutebook.services.knowledge.links import RELATED
 
     draft = Draft(
         content=text_given(text),
@@ -185,7 +185,7 @@ def invalidate(given: dict[str, str], id: str, reason: str, superseded_by: str |
 @click.pass_obj
 def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
     """Find memories, and decisions that hold, by meaning, words and graph together."""
-    from minutebook.services.retrieval import WEIGHTS
+    from minutebook.services.search.recall import WEIGHTS
 
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
@@ -349,9 +349,9 @@ def list_(
 
     --organization, --repository and --user show what whoever is held to them may see.
     """
-    from minutebook.domain.filters import Narrowing
+    from minutebook.domain.filters import MemoryQuery
 
-    where = Narrowing(
+    where = MemoryQuery(
         type=one_of(MemoryType, "--type", memory_type),
         status=one_of(Status, "--status", status),
         scope=one_of(ScopeLevel, "--scope", scope),

@@ -45,12 +45,12 @@ def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -
     settings = load(given)
     log_to_stderr(settings)
     if http is None:
-        from minutebook.server import stdio
+        from minutebook.server.stdio import in_process
 
-        stdio.serve(settings, opened(contracts or (settings.contract or DEFAULT_CONTRACT,)))
+        in_process.serve(settings, opened(contracts or (settings.contract or DEFAULT_CONTRACT,)))
         return
-    from minutebook.server.http.addresses import address_given
-    from minutebook.server.http.serving import serve as serve_http
+    from minutebook.server.http.hosts import address_given
+    from minutebook.server.http.process import serve as serve_http
 
     # Each has its path, so that none stands in another's way.
     by_name = {name: opened([name])[0] for name in contracts or CONTRACTS}
@@ -65,7 +65,7 @@ def _announce(url: str) -> None:
 @click.option("--keep", is_flag=True, help="Keep the demo's data directory and say where it is.")
 def demo(keep: bool) -> None:  # noqa: FBT001
     """Show what it does, on a store of its own, over a real MCP connection."""
-    from minutebook.server.demo import run
+    from minutebook.cli.demo import run
 
     sys.exit(run(keep=keep))
 
@@ -95,8 +95,8 @@ def install(
     recorded under its name; --agent chooses another.
     """
     from minutebook.contracts.registry import opened
-    from minutebook.server import clients
-    from minutebook.server.launch import import_path, installed_command
+    from minutebook.install import clients
+    from minutebook.install.launch import import_path, installed_command
 
     opened(contracts)
     serve_command = [*installed_command(), *_arguments(load(given), client, contracts)]

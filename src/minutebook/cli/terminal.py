@@ -40,7 +40,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.policy import ANYBODY, Caller, Listener
 from minutebook.domain.records import Memory, Role
 from minutebook.invocation import IDENTITY, SERVING, absolute
-from minutebook.server.commands import Command, Host
+from minutebook.server.daemon.commands import Command, Host
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:

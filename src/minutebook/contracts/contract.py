@@ -20,14 +20,14 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.policy import Caller
 from minutebook.domain.redaction import redacted_for
-from minutebook.services.database import Unopened
+from minutebook.services.maintenance.database import NotOpen
 
 log = logging.getLogger(__name__)
 
 Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
 
-Glance = Callable[[Unopened], Content]
+Glance = Callable[[NotOpen], Content]
 """Answers a tool that takes no arguments, before the store is open."""
 
 Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
@@ -159,7 +159,7 @@ class Contract:
         """Tell whether a call of that name, or its safe spelling, waits for the store to be open."""
         return self._names[safe(name)] not in self._glances
 
-    def glance(self, unopened: Unopened, name: str) -> Answer:
+    def glance(self, unopened: NotOpen, name: str) -> Answer:
         """Answer a call of a tool that does not wait, before the store is open."""
         return answered(self._glances[self._names[safe(name)]](unopened))
 

@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.lines import json_line
+from minutebook.domain.json_lines import json_line
 from minutebook.domain.metadata import check_metadata
 from minutebook.domain.records import (
     MOST_SCORE,

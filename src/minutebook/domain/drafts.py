@@ -7,7 +7,7 @@ from typing import Any
 
 from minutebook.domain import policy
 from minutebook.domain.errors import Conflict, InvalidInput, ScopeViolation
-from minutebook.domain.filters import home_of, repository_of
+from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.metadata import check_metadata
 from minutebook.domain.policy import Caller, Policy
 from minutebook.domain.records import (
@@ -69,7 +69,7 @@ def place_of(
         raise ScopeViolation("write", f"the repository {repository!r} is not the caller's")
     if user is not None and caller.user not in (None, user):
         raise ScopeViolation("write", f"this connection is held to the user {caller.user!r}")
-    home = home_of(caller)
+    home = default_organization(caller)
     if scope is ScopeLevel.SYSTEM or home == SYSTEM_ORGANIZATION:
         if scope not in (None, ScopeLevel.SYSTEM):
             raise InvalidInput("scope", f"must be system in the organization {home}")

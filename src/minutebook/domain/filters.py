@@ -69,7 +69,7 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Narrowing:
+class MemoryQuery:
     """The part of what a caller may see that a question asks for; None asks for any.
 
     A repository stands for its own memories and the wider ones that apply to it. Of metadata each
@@ -124,7 +124,7 @@ class Narrowing:
         )
 
 
-def home_of(caller: Caller) -> str:
+def default_organization(caller: Caller) -> str:
     """Name the organization into which the caller writes."""
     return caller.organization or DEFAULT_ORGANIZATION
 
@@ -143,10 +143,10 @@ def repository_of(caller: Caller) -> str | None:
 
 def scope_of_writes(caller: Caller) -> Scope:
     """Give the scope of what the caller writes without naming one; Forbidden as `repository_of`."""
-    return Scope(home_of(caller), repository_of(caller), caller.user)
+    return Scope(default_organization(caller), repository_of(caller), caller.user)
 
 
-def within_reach(caller: Caller, organization: str) -> Filter:
+def visible_filter(caller: Caller, organization: str) -> Filter:
     """Select what the caller may see of an organization that is open to them."""
     return Filter(
         organization=organization,

@@ -48,7 +48,7 @@ def caller_with(grant: Grant, token: str) -> Caller:
         repositories=None if bound is None else frozenset(bound),
         user=grant.user,
         token=token,
-        confined=bound is not None,
+        repository_bound=bound is not None,
     )
 
 

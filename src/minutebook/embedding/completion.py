@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from minutebook.domain.errors import ModelUnavailable, Unanswered
-from minutebook.embedding.http import Service
+from minutebook.embedding.http_client import Service
 from minutebook.embedding.protocol import without_surrogates
 
 TIMEOUT, TRIES = 60.0, 2

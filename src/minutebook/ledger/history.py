@@ -7,7 +7,7 @@ import pygit2
 from minutebook.domain.errors import LedgerBroken, LedgerDamaged, LedgerError
 from minutebook.domain.lineage import Rule, Violation, violations_between
 from minutebook.domain.records import Decision
-from minutebook.ledger.faults import translated
+from minutebook.ledger.errors import translated
 from minutebook.ledger.objects import Objects
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.trees import decisions_in, differences, stamped

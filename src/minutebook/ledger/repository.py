@@ -11,7 +11,7 @@ import pygit2
 from pygit2.enums import ObjectType
 
 from minutebook.domain.errors import LedgerError
-from minutebook.ledger.faults import translated
+from minutebook.ledger.errors import translated
 from minutebook.ledger.objects import Objects
 from minutebook.ledger.trees import Layout, folder_at
 

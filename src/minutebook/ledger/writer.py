@@ -16,9 +16,9 @@ from pygit2.enums import ObjectType, RepositoryState
 from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.lineage import violations_between
 from minutebook.domain.records import Authorship, Decision
-from minutebook.ledger import markdown, pending
+from minutebook.ledger import markdown, write_intent
 from minutebook.ledger.checkout import Checkout
-from minutebook.ledger.faults import translated
+from minutebook.ledger.errors import translated
 from minutebook.ledger.objects import Objects, common_folder
 from minutebook.ledger.repository import Repository, branch_of, tip_of
 from minutebook.ledger.trees import blob_at, stamped, with_files
@@ -141,23 +141,23 @@ class Writer:
         with translated(self._path):
             repository = self._repository()
             control = Path(repository.path)
-            left = pending.left_in(control)
+            left = write_intent.left_in(control)
             if left is None:
                 # A kill may have come while what is pending was written.
-                pending.settle(control)
+                write_intent.settle(control)
                 return
             tip = tip_of(repository, left.branch)
             commit = pygit2.Oid(hex=left.commit)
             landed = tip is not None and commit in repository and self._leads_to(tip, commit)
             checkout = self._checkout(repository)
             if checkout is not None:
-                mark = control / pending.NAME
+                mark = control / write_intent.NAME
                 if landed:
                     checkout.finish(mark, left.files)
                 else:
                     checkout.abandon(mark, left.files)
             self._drop_lock(_lock_of(repository, left.branch))
-            pending.settle(control)
+            write_intent.settle(control)
 
     def _repository(self) -> pygit2.Repository:
         if self._opened is None:
@@ -216,7 +216,7 @@ class Writer:
         control = Path(repository.path)
         checkout = self._checkout(repository)
         names = {path: str(blob) for path, blob in files.items()}
-        mark = pending.Pending(commit=str(commit), branch=branch, files=names).put(control)
+        mark = write_intent.Pending(commit=str(commit), branch=branch, files=names).put(control)
         try:
             if checkout is not None:
                 checkout.prepare(mark, {path: (files[path], contents[path]) for path in files})
@@ -224,7 +224,7 @@ class Writer:
         except BaseException:
             if checkout is not None:
                 checkout.abandon(mark, files)
-            pending.settle(control)
+            write_intent.settle(control)
             raise
         if checkout is not None:
             try:
@@ -233,7 +233,7 @@ class Writer:
                 # It is on the record; what is pending is done by the next act, or at start.
                 log.warning("%s: the work tree is behind the ledger: %s", self._path, error)
                 return commit
-        pending.settle(control)
+        write_intent.settle(control)
         return commit
 
     def _contents(self, objects: Objects, tree: pygit2.Oid | None, act: Act) -> Mapping[str, bytes]:

@@ -1,6 +1,6 @@
 """The hidden contract: what the conformance suite asks of a server, as far as a contract can give it.
 
-It is never registered. Served, it goes the way of every other: `build_server`, `Worker`, `Contract`.
+It is never registered. Served, it goes the way of every other: `build_server`, `Dispatcher`, `Contract`.
 """
 
 import time
@@ -13,7 +13,7 @@ from minutebook.contracts.contract import Contract, Operation
 from minutebook.contracts.resources import Reading
 from minutebook.domain.errors import Conflict, MinutebookError
 from minutebook.domain.policy import Caller
-from minutebook.server.tools import TELL_EVERY
+from minutebook.server.protocol.tools import TELL_EVERY
 
 INTENDED = "This tool intentionally returns an error for testing"
 

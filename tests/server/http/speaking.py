@@ -23,7 +23,7 @@ from minutebook.config import Settings
 from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
-from minutebook.services.tokens import Issued, Tokens
+from minutebook.services.access.tokens import Issued, Tokens
 
 PLAIN: Any = {"timeout": 20, "verify": False}
 """Options of a client that needs no certificates: to load them takes longer than a request."""

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope, Send
 
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
-from minutebook.server.http.connection import bounded
+from minutebook.server.http.connections import bounded
 from tests.server.http.speaking import SINGLE, Server, call
 
 MOST = 8

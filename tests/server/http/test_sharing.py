@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.records import Role
-from minutebook.server.http.door import MOST_STREAMS
+from minutebook.server.http.access import MOST_STREAMS
 from minutebook.server.http.endpoint import MOST_SESSIONS
-from minutebook.server.sharing import THREADS, share_of
+from minutebook.server.limits import THREADS, share_of
 from tests.server.http.speaking import BOTH, Server, call, initialize, served, token
 
 JOURNAL = "/mcp/journal"

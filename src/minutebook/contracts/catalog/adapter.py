@@ -17,7 +17,7 @@ from minutebook.domain.errors import (
     NotFound,
     ScopeViolation,
 )
-from minutebook.domain.filters import Narrowing, home_of
+from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_of, uuid_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, MemoryType, ScopeLevel, Status
@@ -44,7 +44,7 @@ def at_door(
     app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
 ) -> Iterator[Entrant]:
     """Let in as one who may use scope and status as fields, where the store's policy is open."""
-    yield policy.at_open_door(caller, app.rules()), arguments
+    yield policy.with_field_writes(caller, app.rules()), arguments
 
 
 def memory_write(app: App, caller: Caller, **said: Any) -> Shape:
@@ -147,8 +147,8 @@ def _drafted(app: App, caller: Caller, said: Mapping[str, Any]) -> tuple[Caller,
     given = said.get("id")
     id = None if given is None else _id(given)
     organization = said["organization"]
-    with app.trail.guard(caller, home_of(caller), "write", Kind.MEMORY, id or "*"):
-        asking = policy.held_to(caller, organization=organization)
+    with app.trail.guard(caller, default_organization(caller), "write", Kind.MEMORY, id or "*"):
+        asking = policy.narrowed_to(caller, organization=organization)
     if id is not None:
         _check_at_home(app, caller, id, organization)
     fields = {_FIELDS[name]: _told(name, told) for name, told in said.items() if name in _FIELDS}
@@ -171,9 +171,9 @@ def _check_at_home(app: App, caller: Caller, id: str, organization: str) -> None
         raise Conflict(id, f"it belongs to the organization {known.organization!r}")
 
 
-def _narrowing(filters: Mapping[str, Any]) -> Narrowing:
+def _narrowing(filters: Mapping[str, Any]) -> MemoryQuery:
     told = {name: _told(name, value) for name, value in filters.items()}
-    return Narrowing(
+    return MemoryQuery(
         organization=told.get("organization"),
         repository=told.get("repository"),
         scope=told.get("scope_type"),

@@ -22,7 +22,7 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Entry, Kind, MemoryType, ScopeLevel, Status, Version
-from minutebook.services.browsing import Linked
+from minutebook.services.knowledge.browsing import Linked
 
 INDEXED = 50
 """How many memories the index holds."""

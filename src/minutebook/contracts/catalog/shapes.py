@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from minutebook.domain.default_titles import title_from
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.made_titles import title_from
 from minutebook.domain.records import Memory
 
 Shape = dict[str, Any]

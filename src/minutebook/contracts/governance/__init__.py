@@ -2,7 +2,7 @@
 
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.governance.adapter import OPERATIONS
-from minutebook.contracts.governance.context import door
+from minutebook.contracts.governance.gate import door
 from minutebook.contracts.governance.wording import word
 
 

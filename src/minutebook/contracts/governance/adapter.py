@@ -7,11 +7,11 @@ from minutebook.app import App
 from minutebook.contracts.contract import Operation
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import home_of, repository_of
+from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, ScopeLevel, Status, Version
-from minutebook.services.overview import EVERYTHING
+from minutebook.services.access.audit import EVERYTHING
 
 LATEST = 10
 """How many versions are shown of a memory."""
@@ -90,7 +90,7 @@ OPERATIONS: Mapping[str, Operation] = {
 def _enter_read(app: App, caller: Caller, memories: Sequence[Memory]) -> None:
     """Enter who was shown what: one entry a memory, or one that says there was none."""
     subjects = [memory.id for memory in memories] or [EVERYTHING]
-    app.trail.note(caller, home_of(caller), "read", Kind.MEMORY, subjects)
+    app.trail.note(caller, default_organization(caller), "read", Kind.MEMORY, subjects)
 
 
 def _state(memory: Memory) -> Shape:

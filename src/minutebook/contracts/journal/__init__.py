@@ -2,7 +2,7 @@
 
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.journal.adapter import OPERATIONS, UNOPENED
-from minutebook.contracts.journal.door import door
+from minutebook.contracts.journal.gate import door
 from minutebook.contracts.journal.wording import word
 
 

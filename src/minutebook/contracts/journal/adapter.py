@@ -13,7 +13,13 @@ from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Summary, Turn
 from minutebook.domain.redaction import redacted_for
-from minutebook.services.database import Counts, Health, Pulse, Unopened, health_unopened
+from minutebook.services.maintenance.database import (
+    Counts,
+    Health,
+    HealthStatus,
+    NotOpen,
+    health_unopened,
+)
 
 Shape = dict[str, Any]
 
@@ -29,7 +35,7 @@ def healthcheck(app: App, caller: Caller) -> Shape:
     return _health(app.database.health(caller), app.clock())
 
 
-def healthcheck_unopened(unopened: Unopened) -> Shape:
+def healthcheck_unopened(unopened: NotOpen) -> Shape:
     """Tell the same of a store that is not open."""
     refusal = None if unopened.error is None else named(unopened.error)[1]
     return _health(health_unopened(refusal), now())
@@ -228,7 +234,7 @@ def _health(health: Health, at: datetime) -> Shape:
                 "collections": _collections(counts),
             },
         },
-        "features": {"summarization": health.pulse is not Pulse.UNHEALTHY},
+        "features": {"summarization": health.pulse is not HealthStatus.UNHEALTHY},
         "startup": {
             "summarizationStatus": "not_attempted",
             "summarizationDetails": "Sessions are summarised when summarize_sessions is called.",

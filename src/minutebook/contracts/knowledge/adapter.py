@@ -15,12 +15,12 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Kind, Memory, MemoryType
-from minutebook.search.ranking import Hit, Signal, z_normalise
-from minutebook.services.candidates import Key
-from minutebook.services.code_search import FoundCode
-from minutebook.services.graph import Direction
-from minutebook.services.projects import Progress
-from minutebook.services.retrieval import Found, Recalled, RecalledDecision
+from minutebook.search.fusion import Hit, Signal, z_normalise
+from minutebook.services.code.projects import Progress
+from minutebook.services.knowledge.entities import Direction
+from minutebook.services.search.code import FoundCode
+from minutebook.services.search.recall import Found, Recalled, RecalledDecision
+from minutebook.services.search.signals import Key
 
 VERSION = "0.1.0"
 """The version of the contract, which its status shows."""

@@ -5,11 +5,11 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
-from minutebook.domain.deciding import DecisionDraft
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Proposal
-from minutebook.services.decision_search import FoundDecision, Mode
+from minutebook.services.search.decisions import FoundDecision, Mode
 
 PREVIEW = 200
 """Characters of a preview at most."""

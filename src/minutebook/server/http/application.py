@@ -19,35 +19,35 @@ from minutebook.contracts import openapi
 from minutebook.contracts.announced import safe
 from minutebook.contracts.contract import Contract
 from minutebook.domain.policy import Caller
-from minutebook.server.http.addresses import Addressed, Names
-from minutebook.server.http.condition import condition, figures
-from minutebook.server.http.door import Door, Doorkeeper
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.dispatch import Dispatcher
+from minutebook.server.http.access import Door, Doorkeeper
+from minutebook.server.http.access_log import HEADER, AccessLog
+from minutebook.server.http.authentication import Identity
 from minutebook.server.http.endpoint import Bounds, Endpoint
-from minutebook.server.http.noted import HEADER, Noted
-from minutebook.server.http.operations import plain_routes
-from minutebook.server.http.pace import Pace, Queue
-from minutebook.server.http.refusals import MCP, refusal
-from minutebook.server.http.streams import SSE, Stream
-from minutebook.server.identity import Identity
-from minutebook.server.metrics import Metrics
-from minutebook.server.opening import Opening
-from minutebook.server.protocol import as_promised, build_server
-from minutebook.server.worker import Worker
+from minutebook.server.http.errors import MCP, refusal
+from minutebook.server.http.health import condition, figures
+from minutebook.server.http.hosts import AllowedHosts, HostCheck
+from minutebook.server.http.metrics import Metrics
+from minutebook.server.http.rate_limit import Pace, Queue
+from minutebook.server.http.rest import plain_routes
+from minutebook.server.http.sse import SSE, Stream
+from minutebook.server.protocol.server import as_promised, build_server
 
 _LOOPBACK_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
 
 def application(
     settings: Settings,
-    opening: Opening,
+    opening: AppLoader,
     contracts: Mapping[str, Contract],
     identity: Identity,
-    names: Names,
+    names: AllowedHosts,
     leaving: anyio.Event,
 ) -> Starlette:
     """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set."""
     metrics = Metrics(opening)
-    worker = Worker(opening, _caller_of, metrics.observe, opening.seen)
+    worker = Dispatcher(opening, _caller_of, metrics.observe, opening.seen)
     bounds = Bounds(
         body=settings.http_body,
         seconds=settings.http_timeout,
@@ -83,8 +83,8 @@ def application(
         routes=routes,
         lifespan=lifespan,
         middleware=[
-            Middleware(Noted, count=metrics.count),
-            Middleware(Addressed, names=names),
+            Middleware(AccessLog, count=metrics.count),
+            Middleware(HostCheck, names=names),
             Middleware(
                 CORSMiddleware,
                 allow_origins=tuple(names.origins),

@@ -15,13 +15,13 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
+from minutebook.server.http.access import Doorkeeper
 from minutebook.server.http.body import read_json, replayed
-from minutebook.server.http.door import Doorkeeper
-from minutebook.server.http.pace import Queue
-from minutebook.server.http.refusals import UNTAKEN, untaken
-from minutebook.server.message import parsed
-from minutebook.server.proxy import ENDLESS
-from minutebook.server.sharing import Full, share_of
+from minutebook.server.http.errors import UNTAKEN, untaken
+from minutebook.server.http.rate_limit import Queue
+from minutebook.server.limits import Full, share_of
+from minutebook.server.protocol.message import parsed
+from minutebook.server.protocol.methods import ENDLESS
 
 INITIALIZE = "initialize"
 

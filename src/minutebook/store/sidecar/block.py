@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.search import codes
+from minutebook.search import binary_codes
 from minutebook.store.sidecar import sizes
 
 Ids: TypeAlias = NDArray[np.bytes_]
@@ -231,6 +231,6 @@ def _finished(block: Block) -> Block:
     extent = Extent.of(block)
     if len(block.vectors) < sizes.CODED:
         return replace(block, extent=extent)
-    centre = codes.centre_of(block.vectors)
-    planes = codes.encode(block.vectors, centre)
+    centre = binary_codes.centre_of(block.vectors)
+    planes = binary_codes.encode(block.vectors, centre)
     return replace(block, centre=centre, planes=planes, extent=extent)

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.search import codes
+from minutebook.search import binary_codes
 from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import Block, Mask, merged
@@ -161,7 +161,7 @@ def _near_by_code(
     blocks: Sequence[Block], asked: Sequence[Places | None], vector: Query, enough: int
 ) -> list[Places]:
     """Choose from each block what is uncoded and, over all blocks, the nearest by code."""
-    longest = codes.WORD * -(-len(vector) // codes.WORD)
+    longest = binary_codes.WORD * -(-len(vector) // binary_codes.WORD)
     counts = np.zeros(longest + 1, np.intp)
     distances = []
     for block, places in zip(blocks, asked, strict=True):
@@ -185,12 +185,12 @@ def _distances(
     block: Block, planes: NDArray[np.uint64], places: Places | None, vector: Query
 ) -> NDArray[np.uint16]:
     """Count in how many signs each of the vectors in question differs."""
-    code = codes.encode(vector[None, :], block.centre)[:, 0]
+    code = binary_codes.encode(vector[None, :], block.centre)[:, 0]
     if places is None:
-        return codes.distances(planes, code)
+        return binary_codes.distances(planes, code)
     if _GATHERED_SHARE * len(places) < planes.shape[1]:
-        return codes.distances(planes[:, places], code)
-    return codes.distances(planes, code)[places]
+        return binary_codes.distances(planes[:, places], code)
+    return binary_codes.distances(planes, code)[places]
 
 
 def _best(

@@ -13,13 +13,13 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record
 from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
-from minutebook.store.sqlite import checks, embeddings, feed, names, rows, texts
+from minutebook.store.sqlite import change_feed, checks, embeddings, entity_names, rows, texts
+from minutebook.store.sqlite.checkpointer import Housekeeper
 from minutebook.store.sqlite.connections import Connections, Writes
-from minutebook.store.sqlite.faults import damaged
-from minutebook.store.sqlite.housekeeping import Housekeeper
+from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices
-from minutebook.store.sqlite.lost import check_not_lost
-from minutebook.store.sqlite.moment import Moment
+from minutebook.store.sqlite.missing_database import check_not_lost
+from minutebook.store.sqlite.snapshot import SqliteSnapshot
 
 
 class SqliteStore:
@@ -76,10 +76,10 @@ class SqliteStore:
             yield
 
     @contextmanager
-    def snapshot(self) -> Iterator[Moment]:
+    def snapshot(self) -> Iterator[SqliteSnapshot]:
         """Give what reads the present moment, however long."""
         with self._connections.lent_snapshot() as connection:
-            yield Moment(connection)
+            yield SqliteSnapshot(connection)
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""
@@ -132,7 +132,7 @@ class SqliteStore:
     def organizations(self) -> list[str]:
         """Name the organizations that hold a record, sorted."""
         with self._connections.reading() as connection:
-            return feed.organizations(connection)
+            return change_feed.organizations(connection)
 
     def match(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> list[Candidate]:
         """Rank the selected records that match the query by BM25."""
@@ -185,17 +185,17 @@ class SqliteStore:
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         """Give the sorted ids of the selected entities one of whose names occurs in the words."""
         with self._connections.snapshot() as connection:
-            return names.entities_named(connection, where, words)
+            return entity_names.entities_named(connection, where, words)
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
         """Give, oldest first, the latest change of each record changed after `since`."""
         with self._connections.reading() as connection:
-            return feed.changes(connection, organization, since, limit)
+            return change_feed.changes(connection, organization, since, limit)
 
     def sequence(self, organization: str) -> int:
         """Give the sequence of the organization's latest change, 0 when there is none."""
         with self._connections.reading() as connection:
-            return feed.sequence(connection, organization)
+            return change_feed.sequence(connection, organization)
 
     def check(self) -> list[str]:
         """Say, in a sentence each, what is wrong; nothing if all is sound.

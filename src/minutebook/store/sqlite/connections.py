@@ -13,8 +13,8 @@ import apsw
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.store.filelock import FileLock
-from minutebook.store.sqlite import lost, schema
-from minutebook.store.sqlite.faults import translated
+from minutebook.store.sqlite import missing_database, schema
+from minutebook.store.sqlite.errors import translated
 
 _BUSY_MILLISECONDS = 10_000
 _STATEMENTS = 256
@@ -70,13 +70,13 @@ class Connections:
         self._owner: int | None = None
         self._depth = 0
         self._spoiled: BaseException | None = None
-        self._file_lock = FileLock(lost.lock_of(path))
+        self._file_lock = FileLock(missing_database.lock_of(path))
         self._log_pages = self._wanted_at = 0
         self.writes = Writes()
         with translated(path):
             _make_private(path)
             self._writer = self._open_writer()
-        lost.mark(path)
+        missing_database.mark(path)
 
     @property
     def is_writing(self) -> bool:

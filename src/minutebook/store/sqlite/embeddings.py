@@ -10,7 +10,7 @@ from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind, Record
 from minutebook.store.protocol import Vectors, VectorSpace
-from minutebook.store.sqlite import feed
+from minutebook.store.sqlite import change_feed
 from minutebook.store.sqlite.tables import selection, table_of, text_value, value_text
 
 _SQUARE_TOLERANCE = 0.02
@@ -36,7 +36,7 @@ def put(
     ).get
     if row is None:
         raise NotFound(kind, id)
-    _, sequence = feed.begin_change(connection, organization)
+    _, sequence = change_feed.begin_change(connection, organization)
     connection.execute(
         f"INSERT OR REPLACE INTO {table.name}_vectors VALUES (?, ?)",  # noqa: S608
         (row, kept.tobytes()),

@@ -14,10 +14,10 @@ from minutebook.domain.records import Kind
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.view import View
-from minutebook.store.sqlite import embeddings, feed
+from minutebook.store.sqlite import change_feed, embeddings
 from minutebook.store.sqlite.connections import Connections
-from minutebook.store.sqlite.lost import index_of
-from minutebook.store.sqlite.sources import Key, Source, conditions
+from minutebook.store.sqlite.index_source import Key, Source, conditions
+from minutebook.store.sqlite.missing_database import index_of
 from minutebook.store.sqlite.tables import TEXT_KINDS, id_bytes, table_of
 
 
@@ -40,7 +40,7 @@ class Indices:
         """Rank the selected records by cosine, as the thread sees them."""
         query = vector.astype(np.float32)
         with self._connections.snapshot() as connection:
-            organization = feed.number_of(connection, where.organization)
+            organization = change_feed.number_of(connection, where.organization)
             number = embeddings.number_of(connection, space)
             if organization is None or number is None or kind not in TEXT_KINDS:
                 return []
@@ -89,7 +89,7 @@ class Indices:
         space = embeddings.space_of(connection, key.space)
         identity = {
             "store": connection.execute("SELECT id FROM identity").get,
-            "organization": feed.name_of(connection, key.organization),
+            "organization": change_feed.name_of(connection, key.organization),
             "kind": str(key.kind),
             "space": [space.name, space.digest, space.dimensions],
         }
@@ -117,7 +117,7 @@ def _folder_name(key: Key) -> str:
 
 def _keys(connection: apsw.Connection, organization: str | None) -> list[Key]:
     """Name what vectors there are."""
-    only = None if organization is None else feed.number_of(connection, organization)
+    only = None if organization is None else change_feed.number_of(connection, organization)
     if organization is not None and only is None:
         return []
     found = []
@@ -136,8 +136,8 @@ def _differences(connection: apsw.Connection, key: Key, view: View) -> int:
 
     What changed after the view was taken is left out.
     """
-    organization = feed.name_of(connection, key.organization)
-    later = feed.changes(connection, organization, view.sequence, None)
+    organization = change_feed.name_of(connection, key.organization)
+    later = change_feed.changes(connection, organization, view.sequence, None)
     changed = {change.id.encode("utf-8", "surrogatepass") for change in later}
     held = {id: hash(vectors) for id, vectors in view.vectors() if id not in changed}
     table = table_of(key.kind)

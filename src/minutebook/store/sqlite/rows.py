@@ -9,7 +9,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Entity, Kind, Record
 from minutebook.store.protocol import Group
-from minutebook.store.sqlite import embeddings, feed, names, texts
+from minutebook.store.sqlite import change_feed, embeddings, entity_names, texts
 from minutebook.store.sqlite.tables import (
     EDGES,
     VERSIONS,
@@ -41,15 +41,15 @@ def put(connection: apsw.Connection, record: Record) -> None:
     table = table_of(record.kind)
     if table.has_text:
         _check_id(record.id)
-    number, sequence = feed.begin_change(connection, record.organization)
+    number, sequence = change_feed.begin_change(connection, record.organization)
     if table.has_text:
         _put_with_text(connection, table, number, sequence, record)
     else:
         values = (number, sequence, *table.values(record))
         connection.execute(_insertion("INSERT OR REPLACE", table), values)
-        feed.forget_deletion(connection, number, record.kind, record.id)
+        change_feed.forget_deletion(connection, number, record.kind, record.id)
     if isinstance(record, Entity):
-        names.keep(connection, number, record)
+        entity_names.keep(connection, number, record)
 
 
 def get(connection: apsw.Connection, kind: Kind, organization: str, id: str) -> Record | None:
@@ -146,7 +146,7 @@ def groups(
 def delete(connection: apsw.Connection, kind: Kind, organization: str, id: str) -> bool:
     """Remove a record and all that goes with it; tell whether it was there."""
     table = table_of(kind)
-    number = feed.number_of(connection, organization)
+    number = change_feed.number_of(connection, organization)
     condition, values = _key(table, kind, organization, id)
     row = connection.execute(
         f"DELETE FROM {table.name} AS r WHERE {condition} RETURNING "  # noqa: S608
@@ -159,12 +159,12 @@ def delete(connection: apsw.Connection, kind: Kind, organization: str, id: str) 
         texts.remove(connection, number, kind, row)
         embeddings.remove(connection, kind, row)
     if kind is Kind.ENTITY:
-        names.forget(connection, number, id)
+        entity_names.forget(connection, number, id)
     if kind is Kind.MEMORY:
         _remove_where(connection, VERSIONS, organization, Kind.VERSION, "memory", id)
     for edge_kind, end in _ENDS.get(kind, ()):
         _remove_where(connection, EDGES, organization, edge_kind, end, id)
-    feed.note_deletion(connection, organization, kind, id)
+    change_feed.note_deletion(connection, organization, kind, id)
     return True
 
 
@@ -172,7 +172,7 @@ def edges(
     connection: apsw.Connection, organization: str, nodes: Collection[str], limit: int | None
 ) -> list[Edge]:
     """Give the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
-    number = feed.number_of(connection, organization)
+    number = change_feed.number_of(connection, organization)
     found: dict[tuple[str, str], Edge] = {}
     distinct = sorted(set(nodes))
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
@@ -205,7 +205,7 @@ def _put_with_text(
     if earlier is None:
         values = [number, sequence, *table.values(record)]
         connection.execute(_insertion("INSERT", table), values)
-        feed.forget_deletion(connection, number, record.kind, record.id)
+        change_feed.forget_deletion(connection, number, record.kind, record.id)
         texts.add(connection, number, record.kind, connection.last_insert_rowid(), text)
         return
     row, *fields = earlier
@@ -253,4 +253,4 @@ def _remove_where(
         values,
     ).fetchall()
     for (id,) in removed:
-        feed.note_deletion(connection, organization, kind, value_text(id))
+        change_feed.note_deletion(connection, organization, kind, value_text(id))

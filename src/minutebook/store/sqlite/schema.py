@@ -7,7 +7,7 @@ import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
 from minutebook.domain.targets import target_key
-from minutebook.store.sqlite.faults import damaged
+from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.tables import text_value, value_text
 
 APPLICATION_ID = 0x4D42_6F6F

@@ -31,7 +31,7 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.store.sqlite.faults import damaged
+from minutebook.store.sqlite.errors import damaged
 
 Value: TypeAlias = str | bytes | int | float | None
 """What a column holds."""

@@ -14,7 +14,7 @@ from minutebook.domain.records import Kind
 from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate
-from minutebook.store.sqlite import feed
+from minutebook.store.sqlite import change_feed
 from minutebook.store.sqlite.tables import selection, table_of, text_of, value_text
 
 # Every sign belongs to its term: FTS5 splits at spaces, and at control characters, which no term
@@ -192,7 +192,7 @@ def _texts(connection: apsw.Connection, number: int, kind: Kind) -> Iterator[tup
 
 
 def _index_of(connection: apsw.Connection, organization: str, kind: Kind) -> str | None:
-    number = feed.number_of(connection, organization)
+    number = change_feed.number_of(connection, organization)
     held = connection.execute(
         "SELECT 1 FROM text_indices WHERE organization = ? AND kind = ?", (number, kind)
     ).get

@@ -1,0 +1,153 @@
+"""The context that every call carries: checked before anything else, and whatever is refused entered.
+
+What the context claims narrows the caller whom the start-up identity made; it never widens.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from minutebook.app import App
+from minutebook.contracts.arguments import Arguments
+from minutebook.contracts.contract import Tool
+from minutebook.contracts.governance.wording import CONTEXT, CONTEXT_RULES, claims
+from minutebook.domain import policy
+from minutebook.domain.errors import (
+    Conflict,
+    InvalidInput,
+    MinutebookError,
+    NotFound,
+    ScopeViolation,
+)
+from minutebook.domain.filters import default_organization
+from minutebook.domain.ids import id_of, uuid_in
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind
+from minutebook.services.access.audit import EVERYTHING
+from minutebook.services.access.visibility import organization_with, repository_with
+
+ACTS: Mapping[str, str] = {
+    "memory-write": "write",
+    "memory-search": "read",
+    "memory.read": "read",
+    "memory.lock": "lock",
+    "memory.deprecate": "deprecate",
+}
+"""What a call that is refused before a service heard of it would have done."""
+
+_FIELDS = Arguments(CONTEXT, CONTEXT_RULES, {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """Who claims to ask, for which organization and repository, in which request."""
+
+    agent: str
+    organization: UUID
+    repository: UUID
+    request: str
+
+
+@contextmanager
+def door(
+    app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
+) -> Iterator[tuple[Caller, Mapping[str, Any]]]:
+    """Let in who brings a fitting context, as the caller it narrows, with the other arguments.
+
+    Raises InvalidInput, ScopeViolation. While the context is not trusted, a refusal is entered for
+    the organization of the start-up identity. Services enter what they refuse themselves.
+    """
+    claimed = claims(arguments)
+    known = replace(
+        caller,
+        name=claimed.get("agent_id", caller.name) if _is_nobody(caller) else caller.name,
+        request=claimed.get("request_id", caller.request),
+    )
+    act, subject = ACTS[tool.name], _subject(arguments)
+    with _entering(app, known, act, subject, (InvalidInput, ScopeViolation)):
+        asking = _narrowed(app, known, _checked(tool, arguments))
+    others = {name: value for name, value in arguments.items() if name != "context"}
+    with _entering(app, asking, act, subject, (Conflict, InvalidInput, NotFound)):
+        yield asking, others
+
+
+@contextmanager
+def _entering(
+    app: App,
+    caller: Caller,
+    act: str,
+    subject: str,
+    kinds: tuple[type[MinutebookError], ...],
+) -> Iterator[None]:
+    """Enter an error of some kinds as a refusal, then let it go on."""
+    try:
+        yield
+    except kinds as error:
+        organization, outcome = default_organization(caller), type(error).__name__
+        app.trail.note(caller, organization, act, Kind.MEMORY, [subject], outcome)
+        raise
+
+
+def _is_nobody(caller: Caller) -> bool:
+    return caller.name == policy.ANYBODY
+
+
+def _narrowed(app: App, caller: Caller, context: Context) -> Caller:
+    """Hold a caller to the organization and repository of the context; ScopeViolation."""
+    if caller.name != context.agent:
+        raise ScopeViolation(
+            f"act as {context.agent!r}", f"this connection belongs to {caller.name!r}"
+        )
+    held = policy.narrowed_to(
+        caller,
+        organization=organization_with(app.store, caller, context.organization),
+        repository=repository_with(caller, context.repository),
+    )
+    return replace(held, governed=True, writes_system=False)
+
+
+def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Context:
+    """Give the context that a call carries, if it is whole and fits the tool; InvalidInput."""
+    match arguments.get("context"):
+        case None:
+            raise InvalidInput("context", "is required")
+        case Mapping() as given:
+            pass
+        case other:
+            raise InvalidInput("context", f"must be a JSON object (got {json.dumps(other)[:60]})")
+    try:
+        told = _FIELDS.check(given)
+    except InvalidInput as error:
+        raise InvalidInput(f"context.{error.argument}", error.remedy) from error
+    for name in ("agent_id", "request_id"):
+        if not told[name].strip():
+            raise InvalidInput(f"context.{name}", "must not be blank")
+    if told["intent"] not in tool.promise["intents"]:
+        fitting = " or ".join(tool.promise["intents"])
+        raise InvalidInput(
+            "context.intent", f"must be {fitting} for {tool.name} (got {told['intent']})"
+        )
+    return Context(
+        agent=told["agent_id"],
+        organization=_uuid(told, "organization_id"),
+        repository=_uuid(told, "repository_id"),
+        request=told["request_id"],
+    )
+
+
+def _uuid(told: Mapping[str, str], name: str) -> UUID:
+    found = uuid_in(told[name])
+    if found is None:
+        raise InvalidInput(
+            f"context.{name}", "must be a UUID such as 550e8400-e29b-41d4-a716-446655440000"
+        )
+    return found
+
+
+def _subject(arguments: Mapping[str, Any]) -> str:
+    """Name the memory that a call is about, as far as it names one."""
+    told = arguments.get("memory_id")
+    return (id_of(told) if isinstance(told, str) else None) or EVERYTHING

@@ -1,0 +1,168 @@
+"""Any ONNX sentence model from a local folder: `model.onnx`, `tokenizer.json` and its settings.
+
+Read where they are there: `sentence_bert_config.json` (`max_seq_length`), `1_Pooling/config.json`
+(mean, which is the default, or first token), `config_sentence_transformers.json` (prompts that
+become prefixes). Needs the library `tokenizers`.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain.errors import ModelUnavailable
+from minutebook.embedding.protocol import Model, Rows, Vector, spans, unit, without_surrogates
+from minutebook.embedding.runtime import Session, batches
+from minutebook.embedding.weights import sha256_of
+
+GRAPHS = ("model.onnx", "onnx/model.onnx")
+TOKENIZER = "tokenizer.json"
+DEFAULT_POSITIONS = 512
+_QUERY_PROMPTS, _PASSAGE_PROMPTS = ("query",), ("passage", "document")
+_REMEDY = "give a folder that holds model.onnx and tokenizer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How the model wants to be used."""
+
+    positions: int
+    first_token: bool
+    query_prefix: str
+    passage_prefix: str
+
+
+class FolderEmbedder:
+    """A sentence model run by onnxruntime; safe to call from several threads.
+
+    A text longer than the model reads becomes parts that share an eighth of their tokens, each with
+    the prefix; of a query only the first part is embedded.
+    """
+
+    def __init__(self, folder: Path, threads: int | None = None) -> None:
+        graph = next((folder / name for name in GRAPHS if (folder / name).is_file()), None)
+        if graph is None or not (folder / TOKENIZER).is_file():
+            raise ModelUnavailable(f"{folder} holds no model", _REMEDY)
+        self._recipe = _read_recipe(folder)
+        self._tokenizer = _open_tokenizer(folder / TOKENIZER)
+        self._session = Session(graph, threads)
+        self._output = _output_of(self._session.outputs)
+        width = len(self.embed_query(""))
+        digest = hashlib.sha256(
+            f"{sha256_of(graph)} {sha256_of(folder / TOKENIZER)} {self._recipe}".encode()
+        ).hexdigest()
+        self._model = Model(folder.name, digest, width)
+
+    @property
+    def model(self) -> Model:
+        """The model that makes the vectors; its digest covers graph, tokenizer and recipe."""
+        return self._model
+
+    def embed_query(self, text: str) -> Vector:
+        """Embed a question by its first part, shape (dimensions,)."""
+        vector: Vector = self._run(self._parts(text, self._recipe.query_prefix)[:1])[0]
+        return vector
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        """Embed texts to be found, for each its parts, shape (parts, dimensions)."""
+        parts = [self._parts(text, self._recipe.passage_prefix) for text in texts]
+        if not parts:
+            return []
+        rows = self._run([part for own in parts for part in own])
+        return np.split(rows, np.cumsum([len(own) for own in parts])[:-1])
+
+    def _parts(self, text: str, prefix: str) -> list[list[int]]:
+        text = without_surrogates(text)
+        room = max(self._recipe.positions - len(self._ids(prefix)), 1)
+        places = self._tokenizer.encode(text, add_special_tokens=False).offsets
+        cuts = spans(len(places), room, room // 8)
+        if len(cuts) == 1:
+            return [self._ids(prefix + text)]
+        return [self._ids(prefix + text[places[a][0] : places[b - 1][1]]) for a, b in cuts]
+
+    def _ids(self, text: str) -> list[int]:
+        ids: list[int] = self._tokenizer.encode(text).ids
+        return ids[: self._recipe.positions]
+
+    def _run(self, sequences: Sequence[list[int]]) -> Rows:
+        rows: list[Rows] = [np.empty(0, np.float32)] * len(sequences)
+        for group in batches([len(sequence) for sequence in sequences]):
+            longest = max(len(sequences[group[-1]]), 1)
+            ids = np.zeros((len(group), longest), np.int64)
+            mask = np.zeros((len(group), longest), np.int64)
+            for row, index in enumerate(group):
+                ids[row, : len(sequences[index])] = sequences[index]
+                mask[row, : len(sequences[index])] = 1
+            for index, vector in zip(group, self._pooled(ids, mask), strict=True):
+                rows[index] = vector
+        return np.stack(rows)
+
+    def _pooled(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Rows:
+        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = {name: given[name] for name in self._session.inputs if name in given}
+        states = self._session.run(wanted, [self._output])[self._output]
+        if states.ndim == 2:
+            return unit(states)
+        if self._recipe.first_token:
+            return unit(states[:, 0])
+        weights = np.maximum(mask, mask.sum(axis=1, keepdims=True) == 0)[..., None]
+        total: Rows = (states * weights).sum(axis=1, dtype=np.float32)
+        return unit(total)
+
+
+def _output_of(outputs: Mapping[str, int]) -> str:
+    if "sentence_embedding" in outputs:
+        return "sentence_embedding"
+    return next((name for name, rank in outputs.items() if rank == 3), next(iter(outputs)))
+
+
+def _open_tokenizer(path: Path) -> Any:
+    try:
+        import tokenizers
+    except ImportError as error:
+        remedy = "install the library `tokenizers`"
+        raise ModelUnavailable("a model in a folder needs `tokenizers`", remedy) from error
+    # The library raises bare `Exception` for a file it cannot read; JSON is checked first.
+    _read_json(path)
+    tokenizer = tokenizers.Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
+
+
+def _read_recipe(folder: Path) -> Recipe:
+    length = _read_json(folder / "sentence_bert_config.json").get("max_seq_length")
+    pooling = _read_json(folder / "1_Pooling" / "config.json")
+    modes = {name for name, on in pooling.items() if name.startswith("pooling_mode_") and on}
+    known = {"pooling_mode_mean_tokens", "pooling_mode_cls_token"}
+    if modes - known or len(modes) > 1:
+        remedy = "use a model that pools by mean or by first token"
+        raise ModelUnavailable(f"{folder} pools by {', '.join(sorted(modes))}", remedy)
+    prompts = _read_json(folder / "config_sentence_transformers.json").get("prompts") or {}
+    return Recipe(
+        positions=int(length or DEFAULT_POSITIONS),
+        first_token="pooling_mode_cls_token" in modes,
+        query_prefix=_first(prompts, _QUERY_PROMPTS),
+        passage_prefix=_first(prompts, _PASSAGE_PROMPTS),
+    )
+
+
+def _first(prompts: Mapping[str, str], names: Sequence[str]) -> str:
+    return next((prompts[name] for name in names if name in prompts), "")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise ModelUnavailable(f"{path} is not valid JSON", _REMEDY) from error
+    if not isinstance(content, dict):
+        raise ModelUnavailable(f"{path} is not a JSON object", _REMEDY)
+    return content

@@ -1,0 +1,121 @@
+"""A folder of derived files that is either whole or not there.
+
+It is filled under another name, flushed to disk, then renamed. `manifest.json` holds the size and
+SHA-256 of every file. Several processes may fill the same folder at once: the first rename wins.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from minutebook.embedding.weights import sha256_of
+
+MANIFEST = "manifest.json"
+_PARTIAL = ".partial-"
+_ABANDONED_AFTER = 3600.0
+_OCCUPIED = {errno.EEXIST, errno.ENOTEMPTY}
+
+
+def damage(folder: Path, *, by_size: frozenset[str] = frozenset()) -> str | None:
+    """Say what is wrong with a folder, or None; files in `by_size` are only measured, not read."""
+    try:
+        for name, (size, digest) in _read_manifest(folder).items():
+            path = folder / name
+            if path.stat().st_size != size:
+                return f"{path} is of the wrong size"
+            if name not in by_size and sha256_of(path) != digest:
+                return f"{path} is damaged"
+    except FileNotFoundError as error:
+        return f"{error.filename} is missing"
+    except OSError as error:
+        return f"{error.filename or folder} cannot be read: {error.strerror}"
+    except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
+        return f"{folder / MANIFEST} is damaged"
+    return None
+
+
+def _read_manifest(folder: Path) -> dict[str, tuple[int, str]]:
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return {
+        str(name): (int(entry["bytes"]), str(entry["sha256"]))
+        for name, entry in manifest["files"].items()
+    }
+
+
+def put_in_place(folder: Path, fill: Callable[[Path], None]) -> None:
+    """Have `fill` write the files into an empty folder, then make it `folder`.
+
+    What stood there before is replaced unless another process has put a whole one there meanwhile.
+    Raises OSError where the disk refuses; nothing half-made is left under the folder's name.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(folder.parent)
+    partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=folder.parent))
+    try:
+        partial.chmod(0o755)  # a temporary folder is its maker's alone
+        fill(partial)
+        _write_manifest(partial)
+        for path in partial.iterdir():
+            _flush(path)
+        _flush(partial)
+        _swap(partial, folder)
+        _flush(folder.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _swap(partial: Path, folder: Path) -> None:
+    while True:
+        try:
+            partial.rename(folder)
+        except OSError as error:
+            # Ask what the refusal was, not what stands there: another process may just have moved it.
+            if error.errno not in _OCCUPIED:
+                raise
+        else:
+            return
+        if damage(folder) is None:
+            return
+        aside = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=folder.parent))
+        try:
+            # Another process may be mending the same folder and have moved it away first.
+            with contextlib.suppress(FileNotFoundError):
+                folder.rename(aside / folder.name)
+        finally:
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def _write_manifest(folder: Path) -> None:
+    files = {
+        path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+        for path in sorted(folder.iterdir())
+    }
+    text = json.dumps({"files": files}, indent=2)
+    (folder / MANIFEST).write_text(text, encoding="utf-8")
+
+
+def _flush(path: Path) -> None:
+    """Force a file or folder to disk; folders cannot be opened on Windows, and need it less."""
+    if os.name == "nt" and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove what processes that died left behind."""
+    for path in parent.glob(f"{_PARTIAL}*"):
+        try:
+            if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
+                shutil.rmtree(path, ignore_errors=True)
+        except FileNotFoundError:
+            continue

@@ -1,0 +1,206 @@
+"""The transformer as an ONNX graph, in float32 to observe or in int8 to run.
+
+Each linear step reads activations quantised with fixed steps, so that a text's vector does not
+depend on its neighbours in a batch, as steps taken from the batch would make it. The difficulty of
+outlying channels moves into the weights first (SmoothQuant, Xiao et al. 2023, equation 4):
+`s_j = max|X_j|^a / max|W_j|^(1-a)`. Weights keep 7 bits: a sum of two products of 8 and 7 bits fits
+the 16 bits in which processors without VNNI add them, so every processor gives the same sums.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+from onnx import TensorProto, helper, numpy_helper
+
+from minutebook.embedding.runtime import MASK, VECTORS, WORDS
+from minutebook.embedding.weights import Floats, Weights
+
+SMOOTHING = 0.65
+"""How much of the difficulty moves into the weights; 0.6 to 0.7 are about equally good."""
+LEVELS = 255
+WEIGHT_LIMIT = 63
+
+_MICROSOFT = "com.microsoft"
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Least and greatest value of each channel of a linear step's input."""
+
+    least: Floats
+    greatest: Floats
+
+    def joined(self, other: "Range") -> "Range":
+        """Give the range that covers both."""
+        return Range(np.minimum(self.least, other.least), np.maximum(self.greatest, other.greatest))
+
+
+class Graph:
+    """Collects nodes and constants."""
+
+    def __init__(self) -> None:
+        self._nodes: list[onnx.NodeProto] = []
+        self._constants: dict[str, onnx.TensorProto] = {}
+        self._outputs: list[str] = []
+
+    def constant(self, name: str, value: NDArray[np.generic]) -> str:
+        """Add a constant; give its name."""
+        self._constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+        return name
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Add a node with one output; give the output's name."""
+        return self.add_several(1, operator, *inputs, name=name, **attributes)[0]
+
+    def add_several(
+        self, outputs: int, operator: str, *inputs: str, name: str = "", **attributes: Any
+    ) -> list[str]:
+        """Add a node with several outputs; give their names."""
+        name = name or f"{operator}.{len(self._nodes)}"
+        names = [name] if outputs == 1 else [f"{name}.{index}" for index in range(outputs)]
+        domain = _MICROSOFT if operator in _CONTRIBUTED else ""
+        self._nodes.append(helper.make_node(operator, inputs, names, domain=domain, **attributes))
+        return names
+
+    def show(self, name: str) -> None:
+        """Make a value one of the graph's outputs."""
+        self._outputs.append(name)
+
+    def model(self, width: int) -> onnx.ModelProto:
+        """Give the whole as a model over word vectors (b, s, width) and a mask (b, s)."""
+        inputs = [
+            helper.make_tensor_value_info(WORDS, TensorProto.FLOAT, ["batch", "positions", width]),
+            helper.make_tensor_value_info(MASK, TensorProto.INT32, ["batch", "positions"]),
+        ]
+        outputs = [
+            helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in self._outputs
+        ]
+        graph = helper.make_graph(
+            self._nodes, "transformer", inputs, outputs, list(self._constants.values())
+        )
+        sets = [helper.make_opsetid("", 18), helper.make_opsetid(_MICROSOFT, 1)]
+        return helper.make_model(graph, opset_imports=sets, ir_version=9)
+
+
+_CONTRIBUTED = {"MatMulIntegerToFloat", "MultiHeadAttention", "SkipLayerNormalization", "Gelu"}
+
+Linear = Callable[[Graph, str, str, Floats, Floats], str]
+"""Adds `x W^T + b` for the step of a name, given x, W (outputs, inputs) and b; gives its output."""
+
+
+def transformer(weights: Weights, linear: Linear) -> onnx.ModelProto:
+    """Lay out the body: word vectors in, one unit vector a text out."""
+    graph, shape = Graph(), weights.shape
+    state = _embeddings(graph, weights)
+    for layer in range(shape.layers):
+        state = _layer(graph, weights, linear, layer, state)
+    mask = graph.add("Cast", MASK, to=TensorProto.FLOAT)
+    axis = graph.constant("axis", np.array([1]))
+    total = graph.add("MatMul", graph.add("Unsqueeze", mask, axis), state)
+    # The mean points where the sum does.
+    graph.add("LpNormalization", graph.add("Squeeze", total, axis), name=VECTORS, axis=-1, p=2)
+    graph.show(VECTORS)
+    return graph.model(shape.width)
+
+
+def _embeddings(graph: Graph, weights: Weights) -> str:
+    width = weights.shape.width
+    places = weights.tensor("emb.pos").reshape(-1, width) + weights.tensor("emb.type")[:width]
+    length = graph.add("Shape", WORDS, start=1, end=2)
+    zero = graph.constant("zero", np.array([0]))
+    used = graph.add("Slice", graph.constant("places", places), zero, length)
+    scale = graph.constant("emb.ln.w", weights.tensor("emb.ln.w"))
+    shift = graph.constant("emb.ln.b", weights.tensor("emb.ln.b"))
+    return graph.add(
+        "LayerNormalization",
+        graph.add("Add", WORDS, used),
+        scale,
+        shift,
+        axis=-1,
+        epsilon=weights.shape.epsilon,
+    )
+
+
+def _layer(graph: Graph, weights: Weights, linear: Linear, layer: int, state: str) -> str:
+    width, inner = weights.shape.width, weights.shape.inner
+
+    def step(name: str, tensors: tuple[str, ...], columns: int, value: str) -> str:
+        matrix = np.concatenate([weights.matrix(f"l{layer}.{t}.w", columns) for t in tensors])
+        bias = np.concatenate([weights.tensor(f"l{layer}.{t}.b") for t in tensors])
+        return linear(graph, f"l{layer}.{name}", value, matrix, bias)
+
+    def added(name: str, value: str, onto: str) -> str:
+        scale, shift = (
+            graph.constant(f"l{layer}.{name}.{part}", weights.tensor(f"l{layer}.{name}.{part}"))
+            for part in "wb"
+        )
+        epsilon = weights.shape.epsilon
+        return graph.add("SkipLayerNormalization", onto, value, scale, shift, epsilon=epsilon)
+
+    joined = step("qkv", ("q", "k", "v"), width, state)
+    query, key, value = graph.add_several(3, "Split", joined, axis=-1, num_outputs=3)
+    heads = weights.shape.heads
+    context = graph.add("MultiHeadAttention", query, key, value, "", MASK, num_heads=heads)
+    state = added("aln", step("ao", ("ao",), width, context), state)
+    middle = graph.add("Gelu", step("fi", ("fi",), width, state))
+    return added("oln", step("fo", ("fo",), inner, middle), state)
+
+
+def observed(graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+    """Add a linear step in float32 that shows the range of its input (see `ranges`)."""
+    axes = graph.constant("rows", np.array([0, 1]))
+    for operator, shown in zip(("ReduceMin", "ReduceMax"), _shown(name), strict=True):
+        graph.show(graph.add(operator, value, axes, name=shown, keepdims=0))
+    product = graph.add("MatMul", value, graph.constant(f"{name}.w", matrix.T))
+    return graph.add("Add", product, graph.constant(f"{name}.b", bias))
+
+
+def ranges(outputs: Mapping[str, Floats]) -> dict[str, Range]:
+    """Read the ranges out of an observed graph's outputs, by the step's name."""
+    names = [name.removesuffix(".least") for name in outputs if name.endswith(".least")]
+    return {name: Range(*(outputs[shown] for shown in _shown(name))) for name in names}
+
+
+def _shown(name: str) -> tuple[str, str]:
+    return f"{name}.least", f"{name}.greatest"
+
+
+def quantised(seen: Mapping[str, Range]) -> Linear:
+    """Give the linear step in int8, fitted to the ranges that were seen."""
+
+    def linear(graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+        step, zero = _steps(seen[name], matrix)
+        absorbed = matrix * step
+        scale = np.abs(absorbed).max(axis=1) / WEIGHT_LIMIT
+        levels = np.rint(absorbed / scale[:, None]).astype(np.int8)
+        one = graph.constant("one", np.array(1, np.float32))
+        offset = graph.constant(f"{name}.zero", np.array(zero, np.uint8))
+        inverse = graph.constant(f"{name}.inverse", (1 / step).astype(np.float32))
+        integers = graph.add("QuantizeLinear", graph.add("Mul", value, inverse), one, offset)
+        return graph.add(
+            "MatMulIntegerToFloat",
+            integers,
+            graph.constant(f"{name}.w", levels.T),
+            one,
+            graph.constant(f"{name}.scale", scale.astype(np.float32)),
+            offset,
+            "",
+            graph.constant(f"{name}.b", bias),
+        )
+
+    return linear
+
+
+def _steps(seen: Range, matrix: Floats) -> tuple[Floats, int]:
+    """Choose the size of one level for each input channel, and the level that stands for zero."""
+    tiny = np.float32(1e-5)
+    reach = np.maximum(np.maximum(-seen.least, seen.greatest), tiny)
+    heaviest = np.maximum(np.abs(matrix).max(axis=0), tiny)
+    smooth = reach**SMOOTHING / heaviest ** (1 - SMOOTHING)
+    least, greatest = float((seen.least / smooth).min()), float((seen.greatest / smooth).max())
+    level = (greatest - least) / LEVELS
+    return (smooth * level).astype(np.float32), round(-least / level)

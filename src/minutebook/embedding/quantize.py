@@ -1,0 +1,87 @@
+"""What the built-in model runs on, derived from the weights file; needs `onnx`, once."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from minutebook.embedding.onnx_graph import Range, observed, quantised, ranges, transformer
+from minutebook.embedding.runtime import MASK, WORDS, Session
+from minutebook.embedding.tokenizer import Tokenizer, serialised_model
+from minutebook.embedding.weights import Weights, dequantise
+
+SEED = 0
+SAMPLES = ((8, 1), (16, 12), (16, 60), (2, 400))
+"""How many sequences, and of how many pieces, the ranges of activations are observed on."""
+REPEATS = (8, 40)
+"""The same for one piece said over and over, which no natural text resembles but users write."""
+
+
+OBSERVED_FROM, OBSERVED_UNTIL = 0.3, 0.75
+"""Between which parts of the work the ranges of activations are observed, as measured."""
+
+
+def write_files(
+    source: Path,
+    *,
+    body: Path,
+    words: Path,
+    tokenizer: Path,
+    prefixes: Sequence[str],
+    told: Callable[[float], None],
+) -> None:
+    """Derive the three files of the built-in model from the weights file.
+
+    `told` hears how much of that is done, from 0 to 1.
+    """
+    weights = Weights(source)
+    vocabulary = weights.vocabulary
+    tokenizer.write_bytes(serialised_model(vocabulary))
+    told(0.1)
+    weights.blocks("emb.word", weights.shape.width).tofile(words)
+    told(0.2)
+    reader = Tokenizer(tokenizer)
+    starts = [[vocabulary.begin, *reader.ids(prefix)] for prefix in prefixes]
+    samples = list(_samples(starts, vocabulary.end, len(vocabulary.pieces) - 1))
+    seen = _observe(weights, samples, told)
+    body.write_bytes(transformer(weights, quantised(seen)).SerializeToString())
+
+
+def _samples(starts: Sequence[list[int]], end: int, pieces: int) -> Iterator[list[int]]:
+    """Draw sequences of pieces, the frequent (which have low ids) oftener, after each prefix in turn.
+
+    Random pieces reach as far as natural text in any language does, without favouring one.
+    """
+    random = np.random.default_rng(SEED)
+    first = end + 2  # after begin, pad, end and unknown
+
+    def drawn(length: int) -> list[int]:
+        logs = random.random(length) * np.log(pieces - first)
+        return [int(id) for id in first + np.exp(logs)]
+
+    for start in starts:
+        yield [*start, end]
+    for count, length in SAMPLES:
+        for index in range(count):
+            yield [*starts[index % len(starts)], *drawn(length), end]
+    count, length = REPEATS
+    for index in range(count):
+        yield [*starts[index % len(starts)], *drawn(1) * length, end]
+
+
+def _observe(
+    weights: Weights, samples: Sequence[list[int]], told: Callable[[float], None]
+) -> dict[str, Range]:
+    session = Session(transformer(weights, observed).SerializeToString())
+    table = weights.blocks("emb.word", weights.shape.width)
+    seen: dict[str, Range] = {}
+    pieces, done = sum(map(len, samples)), 0
+    for ids in samples:
+        told(OBSERVED_FROM + done / pieces * (OBSERVED_UNTIL - OBSERVED_FROM))
+        done += len(ids)
+        words = dequantise(table[ids])[None]
+        mask = np.ones((1, len(ids)), np.int32)
+        for name, each in ranges(session.run({WORDS: words, MASK: mask})).items():
+            seen[name] = seen[name].joined(each) if name in seen else each
+    told(OBSERVED_UNTIL)
+    return seen

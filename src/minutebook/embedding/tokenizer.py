@@ -1,0 +1,111 @@
+"""Text as the ids of word pieces: XLM-RoBERTa's SentencePiece unigram model.
+
+The vocabulary and the single-character rules come from the weights file. The rules for sequences
+(`e` and a combining acute make `é`) come from SentencePiece's own `nmt_nfkc` table, less those that
+involve characters for which the model's older table has no rule, or another one.
+"""
+
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import sentencepiece
+
+from minutebook.embedding.protocol import without_surrogates
+from minutebook.embedding.weights import Vocabulary
+
+STRETCH = 16_384
+"""Characters tokenized in one go; a longer text is cut, at a blank where there is one."""
+
+_NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
+_MASK = b"<mask>"
+
+
+class Tokenizer:
+    """Splits texts as the model was trained to; special tokens in a text are ordinary text."""
+
+    def __init__(self, path: Path) -> None:
+        self._processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+        self.begin: int = self._processor.bos_id()
+        self.end: int = self._processor.eos_id()
+
+    def ids(self, text: str, limit: int | None = None) -> list[int]:
+        """Give the ids of a text, or its first `limit`, in memory bounded by their number.
+
+        Lone surrogates are read as U+FFFD, which the model's table makes a blank. A word longer
+        than STRETCH characters is cut there, which may change the pieces at the seam.
+        """
+        found: list[int] = []
+        for stretch in _stretches(without_surrogates(text)):
+            found += self._processor.encode(stretch)
+            if limit is not None and len(found) >= limit:
+                return found[:limit]
+        return found
+
+
+def _stretches(text: str) -> Iterator[str]:
+    start = 0
+    while len(text) - start > STRETCH:
+        stop = start + STRETCH
+        seam = max(text.rfind(" ", start + 1, stop), text.rfind("\n", start + 1, stop))
+        if seam > start:
+            stop = seam
+        yield text[start:stop]
+        start = stop
+    yield text[start:]
+
+
+def serialised_model(vocabulary: Vocabulary) -> bytes:
+    """Write the vocabulary as a SentencePiece model, with the ids of the weights file."""
+    control = {vocabulary.begin, vocabulary.end, vocabulary.pad}
+    parts = []
+    for id, (piece, score) in enumerate(zip(vocabulary.pieces, vocabulary.scores, strict=True)):
+        kind = _CONTROL if id in control or piece == _MASK else _NORMAL
+        kind = _UNKNOWN if id == vocabulary.unknown else kind
+        entry = _field(1, piece) + b"\x15" + struct.pack("<f", score) + b"\x18" + bytes([kind])
+        parts.append(_field(1, entry))
+    ids = {40: vocabulary.unknown, 41: vocabulary.begin, 42: vocabulary.end, 43: vocabulary.pad}
+    trainer = b"".join(_varint(number << 3) + _varint(id) for number, id in ids.items())
+    return b"".join(parts) + _field(2, trainer) + _field(3, _normaliser(vocabulary.characters))
+
+
+def rules(characters: dict[str, str]) -> dict[str, str]:
+    """Join the model's single-character rules with the table's rules for sequences."""
+    table = dict(sentencepiece.SentencePieceNormalizer(rule_name="nmt_nfkc").decompile())
+    foreign = {
+        source
+        for source, target in table.items()
+        if len(source) == 1 and characters.get(source) != target
+    }
+    sequences = {
+        source: target
+        for source, target in table.items()
+        if len(source) > 1 and foreign.isdisjoint(source)
+    }
+    return sequences | characters
+
+
+def _normaliser(characters: dict[str, str]) -> bytes:
+    sentencepiece.SetMinLogLevel(2)  # it reports the table's size on stderr
+    normaliser = sentencepiece.SentencePieceNormalizer(
+        norm_map=list(rules(characters).items()),
+        add_dummy_prefix=True,
+        remove_extra_whitespaces=True,
+        escape_whitespaces=True,
+    )
+    return normaliser.serialized_normalizer_spec()
+
+
+def _varint(value: int) -> bytes:
+    """Encode a number as protocol buffers do."""
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+def _field(number: int, payload: bytes) -> bytes:
+    """Encode a length-delimited field of a protocol buffer."""
+    return _varint(number << 3 | 2) + _varint(len(payload)) + payload

@@ -1,0 +1,1 @@
+"""Entries for Minutebook in the configuration of MCP clients."""

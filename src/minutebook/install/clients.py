@@ -1,0 +1,401 @@
+"""Where each MCP client keeps its servers, and how Minutebook is entered there and taken out.
+
+Planning reads the client's file and gives the text that it would hold; applying writes that text.
+A file is edited where it must change and nowhere else: comments, order, spacing and line ends stay.
+"""
+
+import os
+import re
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Literal
+
+from minutebook.domain.errors import Conflict, InvalidInput
+from minutebook.install.config_edits import Format, edited, read
+
+Scope = Literal["user", "project"]
+
+_SERVER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_REMOTE_KEYS = ("url", "httpUrl", "serverUrl")
+_PRIVATE = 0o600
+
+
+class Base(StrEnum):
+    """What a client's path starts from: the home, or where applications keep their settings."""
+
+    HOME = "home"
+    APPLICATIONS = "applications"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Whose machine this is: `sys.platform`, home, working directory and process environment.
+
+    Of the environment these are looked at: APPDATA, LOCALAPPDATA, XDG_CONFIG_HOME,
+    CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME.
+    """
+
+    platform: str
+    home: Path
+    cwd: Path
+    variables: Mapping[str, str]
+
+    def folder(self, variable: str, *otherwise: str) -> Path:
+        """Give the folder that a variable names, or else one below the home."""
+        value = self.variables.get(variable, "").strip()
+        return Path(value) if value else self.home.joinpath(*otherwise)
+
+    def applications(self) -> Path:
+        """Give the folder in which desktop applications keep their settings."""
+        if self.platform == "win32":
+            return self.folder("APPDATA", "AppData", "Roaming")
+        if self.platform == "darwin":
+            return self.home / "Library" / "Application Support"
+        return self.folder("XDG_CONFIG_HOME", ".config")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client:
+    """One MCP client: where its configuration lives, in which form, and how it notices a change.
+
+    `moved` is the variable that puts the user's file elsewhere, and its path from there.
+    `package` matches the folder of a packaged Windows application, which sees a settings folder
+    of its own. `typed` entries say `"type": "stdio"`.
+    """
+
+    name: str
+    title: str
+    format: Format
+    section: str
+    typed: bool
+    base: Base
+    user: tuple[str, ...]
+    moved: tuple[str, tuple[str, ...]] | None = None
+    package: str | None = None
+    project: tuple[str, ...] | None
+    reload: str
+    project_reload: str = ""
+
+
+CLIENTS: Mapping[str, Client] = {
+    client.name: client
+    for client in (
+        Client(
+            name="claude-code",
+            title="Claude Code",
+            format=Format.JSON,
+            section="mcpServers",
+            typed=True,
+            base=Base.HOME,
+            user=(".claude.json",),
+            moved=("CLAUDE_CONFIG_DIR", (".claude.json",)),
+            project=(".mcp.json",),
+            reload="Start a new session; /mcp shows the connection.",
+            project_reload="Start a new session in this project and approve the server when asked.",
+        ),
+        Client(
+            name="claude-desktop",
+            title="Claude Desktop",
+            format=Format.JSON,
+            section="mcpServers",
+            typed=False,
+            base=Base.APPLICATIONS,
+            user=("Claude", "claude_desktop_config.json"),
+            package="Claude_*",
+            project=None,
+            reload="Quit Claude Desktop (closing the window is not enough) and start it again.",
+        ),
+        Client(
+            name="cursor",
+            title="Cursor",
+            format=Format.JSONC,
+            section="mcpServers",
+            typed=True,
+            base=Base.HOME,
+            user=(".cursor", "mcp.json"),
+            project=(".cursor", "mcp.json"),
+            reload="Switch the server on in Cursor's settings under Tools & MCP, or restart Cursor.",
+        ),
+        Client(
+            name="vscode",
+            title="VS Code",
+            format=Format.JSONC,
+            section="servers",
+            typed=True,
+            base=Base.APPLICATIONS,
+            user=("Code", "User", "mcp.json"),
+            project=(".vscode", "mcp.json"),
+            reload="Run “MCP: List Servers” from the command palette, start the server and trust it.",
+        ),
+        Client(
+            name="gemini",
+            title="Gemini CLI",
+            format=Format.JSONC,
+            section="mcpServers",
+            typed=False,
+            base=Base.HOME,
+            user=(".gemini", "settings.json"),
+            moved=("GEMINI_CLI_HOME", (".gemini", "settings.json")),
+            project=(".gemini", "settings.json"),
+            reload="Restart Gemini CLI in a trusted folder (it starts no servers in others).",
+        ),
+        Client(
+            name="codex",
+            title="Codex",
+            format=Format.TOML,
+            section="mcp_servers",
+            typed=False,
+            base=Base.HOME,
+            user=(".codex", "config.toml"),
+            moved=("CODEX_HOME", ("config.toml",)),
+            project=(".codex", "config.toml"),
+            reload="Start a new session; /mcp shows the connection.",
+            project_reload="Start a new session; Codex reads this file in trusted projects only.",
+        ),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Installation:
+    """One client's configuration file before and after; `before` is None where there is no file.
+
+    `backup` is where the earlier text will be kept; None when there is none to keep.
+    """
+
+    client: str
+    path: Path
+    before: str | None
+    after: str
+    backup: Path | None
+    note: str
+
+    @property
+    def changed(self) -> bool:
+        """Tell whether applying it would write anything."""
+        return self.after != (self.before or "")
+
+
+def plan(
+    client: str,
+    *,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    scope: Scope,
+    places: Places,
+    now: datetime,
+    server_name: str = "minutebook",
+) -> Installation:
+    """Work out the configuration that makes a client start `command` as an MCP server.
+
+    Of an entry by that name only command, arguments and the given variables are set; what else a
+    person wrote there stays. Writes nothing. Raises InvalidInput for an argument, or a file, that
+    cannot be read as what it should be, and Conflict where the entry cannot be made beside what
+    is there.
+    """
+    found = _client(client)
+    entry = _entry(found, server_name, command, environment)
+    path = location(found, scope, places)
+    before = _read(path)
+    _check_room(found, path, read(found.format, before or "", str(path)), server_name)
+    after = edited(found.format, before or "", found.section, server_name, entry)
+    if after is None:
+        pasted = _alone(found, server_name, entry)
+        raise Conflict(str(path), f"only a person can edit its layout; what to add:\n{pasted}")
+    return _installation(found, scope, path, before, after, now)
+
+
+def plan_removal(
+    client: str,
+    *,
+    scope: Scope,
+    places: Places,
+    now: datetime,
+    server_name: str = "minutebook",
+) -> Installation:
+    """Work out the configuration without the server; unchanged where it has none by that name.
+
+    Raises InvalidInput and Conflict as `plan` does.
+    """
+    found = _client(client)
+    path = location(found, scope, places)
+    before = _read(path)
+    servers = read(found.format, before or "", str(path)).get(found.section)
+    after: str | None = before or ""
+    if isinstance(servers, dict) and server_name in servers:
+        after = edited(found.format, before or "", found.section, server_name, None)
+    if after is None:
+        reason = f"only a person can edit its layout; remove {found.section}.{server_name} by hand"
+        raise Conflict(str(path), reason)
+    return _installation(found, scope, path, before, after, now)
+
+
+def apply(installation: Installation) -> None:
+    """Write a planned configuration: earlier text kept beside it, the file replaced whole.
+
+    A link stays a link and permissions stay as they were; a new file is its owner's alone, as
+    variables may hold keys. Raises Conflict when the file is no longer as it was at planning, or
+    cannot be written.
+    """
+    if not installation.changed:
+        return
+    path = installation.path
+    if _read(path) != installation.before:
+        raise Conflict(str(path), "it changed meanwhile; run the command again")
+    if installation.backup is not None and installation.backup.exists():
+        raise Conflict(str(installation.backup), "it exists already; run the command again")
+    with _writing(path):
+        target = Path(os.path.realpath(path))
+        target.parent.mkdir(parents=True, exist_ok=True)
+        mode = _PRIVATE if installation.before is None else stat.S_IMODE(target.stat().st_mode)
+        if installation.backup is not None and installation.before is not None:
+            _replace(installation.backup, installation.before, mode)
+        _replace(target, installation.after, mode)
+
+
+def snippet(
+    client: str,
+    *,
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    server_name: str = "minutebook",
+) -> str:
+    """Write the configuration of this one server, for a person to paste."""
+    found = _client(client)
+    return _alone(found, server_name, _entry(found, server_name, command, environment))
+
+
+def location(client: Client, scope: Scope, places: Places) -> Path:
+    """Find the file in which a client keeps its servers, whether or not it exists yet.
+
+    Raises InvalidInput for a client that has no configuration of that scope.
+    """
+    if scope == "project":
+        if client.project is None:
+            raise InvalidInput(
+                "scope", f"must be user: {client.title} has no project configuration"
+            )
+        return places.cwd.joinpath(*client.project)
+    if client.moved is not None and places.variables.get(client.moved[0], "").strip():
+        return places.folder(client.moved[0]).joinpath(*client.moved[1])
+    if client.package is not None and places.platform == "win32":
+        packages = places.folder("LOCALAPPDATA", "AppData", "Local") / "Packages"
+        homes = [home / "LocalCache" / "Roaming" for home in sorted(packages.glob(client.package))]
+        files = [home.joinpath(*client.user) for home in homes]
+        if files:
+            return next((file for file in files if file.exists()), files[0])
+    base = places.home if client.base is Base.HOME else places.applications()
+    return base.joinpath(*client.user)
+
+
+def _client(name: str) -> Client:
+    client = CLIENTS.get(name)
+    if client is None:
+        raise InvalidInput("client", f"must be one of {', '.join(CLIENTS)}")
+    return client
+
+
+def _entry(
+    client: Client, server_name: str, command: Sequence[str], environment: Mapping[str, str]
+) -> dict[str, Any]:
+    if not _SERVER_NAME.fullmatch(server_name):
+        remedy = "must be at most 64 letters, digits, hyphens and underscores"
+        raise InvalidInput("server_name", remedy)
+    if not command or not command[0]:
+        raise InvalidInput("command", "must be a program and its arguments")
+    _check_text("command", command)
+    for name in environment:
+        if not _VARIABLE_NAME.fullmatch(name):
+            raise InvalidInput("environment", f"must name variables; {name!r} is no such name")
+    _check_text("environment", environment.values())
+    entry: dict[str, Any] = {"type": "stdio"} if client.typed else {}
+    entry |= {"command": command[0], "args": list(command[1:])}
+    if environment:
+        entry["env"] = dict(environment)
+    return entry
+
+
+def _alone(client: Client, server_name: str, entry: Mapping[str, Any]) -> str:
+    text = edited(client.format, "", client.section, server_name, entry)
+    assert text is not None, "an empty text has room for anything"
+    return text
+
+
+def _check_text(argument: str, texts: Iterable[str]) -> None:
+    for text in texts:
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            remedy = f"must be text; {text!r} cannot be written as UTF-8"
+            raise InvalidInput(argument, remedy) from None
+        if "\0" in text:
+            raise InvalidInput(argument, f"must be text; {text!r} holds a null character")
+
+
+def _installation(
+    client: Client, scope: Scope, path: Path, before: str | None, after: str, now: datetime
+) -> Installation:
+    backup = None
+    if before is not None and after != before:
+        backup = path.with_name(f"{path.name}.{now.astimezone(UTC):%Y%m%dT%H%M%SZ}.bak")
+    note = (client.project_reload if scope == "project" else "") or client.reload
+    return Installation(
+        client=client.name, path=path, before=before, after=after, backup=backup, note=note
+    )
+
+
+def _check_room(client: Client, path: Path, data: Mapping[str, Any], server_name: str) -> None:
+    servers = data.get(client.section, {})
+    if not isinstance(servers, dict):
+        raise InvalidInput(str(path), f"must have a table of servers at {client.section}")
+    entry = servers.get(server_name, {})
+    if not isinstance(entry, dict) or not isinstance(entry.get("env", {}), dict):
+        raise InvalidInput(str(path), f"must have a table at {client.section}.{server_name}")
+    if any(key in entry for key in _REMOTE_KEYS):
+        reason = f"{client.section}.{server_name} is a remote server; remove it or choose a name"
+        raise Conflict(str(path), reason)
+
+
+# Reading and writing files.
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except FileNotFoundError:
+        return None
+    except UnicodeDecodeError as error:
+        remedy = f"must be UTF-8; save it so first (byte {error.start} is not)"
+        raise InvalidInput(str(path), remedy) from error
+    except OSError as error:
+        raise Conflict(str(path), f"it cannot be read: {error.strerror}") from error
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or path
+        raise Conflict(str(path), f"it cannot be written: {error.strerror}: {where}") from error
+
+
+def _replace(path: Path, text: str, mode: int) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.chmod(mode)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,179 @@
+"""Fuse what several signals say about the same candidates, and keep why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import fsum, isfinite, sqrt
+from typing import Any, Generic, TypeVar
+
+from minutebook.domain.errors import InvalidInput
+
+K = TypeVar("K", bound=str | tuple[Any, ...])
+
+LEAST_DEVIATION = 1e-6
+"""Scores that deviate less from their mean tell nothing apart."""
+
+
+class Signal(StrEnum):
+    """One way of finding candidates."""
+
+    VECTOR = "vector"
+    LEXICAL = "lexical"
+    GRAPH = "graph"
+
+
+TEXT_WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.40, Signal.LEXICAL: 0.15}
+"""How much each signal says of a text where only these two speak: 0.73 and 0.27 of the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What one signal said about a hit, and how much of the hit's score comes from it.
+
+    `raw` is the signal's own score and `rank` the place it gave, 1 the best; both are None if the
+    signal did not find the hit. `normalised` lies in [0, 1]. The weights of a hit's signals sum
+    to 1, and so do their shares, if the score is above 0.
+    """
+
+    signal: Signal
+    raw: float | None
+    normalised: float
+    rank: int | None
+    weight: float
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit(Generic[K]):
+    """A candidate's fused score in [0, 1], and why: one share for each signal that fired."""
+
+    id: K
+    score: float
+    shares: tuple[Share, ...]
+
+
+def minmax(scores: Mapping[K, float]) -> dict[K, float]:
+    """Bring scores into [0, 1], the best to 1, the worst to 0; all to 1 when all are equal.
+
+    Equal scores are all the best, and a signal that found one candidate must not count as if it
+    had found none.
+    """
+    if not scores:
+        return {}
+    worst, best = min(scores.values()), max(scores.values())
+    if worst == best:
+        return dict.fromkeys(scores, 1.0)
+    return {id: (score - worst) / (best - worst) for id, score in scores.items()}
+
+
+def to_best(scores: Mapping[K, float]) -> dict[K, float]:
+    """Give each score, none negative, as its part of the best; all are 0 where the best is.
+
+    For a signal whose zero means something: of a walk over a graph, that it did not come by.
+    """
+    best = max(scores.values(), default=0.0)
+    return {id: score / best if best > 0 else 0.0 for id, score in scores.items()}
+
+
+def z_normalise(scores: Sequence[float]) -> list[float]:
+    """Give each score's distance from the mean in (population) standard deviations.
+
+    All are 0 when the deviation is below `LEAST_DEVIATION`.
+    """
+    if not scores:
+        return []
+    mean = fsum(scores) / len(scores)
+    deviation = sqrt(fsum((score - mean) ** 2 for score in scores) / len(scores))
+    if deviation < LEAST_DEVIATION:
+        return [0.0] * len(scores)
+    return [(score - mean) / deviation for score in scores]
+
+
+def fuse(
+    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float], limit: int
+) -> list[Hit[K]]:
+    """Rank candidates by the weighted mean of their normalised scores, ties by id; best `limit`.
+
+    `signals` holds each signal's own score of each candidate. A signal that is left out, found
+    nothing or has weight 0 costs the others nothing; one that fired counts as 0 for a candidate
+    that it has no score for. So give the vector signal every candidate's cosine, also of those
+    that only others found: it is worth five points (docs/decisions/0004-text-analysis-and-fusion.md).
+    Weights are relative: negative, not finite or all zero are InvalidInput.
+    """
+    _check_weights(weights)
+    fired = _fired(signals, weights)
+    weight = _summing_to_one({signal: weights[signal] for signal in fired})
+    normalised = {signal: _normalised(signal, signals[signal]) for signal in fired}
+    scores = _mean(normalised, weight)
+    ranks = {signal: _ranks(signals[signal]) for signal in fired}
+    return [
+        Hit(
+            id,
+            scores[id],
+            tuple(
+                Share(
+                    signal,
+                    signals[signal].get(id),
+                    value := normalised[signal].get(id, 0.0),
+                    ranks[signal].get(id),
+                    weight[signal],
+                    weight[signal] * value / scores[id] if scores[id] > 0 else 0.0,
+                )
+                for signal in fired
+            ),
+        )
+        for id in _best_first(scores)[:limit]
+    ]
+
+
+def fuse_scores(
+    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
+) -> dict[K, float]:
+    """Give the scores of `fuse` alone, of every candidate, in no order."""
+    _check_weights(weights)
+    fired = _fired(signals, weights)
+    weight = _summing_to_one({signal: weights[signal] for signal in fired})
+    return _mean({signal: _normalised(signal, signals[signal]) for signal in fired}, weight)
+
+
+def _fired(
+    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
+) -> list[Signal]:
+    return [signal for signal in Signal if signals.get(signal) and weights[signal] > 0]
+
+
+def _normalised(signal: Signal, scores: Mapping[K, float]) -> dict[K, float]:
+    return to_best(scores) if signal is Signal.GRAPH else minmax(scores)
+
+
+def _mean(
+    normalised: Mapping[Signal, Mapping[K, float]], weight: Mapping[Signal, float]
+) -> dict[K, float]:
+    return {
+        id: fsum(weight[signal] * scores.get(id, 0.0) for signal, scores in normalised.items())
+        for id in {id for scores in normalised.values() for id in scores}
+    }
+
+
+def _check_weights(weights: Mapping[Signal, float]) -> None:
+    for signal, weight in weights.items():
+        if not (isfinite(weight) and weight >= 0):
+            raise InvalidInput(f"{signal}_weight", f"a number of zero or more, not {weight}")
+    if not any(weights.values()):
+        named = ", ".join(f"{signal}_weight" for signal in weights)
+        raise InvalidInput(named, "above zero, at least one of them")
+
+
+def _summing_to_one(weights: Mapping[Signal, float]) -> dict[Signal, float]:
+    heaviest = max(weights.values(), default=1.0)
+    scaled = {signal: weight / heaviest for signal, weight in weights.items()}
+    total = fsum(scaled.values())
+    return {signal: weight / total for signal, weight in scaled.items()}
+
+
+def _ranks(scores: Mapping[K, float]) -> dict[K, int]:
+    return {id: place for place, id in enumerate(_best_first(scores), start=1)}
+
+
+def _best_first(scores: Mapping[K, float]) -> list[K]:
+    return [id for _, id in sorted((-score, id) for id, score in scores.items())]

@@ -1,0 +1,69 @@
+"""The app of a server, opened once and in the background."""
+
+import logging
+import threading
+
+from minutebook.app import App, models_of, open_app
+from minutebook.config import Settings
+from minutebook.domain.errors import MinutebookError
+from minutebook.services.maintenance.database import NotOpen
+
+log = logging.getLogger(__name__)
+
+
+class AppLoader:
+    """Opens the app once, in the background, so that `initialize` need not wait for it.
+
+    Settings that do not fit together: InvalidInput.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._models = models_of(settings)
+        self._lock = threading.Lock()
+        self._started = threading.Event()
+        self._app: App | None = None
+        self._refusal: MinutebookError | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the app is open by now."""
+        return self._app is not None
+
+    def start(self) -> None:
+        """Begin to open, unless that was said before."""
+        if not self._started.is_set():
+            self._started.set()
+            threading.Thread(target=self._try, name="open", daemon=True).start()
+
+    def __call__(self) -> App:
+        """Give the app, opened by now; a failure is raised and tried again at the next call."""
+        with self._lock:
+            if self._app is None:
+                try:
+                    app = open_app(self._settings, models=self._models)
+                except MinutebookError as error:
+                    self._refusal = error
+                    self._started.clear()
+                    raise
+                app.start()
+                self._app = app
+            return self._app
+
+    def seen(self) -> App | NotOpen:
+        """Give the app if it is open, without waiting; else have it opened, again where that failed."""
+        if self._app is not None:
+            return self._app
+        self.start()
+        return NotOpen(self._refusal)
+
+    def close(self) -> None:
+        """Close the app if it was opened."""
+        if self._app is not None:
+            self._app.close()
+
+    def _try(self) -> None:
+        try:
+            self()
+        except MinutebookError as error:
+            log.error("cannot open the store: %s", error)

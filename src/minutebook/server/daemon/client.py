@@ -1,0 +1,317 @@
+"""Serve through the daemon that can serve what was asked for: find it, or have it started.
+
+Standard library only, for the thin proxy imports it; what only a start needs is in `spawning.py`.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import sys
+import time
+
+from minutebook import __version__
+from minutebook.invocation import Invocation
+from minutebook.server.daemon.rendezvous import DaemonAddress, meeting, read_line
+from minutebook.server.stdio.proxy import Link, Proxy, Unserved, own_pipes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    from minutebook.server.stdio.in_process import InProcess
+
+    GoesOn = Callable[[], bool]
+
+WELCOME_WAIT = 10.0
+"""Seconds in which a daemon that is asked about itself has to answer."""
+
+PROMPT = 1.0
+"""Seconds in which a daemon that listens ordinarily lets a client in."""
+
+PATIENCE = 10.0
+"""Seconds after which a person is told what is waited for."""
+
+LATELY = 60.0
+"""Seconds for which it is remembered that a daemon ended."""
+
+MOST_LOSSES = 3
+"""How often daemons may end in that time and still be relied on."""
+
+ATTEMPTS = 3
+"""How many daemons may end while they let a client in."""
+
+_POLL = 0.02
+_LOOK = 0.2
+"""Seconds between two looks at whether somebody still waits for a daemon's answer."""
+
+
+class Unattached(Exception):
+    """There is no daemon for this; the message says why."""
+
+
+class Invalid(Unattached):
+    """Nothing can serve this: its settings or contracts do not fit, as the command line will say."""
+
+
+def serve(asked: Invocation) -> None:
+    """Serve a stdio client through the daemon and end the process; return where it cannot be served.
+
+    The command line then says why.
+    """
+    server = _Server(asked)
+    try:
+        link = server.found()
+    except Invalid:
+        return
+    except Unattached as reason:
+        say(asked, reason)
+        return
+    early = None
+    if link is None:
+        from minutebook.contracts.announced import announced
+        from minutebook.server.stdio.early import EarlyAnswers
+
+        known = announced(asked.contracts, asked.tool_names)
+        if known is None:
+            return
+        early = EarlyAnswers(known)
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, lambda signum, frame: server.end())
+    stdin, stdout = own_pipes()
+    try:
+        Proxy(link, server.link, stdin, stdout, early).run()
+    except Unserved as reason:
+        sys.stderr.write(f"minutebook: {reason}\n")
+        server.end(1)
+    server.end()
+
+
+class _Server:
+    """What serves a client: the daemon; another when it has ended; else this process."""
+
+    def __init__(self, asked: Invocation) -> None:
+        self._asked = asked
+        self._session = ""
+        self._entered: socket.socket | None = None
+        self._here: InProcess | None = None
+        self._has_served = False
+        self._losses: list[float] = []
+
+    def found(self) -> Link | None:
+        """Give a link to the daemon if it is there and answers at once; Unattached.
+
+        What it has not answered yet is gone on with by `link`.
+        """
+        try:
+            connection = _connected(meeting(self._asked.address))
+        except OSError as error:
+            raise Unattached(str(error)) from error
+        if connection is None:
+            return None
+        try:
+            _send_hello(connection, self._asked, "")
+            if select.select([connection], [], [], PROMPT)[0]:
+                return self._linked(_welcome(connection))
+        except (OSError, EOFError, ValueError):
+            # `link` tries once more, and says what is the matter.
+            connection.close()
+            return None
+        self._entered = connection
+        return None
+
+    def link(self, goes_on: "GoesOn") -> Link | None:
+        """Give a link, once there is a server; None once nobody waits for one any more.
+
+        After too many daemons that ended, this process serves. Raises Unserved if it cannot.
+        """
+        if self._here is not None:
+            self._here.lost()
+        if self._has_served:
+            now = time.monotonic()
+            self._losses = [*(at for at in self._losses if now - at < LATELY), now]
+        try:
+            if len(self._losses) > MOST_LOSSES:
+                raise Unattached(f"it ended {len(self._losses)} times in {LATELY:g} s")
+            entered, self._entered = self._entered, None
+            link = attach(self._asked, self._session, goes_on, entered)
+            return None if link is None else self._linked(link)
+        except Unattached as reason:
+            # Settings that do not fit do not fit here either, which is said in better words.
+            if not isinstance(reason, Invalid):
+                say(self._asked, reason)
+        from minutebook.domain.errors import InvalidInput
+        from minutebook.server.stdio.in_process import in_process
+
+        try:
+            self._here = in_process(self._asked)
+        except InvalidInput as error:
+            raise Unserved(error.sentence) from error
+        return self._here.link(self._session)
+
+    def _linked(self, link: Link) -> Link:
+        self._session = link.session
+        self._has_served = True
+        return link
+
+    def end(self, status: int = 0) -> "NoReturn":
+        """End the process at once."""
+        if self._here is not None:
+            self._here.end(status)
+        os._exit(status)
+
+
+def say(asked: Invocation, reason: Exception) -> None:
+    """Tell on stderr, and in the daemons' log, why there is no daemon here."""
+    from minutebook.server.daemon.spawning import log
+
+    sentence = f"serving without the daemon: {reason}"
+    sys.stderr.write(f"minutebook: {sentence}\n")
+    sys.stderr.flush()
+    log(asked, sentence)
+
+
+def _always() -> bool:
+    return True
+
+
+def attach(
+    asked: Invocation,
+    session: str = "",
+    goes_on: "GoesOn" = _always,
+    entered: socket.socket | None = None,
+) -> Link | None:
+    """Connect to the daemon of an invocation, started if need be, however long that takes.
+
+    `session` names one that is gone on with; `entered` is a connection on which it was asked.
+    None once `goes_on` says that nobody waits any more. Raises Unattached if the daemon refuses, or
+    ends instead.
+    """
+    from minutebook.server.daemon.spawning import Ended, started
+
+    waiting = _Waiting(goes_on)
+    reason: Exception | None = None
+    for _ in range(ATTEMPTS):
+        try:
+            connection = entered
+            if connection is None:
+                place = meeting(asked.address)
+                connection = _connected(place) or started(asked, place, _connected, waiting.goes_on)
+                if connection is None:
+                    return None
+                _send_hello(connection, asked, session)
+        except (ConnectionError, EOFError) as error:
+            reason = error
+            continue
+        except Ended as error:
+            raise (Invalid if error.is_invalid else Unattached)(str(error)) from error
+        except OSError as error:
+            raise Unattached(str(error)) from error
+        entered = None
+        try:
+            while not select.select([connection], [], [], _LOOK)[0]:
+                if not waiting.goes_on():
+                    connection.close()
+                    return None
+            return _welcome(connection)
+        except (ConnectionError, EOFError) as error:
+            # It was ending while it let us in: the next is another.
+            reason = error
+        except (OSError, ValueError) as error:
+            raise Unattached(f"the daemon does not answer: {error}") from error
+    raise Unattached(f"the daemon ends before it answers: {reason}")
+
+
+class _Waiting:
+    """Waits for a daemon, and says so from time to time."""
+
+    def __init__(self, goes_on: "GoesOn") -> None:
+        self._goes_on = goes_on
+        self._since = time.monotonic()
+        self._says_after = PATIENCE
+
+    def goes_on(self) -> bool:
+        """Tell whether somebody still waits."""
+        waited = time.monotonic() - self._since
+        if waited > self._says_after:
+            self._says_after *= 2
+            sys.stderr.write(
+                f"minutebook: the daemon is starting or busy; waiting for it, for {waited:.0f} s now\n"
+            )
+            sys.stderr.flush()
+        return self._goes_on()
+
+
+def ask(place: DaemonAddress, word: str) -> dict[str, object] | None:
+    """Ask a daemon something about itself; None where none answers."""
+    try:
+        with place.door.enter(WELCOME_WAIT) as connection:
+            connection.sendall(json.dumps({"ask": word}).encode() + b"\n")
+            told: dict[str, object] = json.loads(read_line(connection, WELCOME_WAIT))
+            return told
+    except (OSError, EOFError, ValueError):
+        return None
+
+
+def stop(place: DaemonAddress) -> bool:
+    """Have a daemon answer what it was asked, and end; tell whether nobody can come to it now."""
+    ask(place, "stop")
+    until = time.monotonic() + WELCOME_WAIT
+    while os.path.exists(place.door.path):
+        if time.monotonic() > until:
+            return False
+        time.sleep(_POLL)
+    return True
+
+
+def start(asked: Invocation, place: DaemonAddress) -> None:
+    """Start a daemon at its place unless one is there, and wait until it listens; Unattached."""
+    from minutebook.server.daemon.spawning import Ended, started
+
+    try:
+        connection = _connected(place) or started(
+            asked, place, _connected, _Waiting(_always).goes_on
+        )
+    except Ended as error:
+        raise Unattached(str(error)) from error
+    if connection is not None:
+        connection.close()
+
+
+def _connected(place: DaemonAddress) -> socket.socket | None:
+    """Connect to the daemon of a place; None if none listens, or it has no room for a client yet."""
+    try:
+        return place.door.enter(WELCOME_WAIT)
+    except (FileNotFoundError, ConnectionError, TimeoutError, BlockingIOError):
+        return None
+
+
+def _send_hello(connection: socket.socket, asked: Invocation, session: str) -> None:
+    hello = {
+        "version": __version__,
+        "given": asked.given,
+        "variables": asked.variables,
+        "contracts": asked.contracts,
+        "session": session,
+    }
+    try:
+        connection.settimeout(WELCOME_WAIT)
+        connection.sendall(json.dumps(hello).encode() + b"\n")
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _welcome(connection: socket.socket) -> Link:
+    try:
+        answer = json.loads(read_line(connection, WELCOME_WAIT))
+        connection.settimeout(None)
+        if "refused" in answer:
+            kind = Invalid if answer.get("invalid") else Unattached
+            raise kind(str(answer["refused"]))
+        return Link(connection, frozenset(answer["reading"]), answer["session"])
+    except BaseException:
+        connection.close()
+        raise

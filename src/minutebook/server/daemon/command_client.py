@@ -1,0 +1,100 @@
+"""Run a command in the daemon that has the store open already, if there is one.
+
+The daemon's process has imported everything and loaded the model, so a command costs there what it
+does, not what it takes to start. Standard library only, and little of it.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+from minutebook import __version__
+from minutebook.invocation import DAEMON_COMMANDS, Invocation
+from minutebook.server.daemon.rendezvous import meeting
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
+READY_WAIT = 2.0
+"""Seconds in which a daemon has to say that it is ready; a command is not held up by a sick one."""
+
+_USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
+"""Where `getpass.getuser` looks for the user's name, in this order."""
+
+
+def run_and_exit(asked: Invocation, command: str, arguments: Sequence[str]) -> None:
+    """Run a command in the daemon and end the process; return if this process has to run it."""
+    try:
+        status = _run(asked, command, arguments)
+    except BrokenPipeError:
+        # Whoever read what is printed has enough: nothing is left to flush at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        status = 1
+    except KeyboardInterrupt:
+        status = 130
+    if status is not None:
+        sys.exit(status)
+
+
+def _run(asked: Invocation, command: str, arguments: Sequence[str]) -> int | None:
+    """Run a command in the daemon of an invocation and print what it prints.
+
+    Returns the exit status; None if no daemon is ready, or if it leaves the command to this
+    process. Raises BrokenPipeError if nobody reads what is printed.
+    """
+    try:
+        connection = meeting(asked.address).door.enter(READY_WAIT)
+    except OSError:
+        return None
+    request = {
+        "version": __version__,
+        "command": list(arguments),
+        "variables": asked.variables,
+        "folder": os.getcwd(),
+        "user": _user_name(asked.environment),
+        "terminals": [sys.stdout.isatty(), sys.stderr.isatty()],
+    }
+    has_printed = False
+    with connection, connection.makefile("rb") as answers:
+        try:
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            if "ready" not in _next(answers):
+                return None
+            # Not before it is ready: else it might run later what this process has run by then.
+            connection.settimeout(None)
+            connection.sendall(b"go\n")
+        except OSError:
+            return None
+        while answer := _next(answers):
+            if "refused" in answer:
+                return None
+            if "status" in answer:
+                return int(answer["status"])
+            has_printed = True
+            for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+                stream.write(answer.get(name, ""))
+                stream.flush()
+    if DAEMON_COMMANDS[command] and not has_printed:
+        return None
+    sys.stderr.write(
+        f"minutebook: the daemon ended while it ran `{command}`, so it is not known whether it was "
+        "done; look at what is stored before you run it again\n"
+    )
+    return 1
+
+
+def _next(answers: "BinaryIO") -> dict[str, str]:
+    """Read the daemon's next answer; {} where it has ended. TimeoutError."""
+    try:
+        line = answers.readline()
+        answer: dict[str, str] = json.loads(line) if line else {}
+    except (ConnectionError, ValueError):
+        return {}
+    return answer
+
+
+def _user_name(environment: Mapping[str, str]) -> str:
+    """Give the user's name as the environment has it, "" where it has none."""
+    return next((environment[name] for name in _USER_VARIABLES if environment.get(name)), "")

@@ -1,0 +1,339 @@
+"""The daemon: one process that serves all stdio clients whose settings are the same.
+
+It has one store, one model and one watcher for them. `spawning.py` starts it.
+"""
+
+import json
+import logging
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+from minutebook import __version__
+from minutebook.app import make_home
+from minutebook.config import Settings, environment, load
+from minutebook.contracts.contract import Contract
+from minutebook.contracts.registry import opened
+from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.policy import ANYBODY
+from minutebook.domain.records import Role
+from minutebook.domain.turns import check_session
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.daemon import commands
+from minutebook.server.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
+from minutebook.server.dispatch import new_session
+from minutebook.server.logs import log_to_stderr
+from minutebook.server.stdio.drain import LINGER
+from minutebook.server.stdio.in_process import connection_server, reading_tools
+from minutebook.server.stdio.transport import serve_on
+
+log = logging.getLogger(__name__)
+
+LOG_SIZE = 1 << 20
+"""Bytes after which the log is put aside; what was put aside before is lost."""
+
+HELLO_WAIT = 10.0
+"""Seconds in which a guest has to say what it wants."""
+
+TICK = 1.0
+"""Seconds between two looks at whether the daemon is still wanted."""
+
+SLOW = 5.0
+"""Seconds of a start that are worth a warning."""
+
+
+_HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
+    "given": dict,
+    "variables": dict,
+    "contracts": list,
+    "session": str,
+}
+"""What a guest says first beside its version, all of texts."""
+
+
+class Daemon:
+    """Serves whoever comes to a place, until nobody has for a while or its home is gone."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        place: DaemonAddress,
+        run_command: commands.Run,
+        is_in_place: Callable[[], bool],
+        began: float,
+    ) -> None:
+        """`is_in_place` tells whether the place is still this daemon's; `began`, when it started."""
+        self._settings = settings
+        self._place = place
+        self._run_command = run_command
+        self._is_in_place = is_in_place
+        self._began = began
+        self._home = _mark(settings.home)
+        self._database: tuple[int, int] | None = None
+        self._mark: tuple[int, int] | None = None
+        self._opening = AppLoader(settings)
+        self._lock = threading.Lock()
+        self._contracts: dict[tuple[str, ...], list[Contract]] = {}
+        self._guests: dict[threading.Thread, socket.socket] = {}
+        self._clients = 0
+        """How many guests are served; the others ask something, or have not said what they want."""
+        self._since = self._left = time.monotonic()
+        self._stopping = threading.Event()
+
+    def run(self) -> NoReturn:
+        """Serve, then end the process."""
+        listener = self._open_door()
+        took = time.monotonic() - self._began
+        level = logging.WARNING if took > SLOW else logging.INFO
+        log.log(level, "the daemon listens, %.1f s after its start", took)
+        for signum in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(signum, lambda signum, frame: self._end())
+        while not self._stopping.is_set() and self._is_wanted():
+            ready, _, _ = select.select([listener], [], [], TICK)
+            if ready:
+                self._let_in(listener)
+            if _mark(self._door) is None and self._is_in_place():
+                log.warning("%s was removed; it is made again", self._door)
+                listener.close()
+                listener = self._open_door()
+            _bound_log(self._settings.home)
+        self._shut_door()
+        listener.close()
+        self._finish()
+        self._end()
+
+    def _open_door(self) -> socket.socket:
+        listener = self._place.door.open()
+        self._mark = _mark(self._door)
+        return listener
+
+    @property
+    def _door(self) -> Path:
+        return Path(self._place.door.path)
+
+    def _is_wanted(self) -> bool:
+        """Tell whether clients are here or may still come, and the data are those that it has open."""
+        database = _mark(self._settings.database)
+        if self._database is None:
+            self._database = database
+        if _mark(self._settings.home) != self._home or database != self._database:
+            log.warning("the data directory was removed or replaced; the daemon ends")
+            return False
+        idle = self._idle()
+        if idle is None:
+            return True
+        return _mark(self._door) == self._mark and idle < self._settings.daemon_idle
+
+    def _idle(self) -> float | None:
+        """Give for how many seconds there has been no client; None while there is one."""
+        with self._lock:
+            return None if self._clients else time.monotonic() - self._left
+
+    def _let_in(self, listener: socket.socket) -> None:
+        try:
+            connection, _ = listener.accept()
+        except OSError as error:
+            log.warning("a client could not be let in: %s", error)
+            return
+        guest = threading.Thread(target=self._attend, args=(connection,), name="guest", daemon=True)
+        with self._lock:
+            self._guests[guest] = connection
+        guest.start()
+
+    def _attend(self, connection: socket.socket) -> None:
+        try:
+            self._place.door.check(connection)
+            hello = _checked(json.loads(read_line(connection, HELLO_WAIT)))
+            if "ask" in hello:
+                _say(connection, self._told(str(hello["ask"])))
+            elif "command" in hello:
+                host = commands.Host(self._opening, self._check_same)
+                commands.answer(connection, hello, host, self._run_command)
+            else:
+                self._serve(connection, hello)
+        except (OSError, EOFError, ValueError) as error:
+            log.info("a client left before it was served: %s", error)
+        finally:
+            connection.close()
+            with self._lock:
+                del self._guests[threading.current_thread()]
+
+    def _told(self, ask: str) -> Mapping[str, Any]:
+        """Answer a question about the daemon, which may be to stop."""
+        if ask == "stop":
+            self._stopping.set()
+        idle = self._idle()
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "home": os.path.realpath(self._settings.home),
+            "clients": self._clients,
+            "seconds": round(time.monotonic() - self._since),
+            "idle_seconds": None if idle is None else round(idle),
+            "ends_in_seconds": (
+                None if idle is None else max(0, round(self._settings.daemon_idle - idle))
+            ),
+            "model": self._opening().embedding.state if self._opening.is_open else "loading",
+        }
+
+    def _serve(self, connection: socket.socket, hello: Mapping[str, Any]) -> None:
+        if hello["version"] != __version__:
+            _say(connection, {"refused": f"it is of version {__version__}"})
+            return
+        try:
+            if hello["session"]:
+                check_session(hello["session"])
+            settings = load(hello["given"], hello["variables"])
+            contracts = self._opened(hello["contracts"])
+        except MinutebookError as error:
+            _say(connection, {"refused": str(error), "invalid": True})
+            return
+        if differing := _differing(settings, self._settings):
+            reason = f"it was started with another {', '.join(differing)}"
+            _say(connection, {"refused": reason})
+            return
+        session = hello["session"] or new_session()
+        caller = replace(settings.caller(), session=session)
+        server = connection_server(settings, contracts, self._opening, caller)
+        with self._lock:
+            self._clients += 1
+        try:
+            _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
+            connection.settimeout(None)
+            # Its own end is closed by whoever serves on it.
+            serve_on(connection.dup(), server, self._opening.start)
+        finally:
+            with self._lock:
+                self._clients -= 1
+                self._left = time.monotonic()
+            if self._opening.is_open:
+                self._opening().database.leave(session)
+
+    def _check_same(self, settings: Settings) -> None:
+        if differing := _differing(settings, self._settings):
+            raise commands.LeftToClient(f"it was started with another {', '.join(differing)}")
+
+    def _opened(self, names: list[str]) -> list[Contract]:
+        with self._lock:
+            key = tuple(names)
+            if key not in self._contracts:
+                self._contracts[key] = opened(names)
+            return self._contracts[key]
+
+    def _shut_door(self) -> None:
+        """Let nobody in any more; another daemon's door stays."""
+        if _mark(self._door) == self._mark:
+            self._place.take_away()
+
+    def _finish(self) -> None:
+        """Answer what is under way, and let the clients go."""
+        with self._lock:
+            guests = list(self._guests.items())
+        for _, connection in guests:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RD)
+        until = time.monotonic() + LINGER
+        for guest, _ in guests:
+            guest.join(max(0.0, until - time.monotonic()))
+
+    def _end(self) -> NoReturn:
+        """End at once: a transaction under way is finished or undone by its own rules."""
+        self._shut_door()
+        self._opening.close()
+        os._exit(0)
+
+
+def main(
+    given: str,
+    place: DaemonAddress,
+    run_command: commands.Run,
+    is_in_place: Callable[[], bool],
+    began: float,
+) -> NoReturn:
+    """Be the daemon of a place that nobody else has.
+
+    `given` is the options as JSON; `run_command` runs what a person typed at a terminal;
+    `is_in_place` and `began` as `Daemon` takes them.
+    """
+    try:
+        settings = shared(load(json.loads(given), environment()))
+    except InvalidInput as error:
+        sys.stderr.write(f"{error.sentence}\n")
+        sys.exit(INVALID)
+    make_home(settings.home)
+    # All that is said, by whatever part of the process, goes to the log in the data directory.
+    _open_log(settings.home)
+    log_to_stderr(settings, "info")
+    Daemon(settings, place, run_command, is_in_place, began).run()
+
+
+def shared(settings: Settings) -> Settings:
+    """Give what all connections of one daemon have in common; the rest as if nobody had set it."""
+    return replace(
+        settings,
+        role=Role.AGENT,
+        agent=ANYBODY,
+        # A ledger of one's own is that of one organization.
+        organization=None if settings.ledger is None else settings.organization,
+        repository=None,
+        user=None,
+        tool_names="contract",
+    )
+
+
+def _checked(hello: object) -> Mapping[str, Any]:
+    """Give what a guest says first, if it is in its form; ValueError."""
+    if not isinstance(hello, dict):
+        raise ValueError("its first line is no object")
+    if "ask" in hello or "command" in hello or hello.get("version") != __version__:
+        return {"version": None, **hello}
+    for name, kind in _HELLO.items():
+        told = hello.get(name)
+        if not isinstance(told, kind):
+            raise ValueError(f"its first line tells no {name}")
+        parts = told.values() if isinstance(told, dict) else told
+        if not all(isinstance(part, str) for part in parts):
+            raise ValueError(f"its first line tells of {name} what is no text")
+    return hello
+
+
+def _differing(one: Settings, other: Settings) -> list[str]:
+    one = shared(one)
+    names = (each.name for each in fields(Settings))
+    return [name for name in names if getattr(one, name) != getattr(other, name)]
+
+
+def _say(connection: socket.socket, told: Mapping[str, Any]) -> None:
+    connection.sendall(json.dumps(told).encode() + b"\n")
+
+
+def _mark(path: Path) -> tuple[int, int] | None:
+    """Tell a file or folder from one that takes its name."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _open_log(home: Path) -> None:
+    file = os.open(home / LOG, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.dup2(file, 1)
+    os.dup2(file, 2)
+    os.close(file)
+
+
+def _bound_log(home: Path) -> None:
+    if os.fstat(2).st_size > LOG_SIZE:
+        with suppress(OSError):
+            (home / LOG).replace(home / f"{LOG}.1")
+            _open_log(home)

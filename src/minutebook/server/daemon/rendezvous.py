@@ -1,0 +1,109 @@
+"""Where a daemon and those who look for it meet: a door in a folder that is its owner's alone.
+
+The folder is the machine's, not the store's: a data directory may be shared between machines, or
+have a path that is too long for a socket. Standard library only, for the thin proxy imports it.
+"""
+
+import os
+import socket
+import stat
+import sys
+import time
+
+from minutebook.server.daemon.sockets import Door, UnixSocket
+
+LOG = "daemon.log"
+"""The log of daemons, in the data directory."""
+
+TAKEN = 3
+"""The exit status of a process that was to be a daemon and found another at its place."""
+
+INVALID = 4
+"""The exit status of a process that was to be a daemon with settings that do not fit."""
+
+_LONGEST_LINE = 1 << 20
+
+
+class DaemonAddress:
+    """The place of one daemon, by its address."""
+
+    def __init__(self, folder: str, address: str) -> None:
+        path = os.path.join(folder, address)
+        self.lock = f"{path}.lock"
+        """The file that the daemon holds locked as long as it lives."""
+        self.door = _door(f"{path}.door")
+
+    def take_away(self) -> None:
+        """Leave no trace of a daemon that ends here."""
+        self.door.take_away()
+        try:
+            os.unlink(self.lock)
+        except FileNotFoundError:
+            pass
+
+
+def meeting(address: str) -> DaemonAddress:
+    """Give the place of the daemon of an address; OSError where there can be none."""
+    return DaemonAddress(folder(), address)
+
+
+def folder() -> str:
+    """Give the folder of all daemons of this user, made if need be; PermissionError."""
+    return owned(_folder())
+
+
+def owned(path: str) -> str:
+    """Make a folder if need be; PermissionError where it is not the user's own, and theirs alone."""
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    found = os.lstat(path)
+    if not stat.S_ISDIR(found.st_mode):
+        raise PermissionError(f"{path} is no folder")
+    if hasattr(os, "getuid") and (found.st_uid != os.getuid() or found.st_mode & 0o077):
+        raise PermissionError(f"{path} is open to others; remove it")
+    return path
+
+
+def all_of_this_user() -> list[DaemonAddress]:
+    """Give the places of all daemons that may be there."""
+    path = folder()
+    locks = [name.removesuffix(".lock") for name in os.listdir(path) if name.endswith(".lock")]
+    return [DaemonAddress(path, address) for address in sorted(locks)]
+
+
+def read_line(connection: socket.socket, within: float) -> bytes:
+    """Read the first line that is sent; EOFError where the connection ends before, TimeoutError.
+
+    Whoever sends it waits for an answer, so nothing follows it.
+    """
+    told, until = b"", time.monotonic() + within
+    while not told.endswith(b"\n"):
+        # Not for each part: who sends them one by one must not be waited for without end.
+        connection.settimeout(max(0.001, until - time.monotonic()))
+        more = connection.recv(65536)
+        if not more or len(told) > _LONGEST_LINE:
+            raise EOFError("the connection ended within its first line")
+        told += more
+    return told
+
+
+def _door(path: str) -> Door:
+    if hasattr(socket, "AF_UNIX"):
+        return UnixSocket(path)
+    from minutebook.server.daemon.tcp_socket import TcpSocket
+
+    return TcpSocket(path)
+
+
+if sys.platform == "win32":
+
+    def _folder() -> str:
+        return os.path.expanduser("~\\AppData\\Local\\minutebook\\run")
+
+else:
+
+    def _folder() -> str:
+        # Not XDG_RUNTIME_DIR: some clients start servers without it, and all are to meet.
+        runtime = f"/run/user/{os.getuid()}"
+        if os.access(runtime, os.W_OK) and os.stat(runtime).st_uid == os.getuid():
+            return f"{runtime}/minutebook"
+        return f"/tmp/minutebook-{os.getuid()}"  # noqa: S108 - checked by `folder`

@@ -1,0 +1,178 @@
+"""Start a daemon and wait for it: as long as its process lives, and no longer.
+
+Imported only where no daemon listens yet, so that a client of one that does starts quickly.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from minutebook.domain.errors import StoreError
+from minutebook.install.launch import module_command
+from minutebook.invocation import Invocation
+from minutebook.server.daemon.rendezvous import INVALID, LOG, TAKEN, DaemonAddress
+from minutebook.store.filelock import FileLock
+
+AGAIN = 1.0
+"""Seconds after which it is looked whether the daemon that is awaited is still there."""
+
+KILLS = 3
+"""How many daemons that are started may be killed before they listen."""
+
+_POLL = 0.02
+_SLOW_POLL = 0.2
+_PROMPT = 5.0
+"""Seconds in which a daemon ordinarily listens."""
+
+_LOG_TAIL = 4096
+
+
+class Ended(Exception):
+    """A daemon ended before it listened; the message says how.
+
+    `is_invalid` tells whether its settings did not fit.
+    """
+
+    def __init__(self, how: str, *, is_invalid: bool = False) -> None:
+        super().__init__(how)
+        self.is_invalid = is_invalid
+
+
+class _Died(Exception):
+    def __init__(self, status: int, said: str) -> None:
+        super().__init__()
+        self.status = status
+        self.said = said
+
+
+def started(
+    asked: Invocation,
+    place: DaemonAddress,
+    connected: Callable[[DaemonAddress], socket.socket | None],
+    goes_on: Callable[[], bool],
+) -> socket.socket | None:
+    """Start a daemon, unless another process does, and give a connection to it.
+
+    None once `goes_on` says that nobody waits any more. Raises Ended if the daemon ends by itself,
+    or is killed KILLS times; OSError if no process can be started.
+    """
+    kills = 0
+    while goes_on():
+        try:
+            return _awaited(_Starting(asked, place), place, connected, goes_on)
+        except _Died as death:
+            kills += death.status < 0
+            if death.status >= 0 or kills == KILLS:
+                raise Ended(_told(death, asked), is_invalid=death.status == INVALID) from None
+        except _NobodyThere:
+            continue
+    return None
+
+
+class _NobodyThere(Exception):
+    """The daemon that had the place is gone."""
+
+
+def _awaited(
+    starting: "_Starting",
+    place: DaemonAddress,
+    connected: Callable[[DaemonAddress], socket.socket | None],
+    goes_on: Callable[[], bool],
+) -> socket.socket | None:
+    began = looked = time.monotonic()
+    while goes_on():
+        if (connection := connected(place)) is not None:
+            return connection
+        status, now = starting.process.returncode, time.monotonic()
+        if status == TAKEN:
+            if now - looked > AGAIN:
+                looked = now
+                if not _is_held(place):
+                    raise _NobodyThere
+        elif status is not None:
+            raise _Died(status, starting.said())
+        time.sleep(_POLL if now - began < _PROMPT else _SLOW_POLL)
+    return None
+
+
+class _Starting:
+    """A process that begins to be the daemon, or finds that another is."""
+
+    def __init__(self, asked: Invocation, place: DaemonAddress) -> None:
+        self._log = Path(asked.home, LOG)
+        log = _log_of(asked)
+        self._log_size = os.fstat(log).st_size
+        self.process = subprocess.Popen(  # noqa: S603
+            module_command("minutebook.daemon", asked.address, json.dumps(asked.given)),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=log,
+            env={**asked.environment, **asked.variables},
+            cwd=Path(place.lock).parent,
+            start_new_session=True,
+        )
+        os.close(log)
+        # Whoever outlives the daemon must not leave its corpse in the table of processes.
+        threading.Thread(target=self.process.wait, name="reap", daemon=True).start()
+
+    def said(self) -> str:
+        """Give the last line that was logged since."""
+        try:
+            with self._log.open("rb") as file:
+                file.seek(max(self._log_size, self._log.stat().st_size - _LOG_TAIL))
+                lines = file.read().decode(errors="replace").split("\n")
+        except OSError:
+            return ""
+        return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def is_held(place: DaemonAddress) -> bool:
+    """Tell whether a process lives that is the daemon of a place, or becomes it."""
+    return Path(place.lock).exists() and _is_held(place)
+
+
+def _is_held(place: DaemonAddress) -> bool:
+    lock = FileLock(Path(place.lock))
+    try:
+        return not lock.try_share()
+    except StoreError as error:
+        raise Ended(str(error)) from error
+    finally:
+        lock.close()
+
+
+def _told(death: _Died, asked: Invocation) -> str:
+    how = f"it ended at once, with status {death.status}"
+    if death.status < 0:
+        how = f"{KILLS} were killed, the last by {signal.Signals(-death.status).name}"
+    said = f": {death.said}" if death.said else ""
+    return f"{how}{said} ({Path(asked.home, LOG)} may tell more)"
+
+
+def _log_of(asked: Invocation) -> int:
+    """Open the log to which a daemon says what keeps it from starting, where there can be one."""
+    how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
+    try:
+        Path(asked.home).mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(Path(asked.home, LOG), how, 0o600)
+    except OSError:
+        return os.open(os.devnull, os.O_WRONLY)
+
+
+def log(asked: Invocation, sentence: str) -> None:
+    """Enter a sentence in the log of daemons, where there is one."""
+    now = time.strftime("%Y-%m-%d %H:%M:%S")
+    file = _log_of(asked)
+    try:
+        os.write(file, f"{now} WARNING process {os.getpid()}: {sentence}\n".encode())
+    except OSError:
+        # The disk is full: stderr has it.
+        pass
+    finally:
+        os.close(file)

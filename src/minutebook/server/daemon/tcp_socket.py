@@ -1,0 +1,77 @@
+"""The door of a daemon where there are no Unix sockets: a port of this machine, and a key in a file."""
+
+import hmac
+import os
+import socket
+
+from minutebook.server.daemon.sockets import BACKLOG, Door
+
+PROOF_WAIT = 5.0
+"""Seconds in which a guest has to prove itself."""
+
+_SIZE = 32
+
+
+class TcpSocket(Door):
+    """A port behind a proof.
+
+    Any process may try any port, so each end proves that it has read the file; the daemon first,
+    for its port may have gone to a stranger since.
+    """
+
+    def open(self) -> socket.socket:
+        """Listen, and write down where."""
+        listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
+        port, key = listener.getsockname()[1], os.urandom(_SIZE)
+        written = os.open(f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(written, "wb") as file:
+            file.write(b"%d\n" % port + key)
+        os.replace(f"{self.path}.new", self.path)
+        return listener
+
+    def check(self, guest: socket.socket) -> None:
+        """Prove oneself, then have the guest do so."""
+        _, key = self._read()
+        guest.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        guest.settimeout(PROOF_WAIT)
+        theirs, ours = _receive(guest), os.urandom(_SIZE)
+        guest.sendall(_proof(key, b"daemon", theirs) + ours)
+        if not hmac.compare_digest(_receive(guest), _proof(key, b"guest", ours)):
+            raise ConnectionRefusedError("a guest could not prove itself")
+
+    def enter(self, wait: float) -> socket.socket:
+        """Connect, and have the daemon prove itself."""
+        port, key = self._read()
+        connection = socket.create_connection(("127.0.0.1", port), timeout=wait)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            challenge = os.urandom(_SIZE)
+            connection.sendall(challenge)
+            if not hmac.compare_digest(_receive(connection), _proof(key, b"daemon", challenge)):
+                raise ConnectionRefusedError(f"who listens on port {port} is not the daemon")
+            connection.sendall(_proof(key, b"guest", _receive(connection)))
+        except OSError:
+            connection.close()
+            raise
+        return connection
+
+    def _read(self) -> tuple[int, bytes]:
+        with open(self.path, "rb") as file:
+            port, _, key = file.read().partition(b"\n")
+        if not port.isdigit() or len(key) != _SIZE:
+            raise ConnectionRefusedError(f"{self.path} is no door")
+        return int(port), key
+
+
+def _proof(key: bytes, who: bytes, challenge: bytes) -> bytes:
+    return hmac.digest(key, who + challenge, "sha256")
+
+
+def _receive(connection: socket.socket) -> bytes:
+    told = b""
+    while len(told) < _SIZE:
+        more = connection.recv(_SIZE - len(told))
+        if not more:
+            raise ConnectionResetError("the other end has gone")
+        told += more
+    return told

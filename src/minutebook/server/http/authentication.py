@@ -1,0 +1,97 @@
+"""Who asks over HTTP: from the Authorization header to a caller, or to a refusal that says why."""
+
+from collections.abc import Iterable
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from mcp.server.auth.routes import build_resource_metadata_url, create_protected_resource_routes
+from pydantic import AnyHttpUrl
+from starlette.routing import Route
+
+from minutebook.config import Settings
+from minutebook.domain.errors import Unidentified
+from minutebook.domain.grants import principal
+from minutebook.domain.policy import Caller
+from minutebook.server.dispatch import OpenApp
+from minutebook.server.http.signed_tokens import open_issuer
+from minutebook.services.access.tokens import PREFIX
+
+_SCHEME = "bearer"
+_LONGEST = 16 * 1024
+
+
+class Identity:
+    """Knows callers by what they show; settings that do not fit together: InvalidInput."""
+
+    def __init__(self, settings: Settings, open_app: OpenApp) -> None:
+        self._settings = settings
+        self._open_app = open_app
+        self._issuer = open_issuer(settings)
+
+    def is_required(self) -> bool:
+        """Tell whether nobody comes in without a token: others than the owner may be at the door.
+
+        A public URL says so before the first token: what a proxy passes on comes from this machine.
+        """
+        return self._settings.public_url is not None or self._open_app().tokens.is_shared()
+
+    def caller_of(self, authorization: str | None) -> Caller:
+        """Give who shows this header; without one the owner, as long as nobody else may come in.
+
+        Reads the store and, now and then, the issuer's keys, so that it belongs in a thread. Raises
+        Unidentified, which is entered in the trail, and KeysUnavailable.
+        """
+        if authorization is None:
+            if self.is_required():
+                raise Unidentified("a token is needed: Authorization: Bearer …", is_given=False)
+            return self._settings.caller()
+        tokens = self._open_app().tokens
+        scheme, _, shown = authorization.strip().partition(" ")
+        shown = shown.strip()
+        is_fitting = 0 < len(shown) <= _LONGEST and shown.isascii()
+        if scheme.lower() != _SCHEME or not is_fitting:
+            raise tokens.refused("Malformed", "the header must be: Authorization: Bearer TOKEN")
+        if shown.startswith(PREFIX) or self._issuer is None:
+            return tokens.caller_of(shown)
+        try:
+            return self._issuer.caller_of(shown)
+        except Unidentified as error:
+            outcome = type(error.__cause__ or error).__name__
+            raise tokens.refused(outcome, error.reason) from error
+
+    def challenge(self, path: str, error: Unidentified) -> str:
+        """Give the WWW-Authenticate header (RFC 6750, RFC 9728) that goes with a refusal at a path."""
+        parts = ['realm="minutebook"']
+        if error.is_given:
+            parts += ['error="invalid_token"', f'error_description="{_quotable(error.reason)}"']
+        if (resource := self._resource(path)) is not None:
+            parts.append(f'resource_metadata="{build_resource_metadata_url(resource)}"')
+        return f"Bearer {', '.join(parts)}"
+
+    def routes(self, paths: Iterable[str]) -> list[Route]:
+        """Give what tells of each path who may sign tokens for it (RFC 9728); none without issuer."""
+        return [
+            route
+            for path in paths
+            if self._issuer is not None and (resource := self._resource(path)) is not None
+            for route in create_protected_resource_routes(
+                resource, [AnyHttpUrl(self._issuer.name)], resource_name="Minutebook"
+            )
+        ]
+
+    def _resource(self, path: str) -> AnyHttpUrl | None:
+        """Name what is served at a path as clients know it; None where no issuer serves it."""
+        if self._issuer is None or self._settings.public_url is None:
+            return None
+        return AnyHttpUrl(self._settings.public_url.rstrip("/") + path)
+
+
+def user_of(caller: Caller) -> AuthenticatedUser:
+    """Give a caller as the SDK knows them, which lets nobody else go on with their session."""
+    return AuthenticatedUser(AccessToken(token="", client_id=principal(caller), scopes=[]))
+
+
+def _quotable(text: str) -> str:
+    """Give a text as a header may quote it: ASCII without quotes."""
+    plain = text.encode("ascii", "replace").decode()
+    return "".join(c if c.isprintable() and c not in '"\\' else "'" for c in plain)

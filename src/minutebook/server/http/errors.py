@@ -1,0 +1,53 @@
+"""What a client reads when a request is refused before any contract sees it."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from mcp_types import INVALID_REQUEST
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from minutebook.server.http.body import BadBody
+from minutebook.server.limits import Full
+from minutebook.server.protocol.message import BadMessage
+
+MCP = "/mcp"
+"""Where MCP is spoken: for the contract that is the default, and below it for each by its name."""
+
+UNTAKEN = (BadBody, BadMessage, Full)
+"""Why a request is not taken on: it cannot be read, or as much is under way as may be."""
+
+
+def untaken(
+    request: Request, error: BadBody | BadMessage | Full, id: str | int | None = None
+) -> Response:
+    """Refuse a request that is not taken on; `id` is of its JSON-RPC request, if that was read."""
+    match error:
+        case BadBody():
+            # What comes after a body that was not read is no request.
+            closing = {"Connection": "close"}
+            return refusal(request, error.status, error.reason, headers=closing)
+        case BadMessage():
+            return refusal(request, 400, error.reason, code=error.code, id=error.id)
+        case Full():
+            return refusal(request, 429, error.reason, headers={"Retry-After": "1"}, id=id)
+
+
+def refusal(
+    request: Request,
+    status: int,
+    reason: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    code: int = INVALID_REQUEST,
+    id: str | int | None = None,
+) -> Response:
+    """Say why a request is refused: to MCP clients as a JSON-RPC error, to others as an object.
+
+    `code` and `id` are of the JSON-RPC error.
+    """
+    if request.url.path == MCP or request.url.path.startswith(f"{MCP}/"):
+        error = {"code": code, "message": reason}
+        return JSONResponse({"jsonrpc": "2.0", "id": id, "error": error}, status, headers)
+    told = {"error": HTTPStatus(status).phrase, "message": reason}
+    return JSONResponse(told, status, headers)

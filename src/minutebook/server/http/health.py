@@ -1,0 +1,51 @@
+"""How the server is: alive, ready, and in figures."""
+
+from collections.abc import Sequence
+
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from minutebook.domain.policy import may_read_metrics
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.http.errors import refusal
+from minutebook.server.http.metrics import CONTENT_TYPE, Metrics
+from minutebook.services.maintenance.database import NotOpen
+
+
+def condition(opening: AppLoader) -> list[BaseRoute]:
+    """Give `/healthz` and `/readyz`, which tell nothing that needs a token."""
+
+    async def alive(request: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def ready(request: Request) -> Response:
+        found = opening.seen()
+        if isinstance(found, NotOpen):
+            store, model = "opening" if found.error is None else "failed", "loading"
+        else:
+            store, model = "open", found.embedding.state
+        # A model that cannot be had takes meaning from search, and nothing else from the server.
+        is_ready = store == "open" and model != "loading"
+        told = {"status": "ready" if is_ready else "starting", "store": store, "model": model}
+        return JSONResponse(told, 200 if is_ready else 503)
+
+    return [Route("/healthz", alive), Route("/readyz", ready)]
+
+
+def figures(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
+    """Give `/metrics` for those whom the setting names, behind what guards it."""
+
+    def written(request: Request) -> Response:
+        if not may_read_metrics(request.state.caller, admins_only=readers == "admin"):
+            return refusal(request, 403, _NOT_AN_OPERATOR)
+        return Response(metrics.written(), media_type=CONTENT_TYPE)
+
+    return [] if readers == "off" else [Route("/metrics", written, middleware=middleware)]
+
+
+_NOT_AN_OPERATOR = (
+    "This token may not read the figures of all organizations; make one with "
+    "`minutebook token create --role admin --all-organizations`, or see the setting metrics"
+)

@@ -1,0 +1,148 @@
+"""The process that serves HTTP: from the socket to its end."""
+
+import logging
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from types import FrameType
+from typing import NoReturn
+from urllib.parse import urlsplit
+
+import anyio
+import uvicorn
+
+from minutebook.config import Settings
+from minutebook.contracts.contract import Contract
+from minutebook.domain.errors import InvalidInput
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.http.application import application
+from minutebook.server.http.authentication import Identity
+from minutebook.server.http.connections import bounded
+from minutebook.server.http.hosts import Address, AllowedHosts
+from minutebook.server.http.traces import trace_to
+
+log = logging.getLogger(__name__)
+
+MOST_CONNECTIONS = 512
+"""How many clients may be connected; for a further one another is closed that only waits."""
+
+IDLE = 60
+"""Seconds between two requests after which a connection is closed."""
+
+ENDS_WITHIN = 0.9
+"""Seconds after a signal at which the process ends, whatever is still being done."""
+
+
+def serve(
+    settings: Settings,
+    contracts: Mapping[str, Contract],
+    address: Address,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve contracts at an address until a signal comes, then end the process.
+
+    InvalidInput for an address that cannot be used, or that others can reach while anybody may
+    come in; StoreError.
+    """
+    opening = AppLoader(settings)
+    identity = Identity(settings, opening)
+    names = _names(settings, address)
+    if not address.is_loopback and not identity.is_required():
+        raise InvalidInput(
+            "http",
+            f"= {address} can be reached by others, and no token exists that would keep them out; "
+            "make one with `minutebook token create`, or serve at 127.0.0.1",
+        )
+    listener = listen(address)
+    flush = _untraced if settings.traces_url is None else trace_to(settings.traces_url)
+    opening.start()
+
+    def end() -> NoReturn:
+        """End at once: a transaction under way is finished or undone by its own rules."""
+        opening.close()
+        flush()
+        sys.stderr.flush()
+        os._exit(0)
+
+    announce(f"http://{_shown(address, listener)}")
+
+    async def run() -> None:
+        leaving = anyio.Event()
+        app = application(settings, opening, contracts, identity, names, leaving)
+
+        def leave() -> None:
+            leaving.set()
+            timer = threading.Timer(ENDS_WITHIN, end)
+            timer.daemon = True
+            timer.start()
+
+        await _Server(_config(settings, app), leave).serve(sockets=[listener])
+
+    anyio.run(run)
+    end()
+
+
+def _untraced() -> None:
+    """Send nothing."""
+
+
+class _Server(uvicorn.Server):
+    """Leaves by our own rules when a signal comes."""
+
+    def __init__(self, config: uvicorn.Config, leave: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._leave = leave
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; the signal has done its work and is not raised again."""
+        if not self.should_exit:
+            self.should_exit = True
+            self._leave()
+
+
+def _config(settings: Settings, app: object) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        http=bounded(settings.http_timeout, MOST_CONNECTIONS),
+        ws="none",
+        loop="asyncio",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=IDLE,
+        timeout_graceful_shutdown=1,
+    )
+
+
+def listen(address: Address) -> socket.socket:
+    """Take an address, for connections that send each answer at once; InvalidInput."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    try:
+        listener = socket.create_server((address.host, address.port), family=family, backlog=256)
+        # asyncio does it for sockets it makes itself; else each answer waits 40 ms for the client.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(
+            "http", f"= {address} cannot be listened at: {reason}; choose another address or port"
+        ) from error
+
+
+def _shown(address: Address, listener: socket.socket) -> Address:
+    """Give the address with the port that the system chose where 0 was asked for."""
+    return Address(address.host, listener.getsockname()[1])
+
+
+def _names(settings: Settings, address: Address) -> AllowedHosts:
+    """Give the names under which clients may call, and the pages that may."""
+    hosts, origins = {*settings.http_hosts, address.host}, {*settings.http_origins}
+    if settings.public_url is not None:
+        public = urlsplit(settings.public_url)
+        hosts.add(public.hostname or "")
+        origins.add(f"{public.scheme}://{public.netloc}")
+    return AllowedHosts({host.lower() for host in hosts}, origins, address.is_loopback)

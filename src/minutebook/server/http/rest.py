@@ -1,0 +1,99 @@
+"""The operations of a contract over plain HTTP, and the OpenAPI document that describes them."""
+
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from mcp_types import INVALID_REQUEST
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from minutebook.contracts import openapi
+from minutebook.contracts.answers import Failure, failed
+from minutebook.contracts.contract import Contract
+from minutebook.server.dispatch import Dispatcher
+from minutebook.server.http.access import Doorkeeper
+from minutebook.server.http.body import read_json
+from minutebook.server.http.endpoint import Bounds
+from minutebook.server.http.errors import UNTAKEN, refusal, untaken
+from minutebook.server.protocol.message import BadMessage, decoded
+from minutebook.server.protocol.provenance import agent_of
+
+
+def plain_routes(
+    contract: Contract,
+    worker: Dispatcher,
+    bounds: Bounds,
+    keeper: Doorkeeper,
+    door: Sequence[Middleware],
+) -> list[BaseRoute]:
+    """Give `/openapi.json` and `.yaml`, which need no token, and behind the door each operation."""
+
+    def answering(tool: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def answer(request: Request) -> Response:
+            try:
+                arguments = await _arguments(request, bounds)
+                with bounds.queue.place(request.state.caller):
+                    return await _answered(contract, tool, arguments, worker, keeper, request)
+            except UNTAKEN as error:
+                return untaken(request, error)
+            except ClientDisconnect:
+                return Response(status_code=400)
+
+        return answer
+
+    calls = [
+        Route(each.path, answering(each.tool.name), methods=[each.method], middleware=door)
+        for each in openapi.operations(contract)
+    ]
+    return [*_described(contract), *calls]
+
+
+def _described(contract: Contract) -> list[BaseRoute]:
+    """Give the document in each format, of the version that `?version=` asks for."""
+    texts = {
+        (format, version): openapi.exported(contract, format, version)
+        for format in openapi.FORMATS
+        for version in openapi.VERSIONS
+    }
+
+    def describing(format: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        async def described(request: Request) -> Response:
+            version = request.query_params.get("version", openapi.VERSIONS[0])
+            text = texts.get((format, version))
+            if text is None:
+                known = ", ".join(openapi.VERSIONS)
+                return refusal(request, 400, f"version must be one of {known}")
+            return Response(text, media_type=f"application/{format}")
+
+        return described
+
+    return [Route(f"/openapi.{each}", describing(each)) for each in openapi.FORMATS]
+
+
+async def _arguments(request: Request, bounds: Bounds) -> Mapping[str, Any]:
+    """Read what an operation is given; nothing at all is no arguments."""
+    is_empty = request.headers.get("content-length", "0") == "0"
+    if is_empty and "transfer-encoding" not in request.headers:
+        return {}
+    told = decoded(await read_json(request, bounds.body, bounds.seconds))
+    if not isinstance(told, dict):
+        raise BadMessage(INVALID_REQUEST, "The body must be an object of arguments")
+    return told
+
+
+async def _answered(
+    contract: Contract,
+    tool: str,
+    arguments: Mapping[str, Any],
+    worker: Dispatcher,
+    keeper: Doorkeeper,
+    request: Request,
+) -> Response:
+    program = agent_of(request.headers.get("user-agent"))
+    caller = replace(keeper.in_session(request.state.caller), origin=program)
+    outcome = await worker.call(contract, tool, arguments, caller)
+    answer = failed(outcome) if isinstance(outcome, Failure) else outcome
+    return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))

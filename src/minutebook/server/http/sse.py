@@ -1,0 +1,140 @@
+"""MCP as clients of 2024-11-05 speak it: a stream that they open, and messages posted beside it."""
+
+from collections.abc import AsyncIterator
+from contextlib import ExitStack, asynccontextmanager
+from typing import Any
+
+import anyio
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.lowlevel import Server
+from mcp.server.sse import SseServerTransport
+from mcp.shared._stream_protocols import ReadStream, WriteStream
+from mcp.shared.message import SessionMessage
+from starlette.requests import ClientDisconnect, Request
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from minutebook.domain.policy import Caller
+from minutebook.server.http.access import Doorkeeper
+from minutebook.server.http.body import read_json, replayed
+from minutebook.server.http.endpoint import Bounds
+from minutebook.server.http.errors import UNTAKEN, untaken
+from minutebook.server.http.rate_limit import Queue
+from minutebook.server.limits import Full
+from minutebook.server.protocol.message import parsed
+from minutebook.server.protocol.server import options
+
+SSE = "/sse"
+"""Where these clients open their stream: for the default contract, and below it for each."""
+
+_Incoming = SessionMessage | Exception
+
+
+class Stream:
+    """Speaks MCP for one server with a stream at a path, and messages at `messages` below it."""
+
+    def __init__(self, server: Server[Any], path: str, bounds: Bounds, keeper: Doorkeeper) -> None:
+        self._server = server
+        self._path = path
+        self._bounds = bounds
+        self._keeper = keeper
+        self._transport = SseServerTransport(
+            f"{path}/messages", max_request_body_size=bounds.body + 1
+        )
+
+    def routes(self, **door: Any) -> list[Route]:
+        """Give both routes, behind what guards them."""
+        return [
+            Route(self._path, _Endpoint(self._open), methods=["GET"], **door),
+            Route(f"{self._path}/messages", _Endpoint(self._post), methods=["POST"], **door),
+        ]
+
+    async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._keeper.stream(self._serve, scope, receive, send)
+        except UNTAKEN as error:
+            await untaken(Request(scope), error)(scope, receive, send)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        caller = Request(scope).state.caller
+        async with (
+            self._transport.connect_sse(scope, receive, send) as (incoming, outgoing),
+            _bounded(incoming, outgoing, self._bounds.queue, caller) as (calls, answers),
+        ):
+            await self._server.run(calls, answers, options(self._server))
+
+    async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive)
+        try:
+            body = await read_json(request, self._bounds.body, self._bounds.seconds)
+            parsed(body)
+        except ClientDisconnect:
+            return
+        except UNTAKEN as error:
+            await untaken(request, error)(scope, receive, send)
+        else:
+            await self._transport.handle_post_message(scope, replayed(body, receive), send)
+
+
+class _Endpoint:
+    """An ASGI application, as a route wants it: no function of a request."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
+
+@asynccontextmanager
+async def _bounded(
+    incoming: ReadStream[_Incoming],
+    outgoing: WriteStream[SessionMessage],
+    queue: Queue,
+    caller: Caller,
+) -> AsyncIterator[
+    tuple[MemoryObjectReceiveStream[_Incoming], MemoryObjectSendStream[SessionMessage]]
+]:
+    """Give streams for a server between these two; a call holds a place until it is answered.
+
+    One for which there is none is answered with an error: its post was accepted already.
+    """
+    to_server, server_reads = anyio.create_memory_object_stream[_Incoming]()
+    server_writes, from_server = anyio.create_memory_object_stream[SessionMessage]()
+    places: dict[Any, ExitStack] = {}
+
+    async def read() -> None:
+        async with to_server:
+            async for item in incoming:
+                message = item.message if isinstance(item, SessionMessage) else None
+                if isinstance(message, types.JSONRPCRequest):
+                    place = ExitStack()
+                    try:
+                        place.enter_context(queue.place(caller))
+                    except Full as error:
+                        await outgoing.send(SessionMessage(_full(message.id, error)))
+                        continue
+                    places[message.id] = place
+                await to_server.send(item)
+
+    async def write() -> None:
+        async for item in from_server:
+            if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+                places.pop(item.message.id, ExitStack()).close()
+            await outgoing.send(item)
+
+    try:
+        async with anyio.create_task_group() as group:
+            group.start_soon(read)
+            group.start_soon(write)
+            yield server_reads, server_writes
+            group.cancel_scope.cancel()
+    finally:
+        for place in places.values():
+            place.close()
+
+
+def _full(id: str | int, error: Full) -> types.JSONRPCError:
+    told = types.ErrorData(code=types.INVALID_REQUEST, message=error.reason)
+    return types.JSONRPCError(jsonrpc="2.0", id=id, error=told)

@@ -1,0 +1,1 @@
+"""MCP through the official SDK: tools, resources, subscriptions, sampling."""

@@ -1,0 +1,189 @@
+"""What clients read of contracts: resources, their templates and completions, prompts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+
+from minutebook.app import App
+from minutebook.contracts.answers import Answer, Failure
+from minutebook.contracts.contract import Contract
+from minutebook.domain.policy import Caller
+from minutebook.server.dispatch import Dispatcher, protocol_error
+from minutebook.server.protocol.subscriptions import Watch
+
+MOST_VALUES = 100
+"""How many values a completion may hold, by the protocol."""
+
+T = TypeVar("T")
+
+_Context = ServerRequestContext[Any, Any]
+_Page = types.PaginatedRequestParams | None
+
+
+class Resources:
+    """Lists, reads, completes and watches the resources of some contracts."""
+
+    def __init__(self, watch: Watch, worker: Dispatcher) -> None:
+        self._contracts = watch.contracts
+        self._watch = watch
+        self._worker = worker
+
+    def add_to(self, server: Server[Any]) -> None:
+        """Let a server answer what clients ask about resources."""
+        page, add = types.PaginatedRequestParams, server.add_request_handler
+        add("resources/list", page, self.list_all)
+        add("resources/templates/list", page, self.list_templates)
+        add("resources/read", types.ReadResourceRequestParams, self.read)
+        add("resources/subscribe", types.SubscribeRequestParams, self.subscribe)
+        add("resources/unsubscribe", types.UnsubscribeRequestParams, self.unsubscribe)
+        add("subscriptions/listen", types.SubscriptionsListenRequestParams, self._watch.listen)
+        add("completion/complete", types.CompleteRequestParams, self.complete)
+
+    async def list_all(self, context: _Context, params: _Page) -> types.ListResourcesResult:
+        """Describe the resources that are there."""
+        await self._watch.list_to(context)
+        told: list[types.Resource] = []
+        for contract in self._contracts:
+            promises = await self._worker.do(
+                contract, "resources/list", {}, self._worker.asking(context), contract.listing
+            )
+            told += map(_resource, _unless_failed(promises))
+        return types.ListResourcesResult(resources=told)
+
+    async def list_templates(
+        self, context: _Context, params: _Page
+    ) -> types.ListResourceTemplatesResult:
+        """Describe the templates."""
+        return types.ListResourceTemplatesResult(
+            resource_templates=[
+                _template(each.promise)
+                for contract in self._contracts
+                for each in contract.templates
+            ]
+        )
+
+    async def read(
+        self, context: _Context, params: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
+        """Read one resource."""
+        uri = str(params.uri)
+        contract, mime_type = _owner(self._contracts, uri)
+
+        def reading(app: App, asking: Caller) -> Answer:
+            return contract.read(app, asking, uri)
+
+        answer = _unless_failed(
+            await self._worker.do(
+                contract, "resources/read", {"uri": uri}, self._worker.asking(context), reading
+            )
+        )
+        _unless_failed(answer.error)
+        text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
+        return types.ReadResourceResult(contents=[text])
+
+    async def complete(
+        self, context: _Context, params: types.CompleteRequestParams
+    ) -> types.CompleteResult:
+        """Give the values that a template's variable may have."""
+        template, argument = str(getattr(params.ref, "uri", "")), params.argument
+        found: list[str] = []
+        for contract in self._contracts:
+
+            def completion(app: App, asking: Caller, contract: Contract = contract) -> list[str]:
+                return contract.complete(app, asking, template, argument.name, argument.value)
+
+            given = {argument.name: argument.value}
+            asking = self._worker.asking(context)
+            values = await self._worker.do(
+                contract, "completion/complete", given, asking, completion
+            )
+            found += _unless_failed(values)
+        has_more = len(found) > MOST_VALUES
+        return types.CompleteResult(
+            completion=types.Completion(
+                values=found[:MOST_VALUES],
+                total=None if has_more else len(found),
+                has_more=has_more,
+            )
+        )
+
+    async def subscribe(
+        self, context: _Context, params: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Tell a client of handshake revisions when a resource reads differently."""
+        _owner(self._contracts, str(params.uri))
+        await self._watch.subscribe(str(params.uri), context)
+        return types.EmptyResult()
+
+    async def unsubscribe(
+        self, context: _Context, params: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
+        """Tell it no more."""
+        self._watch.unsubscribe(str(params.uri), context)
+        return types.EmptyResult()
+
+
+def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
+    """Let a server list and give the prompts of some contracts."""
+
+    async def list_prompts(context: _Context, params: _Page) -> types.ListPromptsResult:
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(name=name, description=promise["description"])
+                for contract in contracts
+                for name, promise in contract.prompts.items()
+            ]
+        )
+
+    async def get_prompt(
+        context: _Context, params: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
+        contract = next((each for each in contracts if params.name in each.prompts), None)
+        if contract is None:
+            known = ", ".join(name for each in contracts for name in each.prompts)
+            raise MCPError(
+                types.INVALID_PARAMS, f"Unknown prompt: {params.name}; there are: {known}"
+            )
+        text = types.TextContent(type="text", text=contract.prompt(params.name))
+        return types.GetPromptResult(
+            description=contract.prompts[params.name]["description"],
+            messages=[types.PromptMessage(role="user", content=text)],
+        )
+
+    server.add_request_handler("prompts/list", types.PaginatedRequestParams, list_prompts)
+    server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
+
+
+def _owner(contracts: Sequence[Contract], uri: str) -> tuple[Contract, str]:
+    for contract in contracts:
+        if (resource := contract.resource(uri)) is not None:
+            return contract, resource.mime_type
+    raise MCPError(types.INVALID_PARAMS, f"Unknown resource: {uri}", {"uri": uri})
+
+
+def _unless_failed(outcome: T | Failure) -> T:
+    if isinstance(outcome, Failure):
+        raise protocol_error(outcome)
+    return outcome
+
+
+def _resource(promise: Mapping[str, Any]) -> types.Resource:
+    return types.Resource(
+        uri=promise["uri"],
+        name=promise["name"],
+        description=promise.get("description"),
+        mime_type=promise["mimeType"],
+    )
+
+
+def _template(promise: Mapping[str, Any]) -> types.ResourceTemplate:
+    return types.ResourceTemplate(
+        uri_template=promise["uriTemplate"],
+        name=promise["name"],
+        description=promise["description"],
+        mime_type=promise["mimeType"],
+    )

@@ -1,0 +1,227 @@
+"""Let work ask the client's own model, by MCP sampling, in the way of each revision.
+
+Up to 2025-11-25 the server sends a request and waits for its result. In 2026-07-28 the client's call is
+answered with what is asked, and the client calls again with the model's answer; the work waits in its
+thread meanwhile.
+"""
+
+import secrets
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+import anyio
+import anyio.from_thread
+import mcp_types as types
+from anyio.abc import TaskGroup
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from minutebook.domain.errors import AskedEnough, Unanswered
+from minutebook.domain.grants import principal
+from minutebook.domain.policy import Ask, Caller
+from minutebook.server.limits import Full
+
+ASK_WITHIN = 300.0
+"""Seconds in which the client's model, and perhaps its user first, has to answer."""
+
+MOST_ROUNDS = 10
+"""How often one call may ask in 2026-07-28: as often as clients go along with by default."""
+
+MOST_TALKS = 8
+"""How many calls of one caller wait for their client's model between two requests, each in a thread."""
+
+T = TypeVar("T")
+
+_Context = ServerRequestContext[Any, Any]
+ContextOf = Callable[[], _Context | None]
+"""Gives the request through which the client can be told something, if one is under way."""
+
+Work = Callable[[ContextOf, Ask | None], Awaitable[T]]
+"""What a call asks for; it may ask back from its worker thread."""
+
+
+class Sampling(Generic[T]):
+    """Does the work of calls that may ask the client's model."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, _Talk[T]] = {}
+        self._group: TaskGroup | None = None
+        self._talks: Counter[str] = Counter()
+
+    @asynccontextmanager
+    async def lifespan(self) -> AsyncIterator[None]:
+        """Let work wait between two requests as long as the server runs."""
+        if self._group is not None:
+            yield
+            return
+        async with anyio.create_task_group() as self._group:
+            yield
+            self._group.cancel_scope.cancel()
+        self._group = None
+
+    async def do(
+        self,
+        context: _Context,
+        params: types.CallToolRequestParams,
+        asking: Caller,
+        work: Work[T],
+    ) -> T | types.InputRequiredResult:
+        """Do the work, or go on with it; its outcome, or what the client is asked first.
+
+        Only who began a call goes on with it, by the same call.
+        """
+        if not _offers(context):
+            return await work(lambda: context, None)
+        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            ask = partial(_ask_at_once, context) if context.session.can_send_request else None
+            return await work(lambda: context, ask)
+        call = (replace(asking, request="", session=""), params.name, params.arguments or {})
+        if params.request_state is not None:
+            talk = self._waiting.get(params.request_state)
+            if talk is None or talk.call != call:
+                reason = "`requestState` is unknown or too old; make the call again without it"
+                raise MCPError(types.INVALID_PARAMS, reason)
+            del self._waiting[params.request_state]
+            return await talk.go_on(context, params.input_responses or {})
+        if self._group is None:
+            raise RuntimeError("calls that may ask need the server's lifespan")
+        if self._talks[principal(asking)] >= MOST_TALKS:
+            raise Full(
+                f"{MOST_TALKS} calls of yours wait for your model's answer; go on with those"
+            )
+        talk = _Talk(call, self._waiting)
+        self._group.start_soon(self._keep, talk, principal(asking), work)
+        return await talk.go_on(context, {})
+
+    async def _keep(self, talk: "_Talk[T]", caller: str, work: Work[T]) -> None:
+        self._talks[caller] += 1
+        try:
+            await talk.run(work)
+        finally:
+            self._talks[caller] -= 1
+            if not self._talks[caller]:
+                del self._talks[caller]
+
+
+class _Talk(Generic[T]):
+    """One call over several requests: what was asked last, what was answered, what came of it."""
+
+    def __init__(self, call: object, waiting: "dict[str, _Talk[T]]") -> None:
+        self.call = call
+        self._waiting = waiting
+        self._context: _Context | None = None
+        self._scope = anyio.CancelScope()
+        self._news = anyio.Event()
+        self._answered = anyio.Event()
+        self._asked: types.InputRequiredResult | None = None
+        self._answers: types.InputResponses = {}
+        self._outcome: list[T] = []
+        self._refused: MCPError | None = None
+        self._rounds = 0
+
+    async def run(self, work: Work[T]) -> None:
+        """Do the work; whoever goes on with the call hears what came of it."""
+
+        def ask(system: str, prompt: str, max_tokens: int) -> str:
+            return anyio.from_thread.run(self._ask, system, prompt, max_tokens)
+
+        with self._scope:
+            try:
+                self._outcome.append(await work(lambda: self._context, ask))
+            except MCPError as error:
+                self._refused = error
+        self._news.set()
+
+    async def go_on(
+        self, context: _Context, answers: types.InputResponses
+    ) -> T | types.InputRequiredResult:
+        """Hand over the client's answers; wait for the outcome or for what is asked next."""
+        self._context, self._answers = context, answers
+        self._news, self._asked = anyio.Event(), None
+        self._answered.set()
+        try:
+            await self._news.wait()
+        except anyio.get_cancelled_exc_class():
+            self._scope.cancel()
+            raise
+        finally:
+            self._context = None
+        return self._came()
+
+    def _came(self) -> T | types.InputRequiredResult:
+        if self._asked is not None:
+            return self._asked
+        if self._refused is not None:
+            raise self._refused
+        if not self._outcome:
+            raise MCPError(types.INTERNAL_ERROR, "the call was ended before it was done")
+        return self._outcome[0]
+
+    async def _ask(self, system: str, prompt: str, max_tokens: int) -> str:
+        if self._rounds == MOST_ROUNDS:
+            # Not Unanswered: the model is there, and a lesser one would have the last word.
+            raise AskedEnough(
+                f"a client's model is asked {MOST_ROUNDS} times in a call; call again for the rest"
+            )
+        self._rounds += 1
+        token = secrets.token_urlsafe(16)
+        self._asked = types.InputRequiredResult(
+            input_requests={token: _request(system, prompt, max_tokens)}, request_state=token
+        )
+        self._answered = anyio.Event()
+        self._waiting[token] = self
+        self._news.set()
+        with anyio.move_on_after(ASK_WITHIN):
+            await self._answered.wait()
+        self._waiting.pop(token, None)
+        if token not in self._answers:
+            raise Unanswered(f"the client gave no answer within {ASK_WITHIN:g} s")
+        return _text_of(self._answers[token])
+
+
+def _offers(context: _Context) -> bool:
+    """Tell whether the client lets its model be asked."""
+    offered = types.ClientCapabilities(sampling=types.SamplingCapability())
+    return context.session.check_client_capability(offered)
+
+
+def _ask_at_once(context: _Context, system: str, prompt: str, max_tokens: int) -> str:
+    """Ask from a worker thread, by a request of the server's own; Unanswered."""
+    send = partial(
+        context.session.send_request,
+        _request(system, prompt, max_tokens),
+        types.CreateMessageResult,
+        request_read_timeout_seconds=ASK_WITHIN,
+        metadata=ServerMessageMetadata(related_request_id=context.request_id),
+    )
+    try:
+        return _text_of(anyio.from_thread.run(send))
+    except MCPError as error:
+        raise Unanswered(f"the client declined: {error.error.message}") from error
+    except ValidationError as error:
+        raise Unanswered("the client's answer is not one of sampling") from error
+
+
+def _request(system: str, prompt: str, max_tokens: int) -> types.CreateMessageRequest:
+    said = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=prompt))
+    params = types.CreateMessageRequestParams(
+        messages=[said], system_prompt=system, max_tokens=max_tokens
+    )
+    return types.CreateMessageRequest(params=params)
+
+
+def _text_of(answer: object) -> str:
+    """Give what a model said; Unanswered where it is no text."""
+    content = getattr(answer, "content", None)
+    parts = content if isinstance(content, list) else [content]
+    told = "".join(part.text for part in parts if isinstance(part, types.TextContent))
+    if not told.strip():
+        raise Unanswered("the client's model answered without a text")
+    return told

@@ -1,0 +1,95 @@
+"""Contracts as an MCP server: tools listed as promised, calls answered in worker threads."""
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
+
+from minutebook.contracts.announced import joint_info
+from minutebook.contracts.contract import Contract
+from minutebook.server.dispatch import Dispatcher
+from minutebook.server.protocol.resources import Resources, add_prompts
+from minutebook.server.protocol.subscriptions import Watch
+from minutebook.server.protocol.tools import Tools
+
+Spelling = Callable[[str], str]
+"""Writes a tool's name as clients are shown it."""
+
+
+_Context = ServerRequestContext[Any, Any]
+
+
+def as_promised(name: str) -> str:
+    """Spell a tool's name as its contract does."""
+    return name
+
+
+def build_server(
+    contracts: Sequence[Contract],
+    worker: Dispatcher,
+    spelling: Spelling = as_promised,
+) -> Server[Any]:
+    """Speak MCP for some contracts, no two of which offer a tool of the same name.
+
+    Resources and prompts are announced if one of the contracts has them.
+    """
+    watch = Watch([each for each in contracts if each.resources], worker)
+    tools = Tools(contracts, worker, spelling, watch.wake)
+
+    @asynccontextmanager
+    async def lifespan(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        async with tools.sampling.lifespan(), watch.lifespan(server) as state:
+            yield state
+
+    info = joint_info([each.promise for each in contracts])
+    server: Server[Any] = Server(
+        info["name"],
+        version=info["version"],
+        title=info["title"],
+        instructions=info["instructions"],
+        get_tool_input_schema=_schemas(tools.listed).get,
+        on_list_tools=tools.list_all,
+        on_call_tool=tools.call,
+        lifespan=lifespan,
+    )
+    if watch.contracts:
+        Resources(watch, worker).add_to(server)
+    if prompting := [each for each in contracts if each.prompts]:
+        add_prompts(server, prompting)
+    _discover_truly(server)
+    return server
+
+
+def options(server: Server[Any]) -> InitializationOptions:
+    """Say what the server can do, to clients that shake hands."""
+    has_resources = server.get_request_handler("resources/list") is not None
+    return server.create_initialization_options(
+        NotificationOptions(resources_changed=has_resources)
+    )
+
+
+def _discover_truly(server: Server[Any]) -> None:
+    """Say at 2026-07-28, too, that tools and prompts stay what they are while they are served.
+
+    The SDK announces changes of every list where a client can subscribe to any.
+    """
+    derived = server.get_request_handler("server/discover")
+    assert derived is not None
+
+    async def discover(context: _Context, params: types.RequestParams) -> types.DiscoverResult:
+        told = await derived.handler(context, params)
+        assert isinstance(told, types.DiscoverResult)
+        for each in (told.capabilities.tools, told.capabilities.prompts):
+            if each is not None:
+                each.list_changed = False
+        return told
+
+    server.add_request_handler("server/discover", types.RequestParams, discover)
+
+
+def _schemas(listed: types.ListToolsResult) -> Mapping[str, Mapping[str, Any]]:
+    return {tool.name: tool.input_schema for tool in listed.tools}

@@ -1,0 +1,230 @@
+"""Tell clients what changed: subscribed resources that read differently, and the list of them.
+
+A change in this process or another shows in the store's sequences. Then what is watched is read
+again, in the name of each who watches it; only who would read something else hears of it.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import anyio
+import mcp_types as types
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourcesListChanged,
+    ResourceUpdated,
+)
+from mcp.shared.exceptions import MCPError
+
+from minutebook.app import App
+from minutebook.contracts.answers import Failure
+from minutebook.contracts.contract import Contract
+from minutebook.domain.policy import Caller, no_progress
+from minutebook.server.dispatch import Dispatcher, connection_of
+
+log = logging.getLogger(__name__)
+
+EVERY = 1.0
+"""Seconds between two looks for what other processes changed."""
+
+TOLD_WITHIN = 1.0
+"""Seconds that one client may take to be told of all that changed, while others wait."""
+
+MOST_WATCHED = 100
+"""How many resources one connection or stream watches: each is read anew whenever anything changes."""
+
+LIST = ""
+"""What stands for the list of resources among the URIs that are watched."""
+
+_Context = ServerRequestContext[Any, Any]
+
+
+@dataclass(eq=False, slots=True)
+class _Watcher:
+    """Who watches what, and what they were shown of it, as digests by URI."""
+
+    caller: Caller
+    tell: Callable[[str], Awaitable[None]]
+    shown: dict[str, str] = field(default_factory=dict)
+
+
+class Watch:
+    """Remembers what clients were shown, and tells them when it is no longer so."""
+
+    def __init__(self, contracts: Sequence[Contract], worker: Dispatcher) -> None:
+        self.contracts = list(contracts)
+        self._worker = worker
+        self._connected: dict[Connection, _Watcher] = {}
+        self._watchers: set[_Watcher] = set()
+        self._sequences: object = None
+        self._woken = anyio.Event()
+
+    @asynccontextmanager
+    async def lifespan(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
+        """Look for changes as long as the server runs."""
+        async with anyio.create_task_group() as group:
+            if self.contracts:
+                group.start_soon(self._keep_looking)
+            yield {}
+            group.cancel_scope.cancel()
+
+    def wake(self) -> None:
+        """Look for changes now."""
+        self._woken.set()
+
+    async def list_to(self, context: _Context) -> None:
+        """Tell a client, which is about to be shown the list of resources, when it changes."""
+        await self._note(self._watcher_of(context), LIST)
+
+    async def subscribe(self, uri: str, context: _Context) -> None:
+        """Tell a client of handshake revisions from now on when a resource reads differently."""
+        await self._note(self._watcher_of(context), uri)
+
+    def unsubscribe(self, uri: str, context: _Context) -> None:
+        """Tell it no more."""
+        self._watcher_of(context).shown.pop(uri, None)
+
+    async def listen(
+        self, context: _Context, params: types.SubscriptionsListenRequestParams
+    ) -> types.SubscriptionsListenResult:
+        """Serve a stream of notifications, as clients of 2026-07-28 ask for it."""
+        asked = params.notifications
+        uris = [
+            *(asked.resource_subscriptions or ()),
+            *([LIST] * bool(asked.resources_list_changed)),
+        ]
+        if len(uris) > MOST_WATCHED:
+            raise _too_many()
+        bus = InMemorySubscriptionBus()
+
+        async def tell(uri: str) -> None:
+            await bus.publish(ResourcesListChanged() if uri == LIST else ResourceUpdated(uri))
+
+        watcher = _Watcher(self._lasting(context), tell)
+        self._watchers.add(watcher)
+        try:
+            for uri in uris:
+                await self._note(watcher, uri)
+            return await ListenHandler(bus)(context, params)
+        finally:
+            self._watchers.discard(watcher)
+
+    def _lasting(self, context: _Context) -> Caller:
+        """Give who watches, beyond the request in which they said so."""
+        return replace(self._worker.asking(context), request="watch", listener=no_progress)
+
+    def _watcher_of(self, context: _Context) -> _Watcher:
+        """Give what a connection watches; it ends with the connection."""
+        session, connection = context.session, connection_of(context.session)
+        if connection in self._connected:
+            return self._connected[connection]
+
+        async def tell(uri: str) -> None:
+            if uri == LIST:
+                await session.send_resource_list_changed()
+            else:
+                await session.send_resource_updated(uri)
+
+        watcher = _Watcher(self._lasting(context), tell)
+        if connection.has_standalone_channel:
+            self._connected[connection] = watcher
+            self._watchers.add(watcher)
+            connection.exit_stack.callback(self._leave, connection)
+        return watcher
+
+    def _leave(self, connection: Connection) -> None:
+        self._watchers.discard(self._connected.pop(connection))
+
+    async def _note(self, watcher: _Watcher, uri: str) -> None:
+        if watcher in self._watchers and not watcher.shown.get(uri):
+            if uri not in watcher.shown and len(watcher.shown) >= MOST_WATCHED:
+                raise _too_many()
+            # Before it is read: a second one that comes meanwhile is to count it.
+            watcher.shown[uri] = ""
+            watcher.shown[uri] = await self._fingerprint(watcher.caller, uri)
+            # It may have changed while it was read: compare whatever the sequences say.
+            self._sequences = None
+            self.wake()
+
+    def _watched(self) -> list[tuple[_Watcher, str]]:
+        return [(each, uri) for each in self._watchers for uri in each.shown]
+
+    async def _keep_looking(self) -> None:
+        while True:
+            with anyio.move_on_after(EVERY if self._watched() else None):
+                await self._woken.wait()
+            self._woken = anyio.Event()
+            if self._watched() and await self._is_changed():
+                await self._compare()
+
+    async def _is_changed(self) -> bool:
+        """Tell whether any organization of those who watch has changed since the last look."""
+        sequences: dict[str, int] = {}
+        for caller in {each.caller for each in self._watchers}:
+            seen = await self._worker.do_at_once(
+                self.contracts[0], "watch", {}, caller, _sequences_of
+            )
+            if not isinstance(seen, Failure):
+                sequences |= seen
+        before, self._sequences = self._sequences, sequences
+        return sequences != before
+
+    async def _compare(self) -> None:
+        read: dict[tuple[Caller, str], str] = {}
+        changed: dict[_Watcher, list[str]] = {}
+        for watcher, uri in self._watched():
+            place = watcher.caller, uri
+            if place not in read:
+                read[place] = await self._fingerprint(*place)
+            if watcher.shown.get(uri, "") not in ("", read[place]):
+                watcher.shown[uri] = read[place]
+                changed.setdefault(watcher, []).append(uri)
+        async with anyio.create_task_group() as group:
+            for watcher, uris in changed.items():
+                group.start_soon(_tell, watcher, uris)
+
+    async def _fingerprint(self, caller: Caller, uri: str) -> str:
+        """Digest what a client would read now; what cannot be read has a digest too."""
+        for contract in self.contracts:
+            if uri == LIST or contract.resource(uri) is not None:
+
+                def reading(app: App, caller: Caller, contract: Contract = contract) -> str:
+                    if uri != LIST:
+                        return contract.read(app, caller, uri).text
+                    listed = contract.listing(app, caller)
+                    return json.dumps([(each["uri"], each["name"]) for each in listed])
+
+                text = await self._worker.do_at_once(
+                    contract, "watch", {"uri": uri}, caller, reading
+                )
+                told = text.text if isinstance(text, Failure) else text
+                return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        return ""
+
+
+async def _tell(watcher: _Watcher, uris: Sequence[str]) -> None:
+    """Tell one client; who has gone, or does not read what it is told, keeps nobody else waiting."""
+    try:
+        with anyio.move_on_after(TOLD_WITHIN):
+            for uri in uris:
+                await watcher.tell(uri)
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        log.debug("a client that watches %s has gone", uris)
+
+
+def _too_many() -> MCPError:
+    reason = f"At most {MOST_WATCHED} resources are watched at once; unsubscribe from some"
+    return MCPError(types.INVALID_PARAMS, reason)
+
+
+def _sequences_of(app: App, caller: Caller) -> dict[str, int]:
+    return app.overview.sequences(caller)

@@ -1,0 +1,119 @@
+"""What clients call of contracts: the tools, listed as promised, called in worker threads."""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anyio.from_thread
+import mcp_types as types
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+
+from minutebook.contracts.answers import Answer, Failure, failed
+from minutebook.contracts.contract import Contract, Tool
+from minutebook.domain.policy import Ask, Listener
+from minutebook.server.dispatch import Dispatcher, protocol_error
+from minutebook.server.protocol.sampling import ContextOf, Sampling
+
+log = logging.getLogger(__name__)
+
+TELL_EVERY = 0.5
+"""Seconds between two progress notifications of one call."""
+
+_Context = ServerRequestContext[Any, Any]
+
+
+class Tools:
+    """Lists and calls the tools of some contracts; `wake` hears that something may have changed."""
+
+    def __init__(
+        self,
+        contracts: Sequence[Contract],
+        worker: Dispatcher,
+        spelling: Callable[[str], str],
+        wake: Callable[[], None],
+    ) -> None:
+        self._contracts = contracts
+        self._worker = worker
+        self._wake = wake
+        self.sampling: Sampling[Answer | Failure] = Sampling()
+        self.listed = types.ListToolsResult(
+            tools=[
+                _described(tool, spelling)
+                for contract in contracts
+                for tool in contract.tools.values()
+                if tool.is_listed
+            ]
+        )
+
+    async def list_all(
+        self, context: _Context, params: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        """Describe the tools."""
+        return self.listed
+
+    async def call(
+        self, context: _Context, params: types.CallToolRequestParams
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool; or ask the client's model first, where that is how its revision asks."""
+        name, arguments = params.name, params.arguments or {}
+        contract = next((each for each in self._contracts if each.offers(name)), None)
+        if contract is None:
+            log.info("a tool was called that is not offered")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
+
+        async def work(context_of: ContextOf, ask: Ask | None) -> Answer | Failure:
+            asking = self._worker.asking(context, _listener(context_of), ask)
+            return await self._worker.call(contract, name, arguments, asking)
+
+        if contract.asks(name):
+            asking = self._worker.asking(context)
+            outcome = await self.sampling.do(context, params, asking, work)
+        else:
+            outcome = await work(lambda: context, None)
+        self._wake()
+        if isinstance(outcome, types.InputRequiredResult):
+            return outcome
+        return _as_result(outcome)
+
+
+def _listener(context_of: ContextOf) -> Listener:
+    """Give what tells the client how far a call is, if it asked, and ends a call it has cancelled."""
+    told_at, told = 0.0, 0.0
+
+    def listener(part: float, what: str) -> None:
+        nonlocal told_at, told
+        anyio.from_thread.check_cancelled()
+        now = time.monotonic()
+        context = context_of()
+        if context is not None and now - told_at >= TELL_EVERY and part > told:
+            told_at, told = now, part
+            anyio.from_thread.run(context.session.report_progress, part, 1.0, what)
+
+    return listener
+
+
+def _as_result(outcome: Answer | Failure) -> types.CallToolResult:
+    answer = failed(outcome) if isinstance(outcome, Failure) else outcome
+    failure = answer.error
+    if failure is not None and failure.code is not None:
+        raise protocol_error(failure)
+    structured = answer.content if failure is None else failure.structured
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answer.text)],
+        structured_content=None if structured is None else dict(structured),
+        is_error=failure is not None,
+    )
+
+
+def _described(tool: Tool, spelling: Callable[[str], str]) -> types.Tool:
+    promise = tool.promise
+    return types.Tool(
+        name=spelling(tool.name),
+        title=promise.get("title"),
+        description=promise["description"],
+        input_schema=promise["inputSchema"],
+        output_schema=promise.get("outputSchema"),
+        annotations=types.ToolAnnotations.model_validate(promise["annotations"]),
+    )

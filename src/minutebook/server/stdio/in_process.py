@@ -1,0 +1,108 @@
+"""Serve over stdin and stdout: one client, protocol on stdout and nothing else."""
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NoReturn
+
+from mcp.server.lowlevel import Server
+
+from minutebook.app import App
+from minutebook.config import Settings, load
+from minutebook.contracts.announced import safe
+from minutebook.contracts.contract import Contract
+from minutebook.contracts.registry import opened
+from minutebook.domain.policy import Caller
+from minutebook.invocation import Invocation
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.dispatch import Dispatcher, new_session
+from minutebook.server.logs import log_to_stderr
+from minutebook.server.protocol.server import as_promised, build_server
+from minutebook.server.stdio.proxy import Link, Proxy, own_pipes
+from minutebook.server.stdio.transport import serve_on
+
+
+class InProcess:
+    """Serves contracts in threads of this process.
+
+    Settings that do not fit together: InvalidInput.
+    """
+
+    def __init__(self, settings: Settings, contracts: Sequence[Contract]) -> None:
+        self._settings = settings
+        self._contracts = contracts
+        self._opening = AppLoader(settings)
+
+    def link(self, session: str = "") -> Link:
+        """Start a server and give the link to it; `session` names one that is gone on with."""
+        near, far = socket.socketpair()
+        caller = replace(self._settings.caller(), session=session or new_session())
+        server = connection_server(self._settings, self._contracts, self._opening, caller)
+        work = (far, server, self._opening.start)
+        threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
+        return Link(near, reading_tools(self._contracts), caller.session)
+
+    def lost(self) -> NoReturn:
+        """End the process, whose server has ended although its client has not."""
+        sys.stderr.write("minutebook: the server ended unexpectedly; see above\n")
+        self.end(1)
+
+    def end(self, status: int = 0) -> NoReturn:
+        """End the process at once: a transaction under way is finished or undone by its own rules.
+
+        Threads that load a model or wait on stdin would hold up an ordinary exit.
+        """
+        self._opening.close()
+        sys.stderr.flush()
+        os._exit(status)
+
+
+def in_process(asked: Invocation) -> InProcess:
+    """Serve here what was asked for; InvalidInput."""
+    settings = load(asked.given, asked.variables)
+    log_to_stderr(settings)
+    return InProcess(settings, opened(asked.contracts))
+
+
+def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
+    """Serve contracts in this process until stdin closes or a signal comes, then end it.
+
+    Settings that do not fit together: InvalidInput, before anything is served.
+    """
+    here = InProcess(settings, contracts)
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, lambda signum, frame: here.end())
+    stdin, stdout = own_pipes()
+    Proxy(here.link(), lambda goes_on: here.lost(), stdin, stdout).run()
+    here.end()
+
+
+def connection_server(
+    settings: Settings, contracts: Sequence[Contract], opening: AppLoader, caller: Caller
+) -> Server[Any]:
+    """Build the server of a connection, all of whose requests are one caller's."""
+
+    def open_app() -> App:
+        app = opening()
+        # An admin's start pins the first secret; the daemon's own start is no admin's.
+        app.secret.pin(caller)
+        return app
+
+    spelling = safe if settings.tool_names == "safe" else as_promised
+    worker = Dispatcher(open_app, lambda context: caller, look=opening.seen)
+    return build_server(contracts, worker, spelling)
+
+
+def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:
+    """Name the tools that only read, in both spellings."""
+    names = {
+        tool.name
+        for contract in contracts
+        for tool in contract.tools.values()
+        if tool.is_listed and tool.promise["annotations"]["readOnlyHint"]
+    }
+    return frozenset(names | {safe(name) for name in names})

@@ -1,0 +1,1 @@
+"""Which records a caller may see, tokens, and the audit trail."""

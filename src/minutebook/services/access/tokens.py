@@ -1,0 +1,228 @@
+"""Tokens: made once, shown once, taken back at once; and who comes with one."""
+
+import base64
+import hashlib
+import hmac
+import logging
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import cast
+
+from minutebook.domain import policy
+from minutebook.domain.errors import Conflict, NotFound, StoreError, Unidentified
+from minutebook.domain.filters import Filter
+from minutebook.domain.grants import Grant, caller_with, check_end, check_grant, grant_of
+from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.policy import Caller, Scope
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
+
+PREFIX = "mbk_"
+"""What every secret begins with, so that people and scanners of leaked secrets know it."""
+
+USE_IS_NOTED_EVERY = timedelta(hours=1)
+"""How long the use of a token is not written down again."""
+
+REFUSAL_IS_ENTERED_EVERY = timedelta(minutes=1)
+"""How long the same refusal is not entered again, so that knocking does not fill the trail."""
+
+NOBODY = "unknown"
+"""The subject of a refusal that concerns no token which is known."""
+
+_SECRET_BITS = 256
+_SECRET = re.compile(PREFIX + r"([0-9a-z]{20})([A-Za-z0-9_-]{43})")
+_STRANGER = Caller(name=NOBODY, role=Role.VIEWER)
+_ALL = Filter(organization=SYSTEM_ORGANIZATION)
+_TOKENS = Scope(SYSTEM_ORGANIZATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Issued:
+    """A token, and the secret that is shown this once."""
+
+    token: Token
+    secret: str = field(repr=False)
+
+
+class Tokens:
+    """Makes tokens, takes them back, and knows who comes with one.
+
+    A secret is the prefix, the token's id and 256 random bits. Each use reads the store, so that a
+    token taken back in one process lets nobody in through another. `trusts_issuer`: signed tokens
+    let others in, too.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        clock: Clock,
+        randbits: RandomBits,
+        *,
+        trusts_issuer: bool,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._clock = clock
+        self._randbits = randbits
+        self._lock = threading.Lock()
+        self._is_shared = trusts_issuer
+        self._entered: dict[tuple[str, str], datetime] = {}
+        self._noting: set[str] = set()
+
+    def is_shared(self) -> bool:
+        """Tell whether others than the owner may come in: once a token was made, or by an issuer.
+
+        Tokens that were taken back count, for they are kept: what became a team's stays one.
+        """
+        if not self._is_shared:
+            self._is_shared = bool(self._store.find(Kind.TOKEN, _ALL, limit=1))
+        return self._is_shared
+
+    def create(self, caller: Caller, grant: Grant) -> Issued:
+        """Make a token; Forbidden to all but the owner of the data directory, InvalidInput."""
+        now = self._clock()
+        check_grant(grant)
+        check_end(grant.expires_at, now)
+        id = new_id(now, self._randbits)
+        secret = self._new_secret(id)
+        token = Token(
+            organization=SYSTEM_ORGANIZATION,
+            id=id,
+            name=grant.name,
+            role=grant.role,
+            digest=_digest(secret),
+            author=caller.name,
+            created_at=now,
+            bound_organization=grant.organization,
+            bound_repositories=grant.repositories,
+            bound_user=grant.user,
+            expires_at=grant.expires_at,
+        )
+        with self._trail.act(caller, _home(token), "create_token", Kind.TOKEN, id) as deed:
+            policy.check_may_issue(caller)
+            deed.check(_TOKENS)
+            self._store.put(token)
+        return Issued(token, secret)
+
+    def list(self, caller: Caller) -> Sequence[Token]:
+        """Give every token that was made, newest first; Forbidden as for `create`."""
+        policy.check_may_issue(caller)
+        return cast("list[Token]", self._store.find(Kind.TOKEN, _ALL, order=("-created_at",)))
+
+    def revoke(self, caller: Caller, id: str) -> Token:
+        """Take a token back for good; Forbidden as for `create`, NotFound, Conflict."""
+        with self._trail.act(caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id) as deed:
+            policy.check_may_issue(caller)
+            deed.check(_TOKENS)
+            token = replace(self._read_live(id), revoked_at=self._clock())
+            self._store.put(token)
+        return token
+
+    def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> Issued:
+        """Give a token a new secret and a new end; the old secret lets nobody in from now on.
+
+        Raises Forbidden as for `create`, NotFound, Conflict for one taken back, InvalidInput.
+        """
+        check_end(expires_at, self._clock())
+        secret = self._new_secret(id)
+        with self._trail.act(caller, _home(self._read(id)), "rotate_token", Kind.TOKEN, id) as deed:
+            policy.check_may_issue(caller)
+            deed.check(_TOKENS)
+            known = self._read_live(id)
+            token = replace(known, digest=_digest(secret), expires_at=expires_at)
+            self._store.put(token)
+        return Issued(token, secret)
+
+    def caller_of(self, secret: str) -> Caller:
+        """Give whom a secret lets in; Unidentified, which is entered, if it lets nobody in."""
+        parts = _SECRET.fullmatch(secret)
+        token = None if parts is None else self._get(parts[1])
+        if token is None:
+            raise self.refused("Unknown", "this token is not one of this server's")
+        if not hmac.compare_digest(_digest(secret), token.digest):
+            raise self.refused("WrongSecret", "this token is not one of this server's", token)
+        now, caller = self._clock(), caller_with(grant_of(token), token.id)
+        if token.revoked_at is not None:
+            raise self.refused("Revoked", "this token was revoked", token, caller)
+        if token.expires_at is not None and token.expires_at <= now:
+            reason = f"this token expired at {token.expires_at:%FT%TZ}"
+            raise self.refused("Expired", reason, token, caller)
+        if token.last_used_at is None or now - token.last_used_at >= USE_IS_NOTED_EVERY:
+            self._note_use(token.id, now)
+        return caller
+
+    def refused(
+        self, outcome: str, reason: str, token: Token | None = None, who: Caller = _STRANGER
+    ) -> Unidentified:
+        """Enter that somebody was not let in, and give the error that tells them."""
+        subject, where = (
+            (NOBODY, SYSTEM_ORGANIZATION) if token is None else (token.id, _home(token))
+        )
+        now = self._clock()
+        with self._lock:
+            last = self._entered.get((subject, outcome))
+            if last is not None and timedelta() <= now - last < REFUSAL_IS_ENTERED_EVERY:
+                return Unidentified(reason)
+            self._entered[subject, outcome] = now
+        try:
+            self._trail.note(who, where, "enter", Kind.TOKEN, [subject], outcome)
+        except StoreError:
+            with self._lock:
+                self._entered.pop((subject, outcome), None)
+            raise
+        return Unidentified(reason)
+
+    def _note_use(self, id: str, now: datetime) -> None:
+        """Write down that a token was used, in a thread: whoever came with it waits for no writer."""
+        with self._lock:
+            if id in self._noting:
+                return
+            self._noting.add(id)
+        threading.Thread(target=self._write_use, args=(id, now), name="use", daemon=True).start()
+
+    def _write_use(self, id: str, now: datetime) -> None:
+        try:
+            with self._store.transaction():
+                if (token := self._get(id)) is not None:
+                    self._store.put(replace(token, last_used_at=now))
+        except StoreError as error:
+            log.warning("the use of token %s was not written down: %s", id, error)
+        finally:
+            with self._lock:
+                self._noting.discard(id)
+
+    def _new_secret(self, id: str) -> str:
+        drawn = self._randbits(_SECRET_BITS).to_bytes(_SECRET_BITS // 8)
+        return PREFIX + id + base64.urlsafe_b64encode(drawn).decode().rstrip("=")
+
+    def _get(self, id: str) -> Token | None:
+        return cast("Token | None", self._store.get(Kind.TOKEN, SYSTEM_ORGANIZATION, id))
+
+    def _read(self, id: str) -> Token:
+        token = self._get(id)
+        if token is None:
+            raise NotFound(Kind.TOKEN, id)
+        return token
+
+    def _read_live(self, id: str) -> Token:
+        token = self._read(id)
+        if token.revoked_at is not None:
+            raise Conflict(id, "it was revoked already; make another by `minutebook token create`")
+        return token
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _home(token: Token) -> str:
+    """Name the organization whose trail tells of a token: its own, else the system's."""
+    return token.bound_organization or SYSTEM_ORGANIZATION

@@ -1,0 +1,136 @@
+"""Whom a caller may hear: the organizations open to them, and the records in each."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+from uuid import UUID
+
+from minutebook.domain.errors import NotFound
+from minutebook.domain.filters import Filter, visible_filter
+from minutebook.domain.ids import uuid_named
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Decision,
+    Edge,
+    Entity,
+    Kind,
+    Memory,
+    Project,
+    Proposal,
+    Record,
+)
+from minutebook.store.protocol import Snapshot, Store
+
+Clock = Callable[[], datetime]
+"""Gives the present instant, in UTC."""
+
+R = TypeVar("R", bound=Record)
+
+
+def filters(store: Store | Snapshot, caller: Caller) -> list[Filter]:
+    """Select, organization by organization, all that the caller may see."""
+    open_to = store.organizations()
+    if caller.organization is not None:
+        open_to = [name for name in open_to if name in (caller.organization, SYSTEM_ORGANIZATION)]
+    return [visible_filter(caller, name) for name in open_to]
+
+
+def read_memory(store: Store, caller: Caller, id: str) -> Memory:
+    """Give the memory with that id; NotFound if there is none or the caller may not see it."""
+    return _found(store, filters(store, caller), Memory, Kind.MEMORY, id)
+
+
+def read_any_memory(store: Store, caller: Caller, id: str) -> Memory:
+    """Give the memory with that id, soft-deleted or not, in the same way; NotFound."""
+    every = [replace(where, with_deleted=True) for where in filters(store, caller)]
+    return _found(store, every, Memory, Kind.MEMORY, id)
+
+
+def read_entity(store: Store, caller: Caller, id: str) -> Entity:
+    """Give the entity with that id; NotFound if there is none or the caller may not see it."""
+    return _found(store, filters(store, caller), Entity, Kind.ENTITY, id)
+
+
+def sees_ends(store: Store, caller: Caller, edge: Edge) -> bool:
+    """Tell whether the caller may see both what an edge comes from and what it leads to."""
+    kinds = {
+        Kind.LINK: (Kind.MEMORY, Kind.MEMORY),
+        Kind.MENTION: (Kind.MEMORY, Kind.ENTITY),
+        Kind.RELATION: (Kind.ENTITY, Kind.ENTITY),
+    }
+    where = visible_filter(caller, edge.organization)
+    ends = zip(kinds[edge.kind], (edge.source, edge.target), strict=True)
+    records = [store.get(kind, edge.organization, id) for kind, id in ends]
+    everything = replace(where, with_deleted=True)
+    return all(each is not None and everything.passes(each) for each in records)
+
+
+def organization_with(store: Store, caller: Caller, id: UUID) -> str:
+    """Name the organization that has this UUID: the caller's, else one in the store, else a new one.
+
+    A name that the caller is not held to is given too; `policy.narrowed_to` refuses it.
+    """
+    known = store.organizations() if caller.organization is None else [caller.organization]
+    return _with(id, (name for name in known if name != SYSTEM_ORGANIZATION))
+
+
+def repository_with(caller: Caller, id: UUID) -> str:
+    """Name the repository that has this UUID: one that the caller is held to, else a new one."""
+    return _with(id, sorted(caller.repositories or ()))
+
+
+def read_project(store: Store, caller: Caller, id: str) -> Project:
+    """Give the project with that id; NotFound if there is none or the caller may not see it."""
+    return _found(store, filters(store, caller), Project, Kind.PROJECT, id)
+
+
+def read_decision(store: Store, caller: Caller, id: str) -> Decision:
+    """Give the decision with that id; NotFound if there is none or the caller may not see it."""
+    return _found(store, filters(store, caller), Decision, Kind.DECISION, id)
+
+
+def read_proposal(store: Store, caller: Caller, id: str) -> Proposal:
+    """Give the proposal with that id; NotFound if there is none or the caller may not see it."""
+    return _found(store, filters(store, caller), Proposal, Kind.PROPOSAL, id)
+
+
+def all_within(
+    store: Store, caller: Caller, of: type[R], kind: Kind, **conditions: object
+) -> list[R]:
+    """Give every record of a kind that the caller may see and whose fields equal these values."""
+    return [
+        record
+        for where in filters(store, caller)
+        for record in store.find(kind, narrowed(where, **conditions))
+        if isinstance(record, of)
+    ]
+
+
+def narrowed(where: Filter, **conditions: object) -> Filter:
+    """Select, of what passes, the records whose fields also equal these values."""
+    return replace(where, equal={**where.equal, **conditions})
+
+
+def merged(parts: Iterable[list[R]], order: tuple[str, ...], offset: int, limit: int) -> list[R]:
+    """Put ordered parts of several organizations into one order and cut a page out of it.
+
+    `order` names fields, all descending (`-name`); ties go by id, descending too.
+    """
+    names = [name.removeprefix("-") for name in order]
+    everything = [record for part in parts for record in part]
+    everything.sort(key=lambda r: (*(getattr(r, name) for name in names), r.id), reverse=True)
+    return everything[offset : offset + limit]
+
+
+def _found(store: Store, reach: Iterable[Filter], of: type[R], kind: Kind, id: str) -> R:
+    for where in reach:
+        record = store.get(kind, where.organization, id)
+        if isinstance(record, of) and where.passes(record):
+            return record
+    raise NotFound(kind, id)
+
+
+def _with(id: UUID, names: Iterable[str]) -> str:
+    return next((name for name in names if uuid_named(name) == id), str(id))

@@ -1,0 +1,382 @@
+"""Index folders of code, tell how far that is, list them, forget them."""
+
+import hashlib
+import logging
+import threading
+import time
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import cast
+
+from minutebook.code.files import check_root, check_root_below
+from minutebook.domain import policy
+from minutebook.domain.errors import (
+    Conflict,
+    EmbeddingNotReady,
+    InvalidRoot,
+    MinutebookError,
+    ModelUnavailable,
+    NotFound,
+    StoreError,
+)
+from minutebook.domain.filters import Filter, default_organization, repository_of, scope_of_writes
+from minutebook.domain.ids import RandomBits
+from minutebook.domain.policy import Caller, Listener
+from minutebook.domain.records import IndexState, Kind, Project, Role
+from minutebook.domain.redaction import REASON
+from minutebook.domain.roots import Roots
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, all_within, narrowed, read_project
+from minutebook.services.code.eta import Pace
+from minutebook.services.code.indexing import BATCH, Indexing
+from minutebook.services.embeddings import Embeddings
+from minutebook.store.named_locks import NamedLocks
+from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
+
+VECTORS_WITHIN = 20.0
+"""Seconds that a call waits for the vectors of what it read; the rest are made in the background."""
+
+READING = 0.2
+"""How much of a call's progress the reading is, as its listener hears it; vectors are the rest."""
+
+_CLAIM_WAIT = 0.2
+_DELETE_WAIT = 30.0
+_LOOK_EVERY = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a project's index is: of its chunks, how many have vectors; of the whole, which part.
+
+    `part` lies in [0, 1]; `remaining` is None before there is a rate.
+    """
+
+    project: Project
+    chunks: int
+    part: float
+    remaining: timedelta | None
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What a call to index came to; `created` is None where another run was under way already."""
+
+    progress: Progress
+    created: int | None
+
+
+class Projects:
+    """The use cases around projects of code."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedded: Embeddings,
+        trail: Trail,
+        claims: NamedLocks,
+        roots: Roots,
+        clock: Clock,
+        randbits: RandomBits,
+    ) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._trail = trail
+        self._claims = claims
+        self._roots = roots
+        self._clock = clock
+        self._randbits = randbits
+        self._paces: dict[tuple[str, str], Pace] = {}
+
+    def index(
+        self, caller: Caller, path: str, vectors_within: float | None = VECTORS_WITHIN
+    ) -> Indexed:
+        """Read what changed in a folder; wait some seconds (None: without end) for the vectors.
+
+        While another run is under way, give how far it is. Raises InvalidRoot, Forbidden, Conflict
+        if the project is deleted meanwhile, StoreError.
+        """
+        home = default_organization(caller)
+        with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
+            policy.check_may_write_to(caller, "index", scope_of_writes(caller))
+            allowed = self._roots.of(caller)
+            policy.check_may_name_folder(caller, roots_named=bool(allowed))
+        check = check_root_below if caller.token else check_root
+        project = self._registered(caller, home, str(check(path, allowed)))
+        with self._claims.taken(_claim(home, project.id), _CLAIM_WAIT) as mine:
+            if not mine:
+                return Indexed(self._progress(project), None)
+            with self._trail.act(caller, home, "index", Kind.PROJECT, project.id) as deed:
+                deed.check(project)
+                project = self._begun(project)
+            created = self._run(project, caller.listener).created
+        self._await_vectors(project, caller.listener, vectors_within)
+        return Indexed(self._progress(project), created)
+
+    def refresh(self, organization: str, id: str, listener: Listener) -> int | None:
+        """Read what changed in a known project; give how many files and chunks that concerned.
+
+        None where another run is under way. Raises as `index`, and NotFound.
+        """
+        with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
+            return self._read_again(self._kept(organization, id), listener) if mine else None
+
+    def resume(self, listener: Listener) -> None:
+        """Go on with every run that ended before all files were read."""
+        for project in self._unfinished():
+            if project.read_at is None:
+                try:
+                    self._go_on(project.organization, project.id, listener)
+                except (InvalidRoot, Conflict, NotFound) as error:
+                    log.warning("cannot go on indexing %s: %s", project.id, error)
+
+    def _go_on(self, organization: str, id: str, listener: Listener) -> None:
+        """Read what is left of a project, unless whoever had its claim has read it all by now."""
+        with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
+            if mine and (project := self._kept(organization, id)).read_at is None:
+                self._read_again(project, listener)
+
+    def _read_again(self, project: Project, listener: Listener) -> int:
+        owner = Caller(
+            name=project.author,
+            role=Role.AGENT,
+            organization=project.organization,
+            repositories=None if project.repository is None else frozenset({project.repository}),
+        )
+        check_root(project.path, self._roots.of(owner))
+        return self._run(self._begun(project), listener).touched
+
+    def _kept(self, organization: str, id: str) -> Project:
+        kept = self._store.get(Kind.PROJECT, organization, id)
+        if not isinstance(kept, Project):
+            raise NotFound(Kind.PROJECT, id)
+        return kept
+
+    def settle(self) -> None:
+        """Note of each project whose last vectors have come that it is completed."""
+        for project in self._unfinished():
+            if project.read_at is None or self._waits(project):
+                continue
+            with self._store.transaction():
+                current = self._store.get(Kind.PROJECT, project.organization, project.id)
+                if current == project:
+                    self._store.put(
+                        replace(project, state=IndexState.COMPLETED, completed_at=self._clock())
+                    )
+
+    def read(self, caller: Caller, id: str) -> Project:
+        """Give a project; NotFound."""
+        return read_project(self._store, caller, id)
+
+    def all(self, caller: Caller) -> list[Project]:
+        """Give every project that the caller may see, by id."""
+        found = all_within(self._store, caller, Project, Kind.PROJECT)
+        return sorted(found, key=lambda project: (project.id, project.organization))
+
+    def progress(self, caller: Caller, id: str) -> Progress:
+        """Tell how far a project's index is; NotFound."""
+        return self._progress(self.read(caller, id))
+
+    def _progress(self, project: Project) -> Progress:
+        """Tell how far the index is of a project that may have got on since it was read."""
+        self.settle()
+        project = self._kept(project.organization, project.id)
+        is_read = project.state is not IndexState.INDEXING or project.read_at is not None
+        if not is_read and not self._claims.is_taken(_claim(project.organization, project.id)):
+            reason = "it was interrupted; index it again, and it goes on where it was"
+            project = replace(project, state=IndexState.FAILED, reason=reason)
+        where = _chunks_of(project)
+        chunks = self._store.count(Kind.CHUNK, where)
+        part = self._part(project, where, chunks)
+        pace = self._paces.setdefault((project.organization, project.id), Pace())
+        if project.state is not IndexState.INDEXING:
+            return Progress(project, chunks, part, None)
+        pace.note(0.0, project.started_at)
+        pace.note(part, self._clock())
+        return Progress(project, chunks, part, pace.remaining())
+
+    def delete(self, caller: Caller, id: str) -> int:
+        """Forget a project with its chunks and files; give how many chunks there were.
+
+        A run that is under way ends. NotFound, Forbidden; Conflict where a run does not end.
+        """
+        return self.forget(caller, self.read(caller, id))
+
+    def forget(self, caller: Caller, project: Project) -> int:
+        """Do as `delete` with a project that was read."""
+        organization, id = project.organization, project.id
+        with self._trail.act(caller, organization, "delete", Kind.PROJECT, id) as deed:
+            deed.check(project)
+            policy.check_may_remove_work_of(caller, project.author)
+            # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
+            reason = "its deletion was interrupted; delete it again"
+            self._store.put(replace(project, state=IndexState.FAILED, reason=reason))
+        with self._claims.taken(_claim(organization, id), _DELETE_WAIT) as mine:
+            if not mine:
+                raise Conflict(id, "it is being indexed, and that does not end; try again")
+            removed = self._remove_all(Kind.CHUNK, project)
+            self._remove_all(Kind.FILE, project)
+            self._store.delete(Kind.PROJECT, organization, id)
+        return removed
+
+    def _begun(self, project: Project) -> Project:
+        begun = replace(
+            project,
+            state=IndexState.INDEXING,
+            started_at=self._clock(),
+            read_at=None,
+            completed_at=None,
+            indexed_files=0,
+            reason=None,
+        )
+        self._store.put(begun)
+        self._paces.pop((project.organization, project.id), None)
+        return begun
+
+    def _run(self, project: Project, listener: Listener) -> Indexing:
+        run = Indexing(
+            self._store,
+            self._clock,
+            self._randbits,
+            project,
+            lambda part, what: listener(READING * part, what),
+        )
+        try:
+            run.run()
+        except Conflict:
+            raise
+        except MinutebookError as error:
+            log.error("indexing %s failed: %s", project.id, error)
+            self._store.put(replace(project, state=IndexState.FAILED, reason=_said(error)))
+            raise
+        self._embedded.want()
+        return run
+
+    def _await_vectors(self, project: Project, listener: Listener, seconds: float | None) -> None:
+        """Make vectors, or wait while others do."""
+        where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
+        while (waiting := self._embedded.pending(Kind.CHUNK, where)) and not _is_past(end):
+            part = 1.0 - waiting / self._store.count(Kind.CHUNK, where)
+            listener(READING + (1.0 - READING) * part, "vectors")
+            try:
+                made = self._embedded.advance()
+            except EmbeddingNotReady as error:
+                if error.state == "error":
+                    return
+                made = 0
+            except ModelUnavailable as error:
+                log.warning("the vectors of %s come later: %s", project.id, error)
+                return
+            if not made:
+                time.sleep(_LOOK_EVERY)
+
+    def _waits(self, project: Project) -> bool:
+        """Tell whether vectors are still to come; none are where the model cannot be had."""
+        if self._embedded.state == "error":
+            return False
+        return self._embedded.pending(Kind.CHUNK, _chunks_of(project)) > 0
+
+    def _part(self, project: Project, where: Filter, chunks: int) -> float:
+        """Tell which part of a project can be searched by words and by meaning."""
+        if project.state is IndexState.COMPLETED:
+            return 1.0
+        read = 0.0
+        if project.read_at is not None:
+            read = 1.0
+        elif project.total_files:
+            read = project.indexed_files / project.total_files
+        if self._embedded.state == "error" or not chunks:
+            return read
+        return read * (1.0 - self._embedded.pending(Kind.CHUNK, where) / chunks)
+
+    def _unfinished(self) -> list[Project]:
+        found: list[Project] = []
+        for organization in self._store.organizations():
+            where = Filter(organization=organization, equal={"state": IndexState.INDEXING})
+            found += cast("list[Project]", self._store.find(Kind.PROJECT, where))
+        return found
+
+    def _registered(self, caller: Caller, organization: str, root: str) -> Project:
+        """Give the project of a folder, made if there is none."""
+        repository = repository_of(caller)
+        where = Filter(
+            organization=organization,
+            equal={"path": root, "repository": repository, "user": caller.user},
+        )
+        with self._store.transaction():
+            for known in self._store.find(Kind.PROJECT, where, limit=1):
+                return cast("Project", known)
+            project = Project(
+                organization=organization,
+                id=self._free_id(caller, organization, root),
+                path=root,
+                author=caller.name,
+                state=IndexState.PENDING,
+                started_at=self._clock(),
+                repository=repository,
+                user=caller.user,
+            )
+            self._store.put(project)
+            return project
+
+    def _free_id(self, caller: Caller, organization: str, root: str) -> str:
+        """Name a project for its folder; another of that name gets a part of a digest.
+
+        So does every one of a caller who is held to repositories or a user: the plain name would
+        tell them whether others, out of their sight, have indexed a folder of that name.
+        """
+        name = Path(root).name or "root"
+        repositories, user = sorted(caller.repositories or ()), caller.user or ""
+        told = "\0".join((root, user, *repositories) if caller.token else (root,))
+        digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        apart = [f"{name}-{digest[:length]}" for length in range(4, 65)]
+        is_held = bool(caller.token) and (repositories or user)
+        candidates = apart if is_held else [name, *apart]
+        return next(
+            id for id in candidates if self._store.get(Kind.PROJECT, organization, id) is None
+        )
+
+    def _remove_all(self, kind: Kind, project: Project) -> int:
+        where = narrowed(Filter(organization=project.organization), project=project.id)
+        removed = 0
+        while records := self._store.find(kind, where, limit=BATCH):
+            with self._store.transaction():
+                removed += sum(
+                    self._store.delete(kind, record.organization, record.id) for record in records
+                )
+        return removed
+
+
+def stopping(stop: threading.Event) -> Listener:
+    """Give a listener that ends an act once an event is set, by raising Conflict."""
+
+    def listener(part: float, what: str) -> None:
+        if stop.is_set():
+            raise Conflict(what, "the server stops")
+
+    return listener
+
+
+def _claim(organization: str, id: str) -> str:
+    return f"{organization}\0{id}"
+
+
+def _chunks_of(project: Project) -> Filter:
+    return Filter(organization=project.organization, equal={"project": project.id})
+
+
+def _is_past(end: float | None) -> bool:
+    return end is not None and time.monotonic() >= end
+
+
+def _said(error: MinutebookError) -> str:
+    match error:
+        case InvalidRoot(path=path, reason=reason):
+            return f"{path} {reason}"
+        case StoreError():
+            # Whoever may see the project reads it; what it tells of this machine is in the log.
+            return f"the store: {REASON}"
+        case _:
+            return str(error)

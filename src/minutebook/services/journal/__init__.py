@@ -1,0 +1,1 @@
+"""Turns, sessions and their summaries."""

@@ -1,0 +1,175 @@
+"""Keep what is said in a session, turn by turn, and read it in order."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import cast
+
+from minutebook.domain import policy
+from minutebook.domain.drafts import place_of
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter, default_organization, visible_filter
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, Memory, Turn
+from minutebook.domain.turns import (
+    Session,
+    check_session,
+    instant_after,
+    next_instant,
+    turn_id,
+    turns_of,
+)
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.services.embeddings import Embeddings
+from minutebook.store.protocol import Store
+
+ADDED = "add_turn"
+"""The act of keeping a turn."""
+
+EMBEDDED_AT_ONCE = 4000
+"""Characters of a turn that is embedded before the call returns; a longer one follows later."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnPage:
+    """Part of a session in order, and how many turns the whole has."""
+
+    turns: list[Turn]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Part of the sessions, the latest first, and how many there are."""
+
+    sessions: list[Session]
+    total: int
+
+
+class Sessions:
+    """The use cases around turns."""
+
+    def __init__(self, store: Store, embedded: Embeddings, trail: Trail, clock: Clock) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._trail = trail
+        self._clock = clock
+
+    def add(
+        self, caller: Caller, session: str | None, prompt: str, thought: str, response: str
+    ) -> Turn:
+        """Keep a turn after the last one of its session; None is the connection's own session.
+
+        It is found by words at once, and by meaning at once where it is short and the model is
+        ready, else soon. Raises Refused, InvalidInput.
+        """
+        name = caller.session if session is None else session
+        with self._trail.guard(caller, default_organization(caller), ADDED, Kind.TURN, name):
+            place = place_of(caller, None, None, None)
+            policy.check_may_write_to(caller, ADDED, place)
+        if not name:
+            raise InvalidInput("sessionId", "must be given: this caller has no session of its own")
+        check_session(name)
+        turn = Turn(
+            organization=place.organization,
+            id="",
+            session=name,
+            at=self._clock(),
+            prompt=prompt,
+            thought=thought,
+            response=response,
+            author=caller.name,
+            repository=place.repository,
+            user=place.user,
+            origin=caller.origin,
+        )
+        is_short = len(turn.text) <= EMBEDDED_AT_ONCE
+        vectors = self._embedded.ready_passage(turn.text) if is_short else None
+        with self._trail.act(caller, turn.organization, ADDED, Kind.TURN, name) as deed:
+            deed.check(turn)
+            turn = self._in_its_place(turn)
+            self._store.put(turn)
+            self._embedded.keep(turn, vectors)
+            deed.subject = turn.id
+            deed.changes(None, turn.text)
+        if vectors is None:
+            self._embedded.want()
+        return turn
+
+    def turn_after(self, caller: Caller, record: Memory) -> Turn | None:
+        """Give the turn in whose course a memory was first written: the next one of its session.
+
+        None where its session is not known, or no turn of it was kept since.
+        """
+        if record.origin is None or not record.origin.session:
+            return None
+        where = narrowed(visible_filter(caller, record.organization), session=record.origin.session)
+        turns = cast("Iterator[Turn]", self._store.each(Kind.TURN, where, ["at"]))
+        return next((turn for turn in turns if turn.at >= record.ingestion_time), None)
+
+    def page(self, caller: Caller, session: str, limit: int, offset: int) -> TurnPage:
+        """Give turns of a session that the caller may see, in order; none of an unknown session.
+
+        Where the name is a session of several organizations, those follow one another.
+        """
+        turns: list[Turn] = []
+        total = 0
+        for where in filters(self._store, caller):
+            here = narrowed(where, session=session)
+            if len(turns) < limit:
+                found = self._store.find(
+                    Kind.TURN,
+                    here,
+                    order=["at"],
+                    limit=limit - len(turns),
+                    offset=max(0, offset - total),
+                )
+                turns += cast("list[Turn]", found)
+            total += self._store.count(Kind.TURN, here)
+        return TurnPage(turns, total)
+
+    def overview(self, caller: Caller, limit: int, offset: int) -> SessionPage:
+        """Give the sessions that the caller may see, the one written last first."""
+        found = self.all(caller)
+        return SessionPage(found[offset : offset + limit], len(found))
+
+    def all(self, caller: Caller, name: str | None = None) -> list[Session]:
+        """Give every session that the caller may see, the one written last first.
+
+        With a name, those of that name.
+        """
+        named = {} if name is None else {"session": name}
+        found = [
+            session
+            for where in filters(self._store, caller)
+            for session in _sessions(self._store, narrowed(where, **named))
+        ]
+        return sorted(found, key=lambda session: session.last, reverse=True)
+
+    def _in_its_place(self, turn: Turn) -> Turn:
+        """Give the turn its instant: after the session's last, and shared with no other turn.
+
+        Call it with the writer's lock in hand.
+        """
+        here = turns_of(turn.organization, turn.session, turn.repository, turn.user)
+        last = self._store.find(Kind.TURN, here, order=["-at"], limit=1)
+        at = instant_after(turn.at, cast("Turn", last[0]) if last else None)
+        while self._store.get(Kind.TURN, turn.organization, turn_id(at)) is not None:
+            at = next_instant(at)
+        return replace(turn, id=turn_id(at), at=at)
+
+
+def _sessions(store: Store, where: Filter) -> list[Session]:
+    groups = store.groups(Kind.TURN, where, ("session", "repository", "user"), "at")
+    return [
+        Session(
+            organization=where.organization,
+            name=cast("str", group.values[0]),
+            repository=group.values[1],
+            user=group.values[2],
+            turn_count=group.count,
+            first=group.first,
+            last=group.last,
+        )
+        for group in groups
+    ]

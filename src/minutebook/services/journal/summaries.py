@@ -1,0 +1,281 @@
+"""Summarise sessions, show what they came to, and forget it."""
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from threading import Lock
+from typing import cast
+
+from minutebook.domain import policy
+from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreClosed
+from minutebook.domain.filters import default_organization
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
+from minutebook.domain.turns import Session
+from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.visibility import Clock, filters, merged, narrowed
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.journal.sessions import Sessions
+from minutebook.services.journal.summarizers import Summarizer, Summarizers
+from minutebook.store.named_locks import NamedLocks
+from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
+
+SUMMARIZE, FORGET = "summarize", "delete_summaries"
+"""The acts on summaries."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryPage:
+    """Part of the summaries, the newest first, and how many there are."""
+
+    summaries: list[Summary]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A session that could not be summarised, and why."""
+
+    session: Session
+    error: MinutebookError
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What came of summarising several sessions."""
+
+    done: list[Summary]
+    failed: list[Failed]
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """How many summaries went, and how many stayed because they are not the caller's to remove."""
+
+    deleted: int
+    kept: int
+
+
+class Tally:
+    """How summarising went since the process began; may be used from any thread.
+
+    `made` counts summaries by who made them, `failed` sessions that could not be summarised,
+    `unanswered` models that gave no answer of use, so that another stood in.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.made: Counter[str] = Counter()
+        self.failed = 0
+        self.unanswered = 0
+
+    def count(self, *, made_by: str = "", failed: int = 0, unanswered: int = 0) -> None:
+        """Add to the counts; `made_by` names who made one more summary."""
+        with self._lock:
+            if made_by:
+                self.made[made_by] += 1
+            self.failed += failed
+            self.unanswered += unanswered
+
+
+class Summaries:
+    """The use cases around summaries."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedded: Embeddings,
+        trail: Trail,
+        claims: NamedLocks,
+        sessions: Sessions,
+        service: Summarizer | None,
+        clock: Clock,
+    ) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._trail = trail
+        self._claims = claims
+        self._sessions = sessions
+        self._service = service
+        self._clock = clock
+        self.tally = Tally()
+
+    def page(
+        self, caller: Caller, limit: int, offset: int, category: Category | None = None
+    ) -> SummaryPage:
+        """Give summaries that the caller may see, of one category where one is named."""
+        named = {} if category is None else {"category": category}
+        reach = [narrowed(where, **named) for where in filters(self._store, caller)]
+        order = ("-at",)
+        parts = (
+            cast(
+                "list[Summary]",
+                self._store.find(Kind.SUMMARY, where, order=order, limit=offset + limit),
+            )
+            for where in reach
+        )
+        total = sum(self._store.count(Kind.SUMMARY, where) for where in reach)
+        return SummaryPage(merged(parts, order, offset, limit), total)
+
+    def of(self, session: Session) -> Summary | None:
+        """Give the summary of a session that the caller may see, None before there is one."""
+        found = self._store.get(Kind.SUMMARY, session.organization, session.summary_id)
+        return found if isinstance(found, Summary) else None
+
+    def summarize(self, caller: Caller, name: str) -> list[Summary]:
+        """Summarise the session of that name anew; each, where several scopes have one.
+
+        Raises NotFound, Refused, Conflict where another is at it.
+        """
+        found = self._sessions.all(caller, name)
+        if not found:
+            raise NotFound("session", name)
+        own = [each for each in found if policy.may_write_to(caller, each)]
+        for session in own or found:
+            with self._trail.guard(caller, session.organization, SUMMARIZE, Kind.SUMMARY, name):
+                policy.check_may_write_to(caller, SUMMARIZE, session)
+        summarizers = Summarizers(caller, self._service)
+        return [self._counted(caller, session, summarizers) for session in _heard(caller, own)]
+
+    def summarize_all(self, caller: Caller) -> Batch:
+        """Summarise every session that has no summary or has grown since, the oldest first.
+
+        The connection's own session is left out: it is being written. Each summary is kept as soon
+        as it is made, so what was cut short goes on at the next call. One that fails stops no other.
+        Raises Refused.
+        """
+        self._check_may(caller, SUMMARIZE, default_organization(caller), EVERYTHING)
+        waiting = [
+            session
+            for session in reversed(self._sessions.all(caller))
+            if session.name != caller.session and self._is_due(caller, session)
+        ]
+        summarizers = Summarizers(caller, self._service)
+        batch = Batch([], [])
+        for session in _heard(caller, waiting):
+            try:
+                batch.done.append(self._counted(caller, session, summarizers))
+            except StoreClosed:
+                raise
+            except MinutebookError as error:
+                batch.failed.append(Failed(session, error))
+        return batch
+
+    def delete_all(self, caller: Caller) -> Deleted:
+        """Remove every summary that the caller may remove; the turns and the system's summaries stay.
+
+        An agent removes those that it asked for itself. One transaction an organization. Refused.
+        """
+        self._check_may(caller, FORGET, default_organization(caller), EVERYTHING)
+        deleted, kept = 0, 0
+        for where in filters(self._store, caller):
+            if where.organization == SYSTEM_ORGANIZATION:
+                continue
+            with self._trail.act(
+                caller, where.organization, FORGET, Kind.SUMMARY, EVERYTHING
+            ) as deed:
+                gone = 0
+                for summary in self._store.find(Kind.SUMMARY, where):
+                    if deed.may(each := cast("Summary", summary)) and policy.may_remove_work_of(
+                        caller, each.author
+                    ):
+                        self._store.delete(Kind.SUMMARY, where.organization, summary.id)
+                        gone += 1
+                    else:
+                        kept += 1
+                deleted += gone
+                if not gone:
+                    deed.changes_nothing()
+        return Deleted(deleted, kept)
+
+    def _check_may(self, caller: Caller, act: str, organization: str, subject: str) -> None:
+        with self._trail.guard(caller, organization, act, Kind.SUMMARY, subject):
+            policy.check_may_journal(caller, organization)
+
+    def _is_due(self, caller: Caller, session: Session) -> bool:
+        """Tell whether a session has changed since its summary, or has none, and may have one."""
+        if not policy.may_write_to(caller, session):
+            return False
+        summary = self.of(session)
+        return (
+            summary is None
+            or summary.turn_count != session.turn_count
+            # An imported summary does not know it; that it counts as many turns must do.
+            or summary.last_turn not in ("", self._last_turn(session))
+        )
+
+    def _counted(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
+        """Summarise a session, and count and log how that went."""
+        try:
+            summary = self._summarise(caller, session, summarizers)
+        except MinutebookError as error:
+            self.tally.count(failed=1)
+            log.warning("a session could not be summarised: %s", type(error).__name__)
+            raise
+        self.tally.count(made_by=summary.made_by)
+        log.info("a session of %d turns was summarised by %s", summary.turn_count, summary.made_by)
+        return summary
+
+    def _summarise(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
+        """Make the summary of one session outside any lock but its own, then keep it."""
+        claim = f"summary\0{session.organization}\0{session.summary_id}"
+        with self._claims.taken(claim) as mine:
+            if not mine:
+                raise Conflict(session.name, "it is being summarised already; try again")
+            # Before the turns are read: what is said meanwhile makes the session due again.
+            last_turn = self._last_turn(session)
+            made = summarizers.summarise(lambda: self._turns(session), session.turn_count)
+            self.tally.count(unanswered=made.failures)
+            account = made.account
+            summary = Summary(
+                organization=session.organization,
+                id=session.summary_id,
+                session=session.name,
+                at=self._clock(),
+                title=account.title,
+                summary=account.summary,
+                category=account.category,
+                turn_count=session.turn_count,
+                quality=account.quality,
+                productivity=account.productivity,
+                impact=account.impact,
+                complexity=account.complexity,
+                technologies=account.technologies,
+                made_by=made.made_by,
+                reasons=account.reasons,
+                last_turn=last_turn,
+                author=caller.name,
+                repository=session.repository,
+                user=session.user,
+                origin=caller.origin,
+            )
+            vectors = self._embedded.ready_passage(summary.text)
+            said = (caller, session.organization, SUMMARIZE, Kind.SUMMARY, summary.id)
+            with self._trail.act(*said) as deed:
+                deed.check(summary)
+                earlier = self.of(session)
+                self._store.put(summary)
+                self._embedded.keep(summary, vectors)
+                deed.changes(None if earlier is None else earlier.text, summary.text)
+        if vectors is None:
+            self._embedded.want()
+        return summary
+
+    def _turns(self, session: Session) -> Iterator[Turn]:
+        return cast("Iterator[Turn]", self._store.each(Kind.TURN, session.turns, ["at"]))
+
+    def _last_turn(self, session: Session) -> str:
+        found = self._store.find(Kind.TURN, session.turns, order=["-at"], limit=1)
+        if not found:
+            raise NotFound("session", session.name)
+        return found[0].id
+
+
+def _heard(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
+    """Give sessions one by one, and tell the caller how far that is; they may end it there."""
+    for place, session in enumerate(sessions):
+        caller.listener(place / len(sessions), session.name)
+        yield session

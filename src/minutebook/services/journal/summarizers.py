@@ -1,0 +1,116 @@
+"""Who summarises: the client's model, else a service's, else the built-in summarizer."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from minutebook.domain.errors import InvalidInput, Unanswered
+from minutebook.domain.policy import Ask, Caller
+from minutebook.domain.records import Turn
+from minutebook.summarizing.extractive import account_of
+from minutebook.summarizing.summary_draft import ANSWER_TOKENS, INSTRUCTIONS, Account, read_account
+
+BUILT_IN = "built-in extractive summarizer"
+"""What the built-in summarizer calls itself."""
+
+CLIENTS_MODEL = "the client's model"
+"""What a summary says of a model that the client asked, whose name it does not tell."""
+
+TRANSCRIPT = 24_000
+"""Characters of a session that a model is shown, about."""
+
+LEAST_OF_A_TURN = 240
+"""Characters that are shown of a turn; of a session with too many turns for that, some are."""
+
+Reading = Callable[[], Iterable[Turn]]
+"""Gives the turns of a session in order, each time anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summarizer:
+    """A model that can be asked, and what it is called."""
+
+    name: str
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What a session came to, who made it of the turns, and how many models failed to before."""
+
+    account: Account
+    made_by: str
+    failures: int = 0
+
+
+class Summarizers:
+    """Those at hand during one act; a model that does not answer is not asked again."""
+
+    def __init__(self, caller: Caller, service: Summarizer | None) -> None:
+        own = [] if caller.ask is None else [Summarizer(CLIENTS_MODEL, caller.ask)]
+        self._models = [*own, *([] if service is None else [service])]
+        self._silent: list[str] = []
+
+    def summarise(self, read: Reading, count: int) -> Made:
+        """Summarise a session of `count` turns by the first that can.
+
+        A model's answer that does not fit is repaired once. Where no model's does, the built-in
+        summarizer stands in, and the reasons say so.
+        """
+        failed = list(self._silent)
+        transcript = "\n\n".join(_transcript(read(), count)) if self._models else ""
+        for model in tuple(self._models):
+            try:
+                account = _asked(model.ask, transcript)
+            except Unanswered as error:
+                failed.append(f"{model.name} gave no answer: {error.reason}")
+                self._silent.append(failed[-1])
+                self._models.remove(model)
+            except InvalidInput as error:
+                failed.append(f"{model.name} answered twice what does not fit: {error.sentence}")
+            else:
+                return _made(account, model.name, failed)
+        return _made(account_of(read, count), BUILT_IN, failed)
+
+
+def _made(account: Account, name: str, failed: list[str]) -> Made:
+    stood_in = f"; it stood in: {'; '.join(failed)}" if failed else ""
+    reasons = {**account.reasons, "made_by": name + stood_in}
+    return Made(replace(account, reasons=reasons), name, len(failed))
+
+
+def _asked(ask: Ask, transcript: str) -> Account:
+    """Ask a model; if its answer does not fit, tell it why and ask once more."""
+    answer = ask(INSTRUCTIONS, transcript, ANSWER_TOKENS)
+    try:
+        return read_account(answer)
+    except InvalidInput as error:
+        repair = (
+            f"{transcript}\n\nYour answer was:\n{answer[:TRANSCRIPT]}\n\nIt cannot be used: "
+            f"{error.sentence}. Answer again with the whole JSON object."
+        )
+    return read_account(ask(INSTRUCTIONS, repair, ANSWER_TOKENS))
+
+
+def _transcript(turns: Iterable[Turn], count: int) -> Iterator[str]:
+    """Show turns to a model, each cut to its part of the room; the last is always shown."""
+    shown = min(count, TRANSCRIPT // LEAST_OF_A_TURN)
+    step = -(-count // shown)
+    room = TRANSCRIPT // shown
+    for place, turn in enumerate(turns):
+        if place % step == 0 or place == count - 1:
+            parts = (
+                ("User", turn.prompt, 0.4),
+                ("Thought", turn.thought, 0.2),
+                ("Agent", turn.response, 0.4),
+            )
+            told = [
+                f"{who}: {_clipped(text, int(room * share))}" for who, text, share in parts if text
+            ]
+            yield "\n".join((f"Turn {place + 1} of {count}", *told))
+
+
+def _clipped(text: str, room: int) -> str:
+    """Cut out the middle of a text that is too long."""
+    if len(text) <= room:
+        return text
+    return f"{text[: room * 2 // 3]} … {text[-(room // 3) :]}"

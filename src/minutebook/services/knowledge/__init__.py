@@ -1,0 +1,1 @@
+"""Memories, their versions and links, and the graph of entities."""

@@ -1,0 +1,80 @@
+"""Look around among memories: what changed last, what is called how, what leads where."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import cast
+
+from minutebook.domain.errors import NotFound
+from minutebook.domain.ids import is_id, uuid_of
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Edge, Entry, Kind, Memory
+from minutebook.services.access.visibility import filters, merged, read_memory
+from minutebook.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Linked:
+    """A link of a memory, and the memory at its other end."""
+
+    edge: Edge
+    memory: Memory
+
+
+class Browsing:
+    """The use cases of a caller who does not know what to ask for yet."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def latest(self, caller: Caller, limit: int) -> list[Memory]:
+        """Give the memories that changed last, the newest first."""
+        order = ("-updated_at",)
+        parts = (
+            cast(
+                "list[Memory]", self._store.find(Kind.MEMORY, where, order=list(order), limit=limit)
+            )
+            for where in filters(self._store, caller)
+        )
+        return merged(parts, order, 0, limit)
+
+    def titled(self, caller: Caller, start: str, limit: int) -> list[Memory]:
+        """Give the memories whose title begins so (A to Z like a to z), by title."""
+        found: list[Memory] = []
+        for where in filters(self._store, caller):
+            here = replace(where, starts={"title": start})
+            memories = self._store.find(Kind.MEMORY, here, order=["title"], limit=limit)
+            found += cast("list[Memory]", memories)
+        return sorted(found, key=lambda memory: (memory.title or "", memory.id))[:limit]
+
+    def links(self, caller: Caller, memory: Memory) -> list[Linked]:
+        """Give the links from and to a memory that was read, as far as the caller sees both ends."""
+        found = []
+        for edge in self._store.edges(memory.organization, [memory.id]):
+            if edge.kind is not Kind.LINK:
+                continue
+            other = edge.target if edge.source == memory.id else edge.source
+            try:
+                found.append(Linked(edge, read_memory(self._store, caller, other)))
+            except NotFound:
+                continue
+        return found
+
+    def subject_uuids(self, caller: Caller, entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
+        """Give the UUIDs of the memories that audit entries concern, by organization and id.
+
+        Of one that is gone for good, the UUID that its id gives, which leads to the same id.
+        """
+        asked: defaultdict[str, set[str]] = defaultdict(set)
+        for entry in entries:
+            if entry.subject_kind is Kind.MEMORY and is_id(entry.subject):
+                asked[entry.organization].add(entry.subject)
+        uuids = {(name, id): str(uuid_of(id)) for name, ids in asked.items() for id in ids}
+        for where in filters(self._store, caller):
+            ids = frozenset(asked.get(where.organization, ()))
+            if not ids:
+                continue
+            here = replace(where, ids=ids, with_deleted=True)
+            for memory in cast("list[Memory]", self._store.find(Kind.MEMORY, here)):
+                uuids[memory.organization, memory.id] = memory.uuid
+        return uuids

@@ -1,0 +1,199 @@
+"""Entities, the relations between them, and what is near what."""
+
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import cast
+
+from minutebook.domain.errors import Conflict, ScopeViolation
+from minutebook.domain.filters import Filter, default_organization, repository_of
+from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.policy import Caller, Scope, scope_between
+from minutebook.domain.records import Edge, Entity, Kind
+from minutebook.search.communities import communities
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, filters, narrowed, read_entity
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.store.protocol import Store
+
+
+class Direction(StrEnum):
+    """Which way relations are followed."""
+
+    OUTGOING = "outgoing"
+    INCOMING = "incoming"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """The entities within some steps of one, without it, and the relations that were followed."""
+
+    entities: list[Entity]
+    relations: list[Edge]
+
+
+class Graph:
+    """The use cases around entities and relations."""
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        mentions: Mentions,
+        clock: Clock,
+        randbits: RandomBits,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._mentions = mentions
+        self._clock = clock
+        self._randbits = randbits
+
+    def create_entity(
+        self, caller: Caller, name: str, type: str, description: str | None, user: str | None
+    ) -> Entity:
+        """Keep an entity, joined to the memories that name it.
+
+        One with the same name, type, user and repository is given back instead, with a
+        description if it had none.
+        """
+        organization, repository = default_organization(caller), repository_of(caller)
+        owner = user if user is not None else caller.user
+        with self._trail.act(caller, organization, "create", Kind.ENTITY, name) as deed:
+            deed.check(Scope(organization, repository, owner))
+            if caller.user is not None and owner != caller.user:
+                raise ScopeViolation(
+                    "create", f"this connection is held to the user {caller.user!r}"
+                )
+            alike = narrowed(
+                Filter(organization=organization),
+                name=name,
+                type=type,
+                user=owner,
+                repository=repository,
+            )
+            same = self._store.find(Kind.ENTITY, alike, limit=1)
+            if same:
+                entity = cast("Entity", same[0])
+                if description is None or entity.description is not None:
+                    deed.changes_nothing()
+                    return entity
+                entity = replace(entity, description=description)
+            else:
+                now = self._clock()
+                entity = Entity(
+                    organization=organization,
+                    id=new_id(now, self._randbits),
+                    name=name,
+                    type=type,
+                    author=caller.name,
+                    created_at=now,
+                    description=description,
+                    repository=repository,
+                    user=owner,
+                    origin=caller.origin,
+                )
+            self._store.put(entity)
+            self._mentions.note_entity(entity)
+            deed.subject = entity.id
+            return entity
+
+    def create_relation(
+        self, caller: Caller, source: str, target: str, type: str, weight: float
+    ) -> Edge:
+        """Join two entities; the same source, target and type again takes the new weight.
+
+        Raises NotFound for an entity that is not there, Conflict for two of different organizations.
+        """
+        entity = read_entity(self._store, caller, source)
+        end = read_entity(self._store, caller, target)
+        if end.organization != entity.organization:
+            reason = (
+                f"it is in the organization {end.organization!r}; an entity can be related only to one "
+                f"of its own organization, {entity.organization!r}"
+            )
+            raise Conflict(target, reason)
+        organization = entity.organization
+        with self._trail.act(caller, organization, "relate", Kind.RELATION, source) as deed:
+            deed.check(scope_between(entity, end))
+            relation = self._relation(caller, organization, (source, target, type), weight)
+            self._store.put(relation)
+            deed.subject = relation.id
+            return relation
+
+    def related(self, caller: Caller, id: str, depth: int, direction: Direction) -> Neighbourhood:
+        """Walk the relations from an entity, breadth first, up to `depth` steps; NotFound."""
+        start = read_entity(self._store, caller, id)
+        (where,) = (f for f in filters(self._store, caller) if f.organization == start.organization)
+        reached: dict[str, Entity] = {start.id: start}
+        walked: dict[str, Edge] = {}
+        frontier = [start.id]
+        for _ in range(depth):
+            following = []
+            for edge, end in self._steps(where.organization, frontier, direction):
+                if end not in reached:
+                    entity = self._store.get(Kind.ENTITY, where.organization, end)
+                    if not isinstance(entity, Entity) or not where.passes(entity):
+                        continue
+                    reached[end] = entity
+                    following.append(end)
+                walked[edge.id] = edge
+            frontier = following
+        del reached[start.id]
+        return Neighbourhood(
+            sorted(reached.values(), key=lambda e: e.id),
+            sorted(walked.values(), key=lambda e: e.id),
+        )
+
+    def communities(self, caller: Caller) -> list[list[Entity]]:
+        """Group the entities that are densely related, largest group first; loners are left out."""
+        groups: list[list[Entity]] = []
+        for where in filters(self._store, caller):
+            entities = cast("list[Entity]", self._store.find(Kind.ENTITY, where))
+            known = {entity.id: entity for entity in entities}
+            relations = self._store.find(Kind.RELATION, where)
+            edges = [
+                (edge.source, edge.target, edge.weight)
+                for edge in cast("list[Edge]", relations)
+                if edge.source in known and edge.target in known
+            ]
+            groups += [[known[id] for id in group] for group in communities(edges)]
+        return sorted(groups, key=lambda group: (-len(group), group[0].id))
+
+    def _steps(
+        self, organization: str, frontier: list[str], direction: Direction
+    ) -> list[tuple[Edge, str]]:
+        """Give each relation that leads on from the frontier, with the end it leads to."""
+        near = set(frontier)
+        steps = []
+        for edge in self._store.edges(organization, frontier) if frontier else []:
+            if edge.kind is not Kind.RELATION:
+                continue
+            if direction is not Direction.INCOMING and edge.source in near:
+                steps.append((edge, edge.target))
+            if direction is not Direction.OUTGOING and edge.target in near:
+                steps.append((edge, edge.source))
+        return steps
+
+    def _relation(
+        self, caller: Caller, organization: str, triple: tuple[str, str, str], weight: float
+    ) -> Edge:
+        source, target, type = triple
+        here = Filter(organization=organization)
+        same = self._store.find(
+            Kind.RELATION, narrowed(here, source=source, target=target, type=type), limit=1
+        )
+        if same:
+            return replace(cast("Edge", same[0]), weight=weight)
+        now = self._clock()
+        return Edge(
+            organization=organization,
+            id=new_id(now, self._randbits),
+            kind=Kind.RELATION,
+            source=source,
+            target=target,
+            type=type,
+            created_at=now,
+            weight=weight,
+            origin=caller.origin,
+        )

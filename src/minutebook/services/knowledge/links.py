@@ -1,0 +1,61 @@
+"""Join memories by links of a named type."""
+
+from minutebook.domain import policy
+from minutebook.domain.errors import Conflict
+from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.records import Edge, Kind
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, read_memory
+from minutebook.store.protocol import Store
+
+RELATED = "related"
+"""The one type that leads both ways."""
+
+
+class Links:
+    """The use cases around links between memories."""
+
+    def __init__(self, store: Store, trail: Trail, clock: Clock, rules: Rules) -> None:
+        self._store = store
+        self._trail = trail
+        self._clock = clock
+        self._rules = rules
+
+    def link(self, caller: Caller, source: str, target: str, type: str = RELATED) -> Edge:
+        """Lead from one memory to another, by `related` both ways; again changes nothing.
+
+        Raises NotFound, Conflict for a memory and itself or for two of different organizations,
+        Locked if either is locked.
+        """
+        organization = read_memory(self._store, caller, source).organization
+        with self._trail.act(caller, organization, "link", Kind.MEMORY, source) as deed:
+            ends = [read_memory(self._store, caller, id) for id in (source, target)]
+            for each in ends:
+                policy.check_may_change(caller, self._rules(), each)
+            deed.check(*ends)
+            if source == target:
+                raise Conflict(source, "a memory cannot be linked to itself")
+            if ends[0].organization != ends[1].organization:
+                raise Conflict(target, f"it belongs to another organization than {source}")
+            ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
+            edges = [self._edge(caller, organization, way, type) for way in ways]
+            known = [self._store.get(Kind.LINK, organization, edge.id) for edge in edges]
+            if None not in known:
+                deed.changes_nothing()
+                return edges[0]
+            for edge in edges:
+                self._store.put(edge)
+            return edges[0]
+
+    def _edge(self, caller: Caller, organization: str, way: tuple[str, str], type: str) -> Edge:
+        source, target = way
+        return Edge(
+            organization=organization,
+            id=f"{source}.{target}.{type}",
+            kind=Kind.LINK,
+            source=source,
+            target=target,
+            type=type,
+            created_at=self._clock(),
+            origin=caller.origin,
+        )

@@ -1,0 +1,371 @@
+"""Keep, change, end, forget and bring back memories."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Any, cast
+
+from minutebook.domain import drafts, policy
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
+from minutebook.domain.filters import Filter, MemoryQuery, default_organization
+from minutebook.domain.ids import RandomBits, id_apart, new_id
+from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Edge,
+    Entry,
+    Kind,
+    Memory,
+    ScopeLevel,
+    Version,
+    text_of,
+)
+from minutebook.domain.validity import ended
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import (
+    Clock,
+    filters,
+    merged,
+    narrowed,
+    read_any_memory,
+    read_memory,
+    sees_ends,
+)
+from minutebook.services.knowledge.links import Links
+from minutebook.services.knowledge.supersession import Supersession
+from minutebook.services.knowledge.writing import Embed, MemoryWriter, version_id
+from minutebook.store.protocol import Store, Vectors
+
+CREATED = "created"
+"""The act that a memory begins with, in the word that the governance contract promises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Part of a list, and how long the whole is."""
+
+    memories: list[Memory]
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What led to a memory as it is: its versions, what it is joined to, and who did what."""
+
+    versions: list[Version]
+    edges: list[Edge]
+    entries: list[Entry]
+
+
+class Memories:
+    """The use cases around one memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        keeping: MemoryWriter,
+        trail: Trail,
+        supersession: Supersession,
+        links: Links,
+        clock: Clock,
+        randbits: RandomBits,
+        rules: Rules,
+    ) -> None:
+        self._store = store
+        self._keeping = keeping
+        self._trail = trail
+        self._supersession = supersession
+        self._links = links
+        self._clock = clock
+        self._randbits = randbits
+        self._rules = rules
+
+    def store(self, caller: Caller, draft: Draft) -> Memory:
+        """Keep a new memory with its vectors, first version, mentions and audit entry.
+
+        Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
+        """
+        return self._create(caller, self._with_own_id(caller, draft), self._keeping.embed(caller))
+
+    def store_joined(
+        self,
+        caller: Caller,
+        draft: Draft,
+        links: Sequence[tuple[str, str]],
+        supersedes: Sequence[str],
+    ) -> Memory:
+        """Keep a new memory that leads to others, by id and type of link, and replaces others.
+
+        All or nothing. Raises as `store`, `Links.link` and `invalidate` do.
+        """
+        text = text_of(draft.title, draft.content)
+        # Embedded first, so that nobody waits for the model with the writer's lock in hand.
+        vectors = {text: self._keeping.embed(caller)(text)}
+        with self._trail.together():
+            memory = self._create(caller, draft, vectors.get)
+            for target, type in links:
+                self._links.link(caller, memory.id, target, type)
+            for old in supersedes:
+                self.invalidate(caller, old, None, memory.id)
+        return memory
+
+    def write(self, caller: Caller, draft: Draft) -> Memory:
+        """Keep a memory, or bring the one with the draft's id to what the draft says.
+
+        One that was soft-deleted returns. An id that is taken where the caller may not see behaves
+        as an unknown one: the memory gets another, the same each time. Raises Refused,
+        InvalidInput, EmbeddingNotReady.
+        """
+        return self._write(caller, draft, self._keeping.embed(caller))
+
+    def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
+        """Write several memories, all or none; InBatch says which one stood in the way, and why."""
+        # Embedded first, so that nobody waits for the model with the writer's lock in hand.
+        vectors: dict[str, Vectors | None] = {}
+        for place, (caller, draft) in enumerate(items):
+            with _in_batch(place):
+                text = self._planned(caller, draft)
+                if text not in vectors:
+                    vectors[text] = self._keeping.embed(caller)(text)
+        written = []
+        with self._trail.together():
+            for place, (caller, draft) in enumerate(items):
+                with _in_batch(place):
+                    written.append(self._write(caller, draft, vectors.get))
+        return written
+
+    def read(self, caller: Caller, id: str) -> Memory:
+        """Give a memory; NotFound."""
+        return read_memory(self._store, caller, id)
+
+    def read_any(self, caller: Caller, id: str) -> Memory:
+        """Give a memory, also a soft-deleted one; NotFound."""
+        return read_any_memory(self._store, caller, id)
+
+    def history(self, caller: Caller, memory: Memory) -> History:
+        """Give the versions and audit entries of a memory that was read, and its edges.
+
+        An edge is left out whose other end the caller may not see.
+        """
+        here = Filter(organization=memory.organization)
+        versions = self._store.find(
+            Kind.VERSION, narrowed(here, memory=memory.id), order=("number",)
+        )
+        entries = self._store.find(Kind.ENTRY, narrowed(here, subject=memory.id), order=("number",))
+        edges = self._store.edges(memory.organization, [memory.id])
+        return History(
+            cast("list[Version]", versions),
+            [edge for edge in edges if sees_ends(self._store, caller, edge)],
+            cast("list[Entry]", entries),
+        )
+
+    def version(self, caller: Caller, id: str, number: int) -> Version:
+        """Give a memory's text as it was after one change, also of one soft-deleted; NotFound."""
+        memory = read_any_memory(self._store, caller, id)
+        return self._version(memory, number)
+
+    def update(self, caller: Caller, id: str, changes: Mapping[str, Any]) -> Memory:
+        """Change fields of a memory; a new text makes a new version and new vectors.
+
+        Raises NotFound, Refused, InvalidInput, Conflict, EmbeddingNotReady.
+        """
+
+        def rule(memory: Memory) -> Memory:
+            return drafts.changed(caller, self._rules(), memory, changes, self._clock())
+
+        return self._keeping.change(caller, "update", partial(self.read, caller, id), rule)
+
+    def remove(self, caller: Caller, id: str) -> Memory:
+        """Soft-delete a memory: hidden until it is restored; NotFound, Refused."""
+
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_change(caller, self._rules(), memory)
+            return replace(memory, deleted_at=(now := self._clock()), updated_at=now)
+
+        return self._keeping.change(caller, "remove", partial(self.read, caller, id), rule)
+
+    def restore(self, caller: Caller, id: str, number: int | None = None) -> Memory:
+        """Bring back a soft-deleted memory or, as a new version, the text of an earlier one.
+
+        Raises NotFound, Refused, EmbeddingNotReady, Conflict if there is nothing to bring back.
+        """
+
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_change(caller, self._rules(), memory)
+            if number is not None:
+                then = self._version(memory, number)
+                memory = replace(memory, title=then.title, content=then.content)
+            elif memory.deleted_at is None:
+                raise Conflict(id, "it is not deleted; name the version whose text is to return")
+            return replace(memory, deleted_at=None, updated_at=self._clock())
+
+        find = partial(read_any_memory, self._store, caller, id)
+        return self._keeping.change(caller, "restore", find, rule)
+
+    def delete(self, caller: Caller, id: str) -> bool:
+        """Remove a memory and its versions for good; tell whether it was there."""
+        try:
+            organization = self.read(caller, id).organization
+        except NotFound:
+            return False
+        with self._trail.act(caller, organization, "delete", Kind.MEMORY, id) as deed:
+            memory = self._store.get(Kind.MEMORY, organization, id)
+            if not isinstance(memory, Memory):
+                deed.changes_nothing()
+                return False
+            policy.check_may_delete(caller, self._rules(), memory)
+            deed.check(memory)
+            self._supersession.check_may_leave(caller, memory)
+            deed.changes(memory.text, None)
+            self._supersession.close_gap(memory)
+            return self._store.delete(Kind.MEMORY, organization, id)
+
+    def page(
+        self, caller: Caller, limit: int, offset: int, where: MemoryQuery | None = None
+    ) -> Page:
+        """Give a page of the memories the caller may see, newest first."""
+        reach = filters(self._store, caller)
+        if where is not None:
+            reach = [where.narrow(each) for each in reach]
+        order = ("-ingestion_time",)
+        if where is not None and where.asks_metadata:
+            parts = [self._fitting(each, where, order) for each in reach]
+            return Page(merged(parts, order, offset, limit), sum(map(len, parts)))
+        total = sum(self._store.count(Kind.MEMORY, where) for where in reach)
+        if len(reach) == 1:
+            page = self._store.find(Kind.MEMORY, reach[0], order=order, limit=limit, offset=offset)
+            return Page(cast("list[Memory]", page), total)
+        parts = [
+            cast(
+                "list[Memory]",
+                self._store.find(Kind.MEMORY, where, order=order, limit=offset + limit),
+            )
+            for where in reach
+        ]
+        return Page(merged(parts, order, offset, limit), total)
+
+    def valid_at(
+        self, caller: Caller, instant: datetime | None, user: str | None, limit: int
+    ) -> list[Memory]:
+        """Give the memories true at an instant (None: now), newest first.
+
+        With a user, only that user's.
+        """
+        at = self._clock() if instant is None else instant
+        parts = []
+        for where in filters(self._store, caller):
+            here = replace(where, valid_at=at)
+            if user is not None:
+                here = narrowed(here, user=user)
+            found = self._store.find(Kind.MEMORY, here, order=("-ingestion_time",), limit=limit)
+            parts.append(cast("list[Memory]", found))
+        return merged(parts, ("-ingestion_time",), 0, limit)
+
+    def invalidate(
+        self, caller: Caller, id: str, reason: str | None, superseded_by: str | None
+    ) -> Memory:
+        """End a memory now, and link it to the one that takes its place, if any is named.
+
+        Raises NotFound of either, Conflict if a memory would supersede itself or one of another
+        organization, Locked.
+        """
+        organization = self.read(caller, id).organization
+        with self._trail.act(caller, organization, "invalidate", Kind.MEMORY, id) as deed:
+            memory = self.read(caller, id)
+            policy.check_may_change(caller, self._rules(), memory)
+            deed.check(memory)
+            if superseded_by is not None:
+                self._supersession.check_may_succeed(caller, memory, superseded_by)
+            after = ended(memory, self._clock(), reason, superseded_by)
+            self._store.put(after)
+            if superseded_by is not None:
+                self._supersession.link(memory, superseded_by, caller.origin)
+            deed.changes(memory.text, after.text)
+        return after
+
+    def _fitting(self, here: Filter, where: MemoryQuery, order: Sequence[str]) -> list[Memory]:
+        """Give the memories whose metadata fits, into which no engine looks."""
+        found = cast("Iterator[Memory]", self._store.each(Kind.MEMORY, here, order))
+        return [each for each in found if where.fits_metadata(each)]
+
+    def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
+        own = self._with_own_id(caller, draft)
+        if own.id is None:
+            return self._create(caller, own, embed)
+        if self._known(caller, own.id) is None:
+            try:
+                return self._create(caller, own, embed)
+            except Conflict:
+                # Another writer was quicker; where the caller may not see, it is tried again.
+                if self._known(caller, own.id) is None:
+                    return self._create(caller, self._with_own_id(caller, draft), embed)
+
+        def rule(memory: Memory) -> Memory:
+            return drafts.redrafted(caller, self._rules(), memory, own, self._clock())
+
+        find = partial(read_any_memory, self._store, caller, own.id)
+        return self._keeping.change(caller, "update", find, rule, embed)
+
+    def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
+        now = self._clock()
+        id = draft.id if draft.id is not None else new_id(now, self._randbits)
+        with self._trail.guard(caller, default_organization(caller), CREATED, Kind.MEMORY, id):
+            memory = drafts.drafted(caller, self._rules(), draft, id, now)
+        vectors = embed(memory.text)
+        with self._trail.act(caller, memory.organization, CREATED, Kind.MEMORY, id) as deed:
+            deed.check(memory)
+            if self._store.get(Kind.MEMORY, memory.organization, id) is not None:
+                raise Conflict(id, "this id is taken; leave it out to get a new one")
+            self._keeping.keep(caller, memory, vectors)
+            deed.changes(None, memory.text)
+        return memory
+
+    def _with_own_id(self, caller: Caller, draft: Draft) -> Draft:
+        """Give the draft with an id that the caller can have.
+
+        Nobody is to learn that an id names what they may not see: such a draft gets one that is made
+        of it and the caller's scopes.
+        """
+        if draft.id is None or self._known(caller, draft.id) is not None:
+            return draft
+        home = (
+            SYSTEM_ORGANIZATION
+            if draft.scope is ScopeLevel.SYSTEM
+            else default_organization(caller)
+        )
+        if self._store.get(Kind.MEMORY, home, draft.id) is None:
+            return draft
+        repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
+        apart = id_apart(draft.id, caller.user or "", *repositories)
+        return replace(draft, id=apart, given_uuid=None)
+
+    def _known(self, caller: Caller, id: str) -> Memory | None:
+        try:
+            return read_any_memory(self._store, caller, id)
+        except NotFound:
+            return None
+
+    def _planned(self, caller: Caller, draft: Draft) -> str:
+        """Give the text that writing a draft would keep."""
+        own = self._with_own_id(caller, draft)
+        known = None if own.id is None else self._known(caller, own.id)
+        title = draft.title if draft.title is not None or known is None else known.title
+        return text_of(title, draft.content)
+
+    def _version(self, memory: Memory, number: int) -> Version:
+        id = version_id(memory.id, number)
+        found = self._store.get(Kind.VERSION, memory.organization, id)
+        if not isinstance(found, Version):
+            raise NotFound(Kind.VERSION, id)
+        return found
+
+
+@contextmanager
+def _in_batch(place: int) -> Iterator[None]:
+    try:
+        yield
+    except MinutebookError as error:
+        raise InBatch(place, error) from error

@@ -1,0 +1,83 @@
+"""Lock, unlock, verify and deprecate memories."""
+
+from dataclasses import replace
+
+from minutebook.domain import drafts, policy
+from minutebook.domain.errors import Conflict
+from minutebook.domain.filters import default_organization
+from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.records import Kind, Memory, Status
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, read_memory
+from minutebook.services.knowledge.writing import MemoryWriter, Rule
+from minutebook.store.protocol import Store
+
+
+class StatusChanges:
+    """The use cases that change how far a memory may be relied on."""
+
+    def __init__(
+        self, store: Store, keeping: MemoryWriter, trail: Trail, clock: Clock, rules: Rules
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._keeping = keeping
+        self._clock = clock
+        self._rules = rules
+
+    def lock(self, caller: Caller, id: str) -> Memory:
+        """Let nobody change a memory until it is unlocked; Forbidden, NotFound, Locked.
+
+        Whoever may not lock is refused before anything is looked up.
+        """
+        with self._trail.guard(caller, default_organization(caller), "lock", Kind.MEMORY, id):
+            policy.check_may_lock(caller)
+
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_change(caller, self._rules(), memory)
+            return drafts.locked(memory, caller, self._clock())
+
+        return self._change(caller, "lock", id, rule)
+
+    def unlock(self, caller: Caller, id: str) -> Memory:
+        """Open a memory that the caller's role or a lower one locked; its status is the earlier.
+
+        Raises NotFound, Forbidden, Conflict if it is not locked.
+        """
+
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_unlock(caller, memory)
+            if memory.locked_by is None:
+                raise Conflict(memory.id, "it is not locked")
+            return drafts.unlocked(memory, self._clock())
+
+        return self._change(caller, "unlock", id, rule)
+
+    def verify(self, caller: Caller, id: str) -> Memory:
+        """Have a memory count as a person's word; a deprecated one holds again.
+
+        Raises NotFound, Forbidden, Locked, Conflict if another took its place.
+        """
+        return self._stand(caller, "verify", id, Status.VERIFIED, None)
+
+    def deprecate(self, caller: Caller, id: str, reason: str) -> Memory:
+        """End a memory because it is out of date, and keep why.
+
+        Raises NotFound, Forbidden, Locked, Conflict if another took its place.
+        """
+        return self._stand(caller, "deprecate", id, Status.DEPRECATED, reason)
+
+    def _stand(
+        self, caller: Caller, act: str, id: str, status: Status, reason: str | None
+    ) -> Memory:
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_change(caller, self._rules(), memory)
+            if status is Status.VERIFIED:
+                policy.check_may_verify(caller)
+            stood = drafts.stood(caller, memory, status, self._clock())
+            return stood if reason is None else replace(stood, reason=reason)
+
+        return self._change(caller, act, id, rule)
+
+    def _change(self, caller: Caller, act: str, id: str, rule: Rule) -> Memory:
+        return self._keeping.change(caller, act, lambda: read_memory(self._store, caller, id), rule)

@@ -1,0 +1,101 @@
+"""Which memory took the place of which: chains that lead from the past to what holds now."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from minutebook.domain.errors import Conflict, Locked
+from minutebook.domain.filters import visible_filter
+from minutebook.domain.origin import Origin
+from minutebook.domain.policy import Caller, check_may_write_to, may_write_to
+from minutebook.domain.records import Edge, Kind, Memory, Status
+from minutebook.services.access.visibility import Clock, read_memory
+from minutebook.store.protocol import Store
+
+SUPERSEDES = "supersedes"
+
+
+class Supersession:
+    """Keeps the chains whole; call inside the transaction that changes a memory."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def check_may_succeed(self, caller: Caller, memory: Memory, id: str) -> None:
+        """Refuse a successor that is not there, or whose own successors lead back.
+
+        Raises NotFound, and Conflict for a successor in another organization or a circle.
+        """
+        home = read_memory(self._store, caller, id).organization
+        if home != memory.organization:
+            reason = (
+                f"it is in the organization {home!r}; a memory can be superseded only by one of its "
+                f"own organization, {memory.organization!r}"
+            )
+            raise Conflict(id, reason)
+        seen = {memory.id}
+        following: str | None = id
+        while following is not None:
+            if following in seen:
+                raise Conflict(memory.id, "a memory cannot be superseded by itself or its past")
+            seen.add(following)
+            later = self._store.get(Kind.MEMORY, memory.organization, following)
+            following = later.superseded_by if isinstance(later, Memory) else None
+
+    def link(self, memory: Memory, successor: str, origin: Origin | None = None) -> None:
+        """Lead from the successor to the memory, and no longer from an earlier successor."""
+        if memory.superseded_by not in (None, successor):
+            earlier = f"{memory.superseded_by}.{memory.id}"
+            self._store.delete(Kind.LINK, memory.organization, earlier)
+        self._store.put(
+            Edge(
+                organization=memory.organization,
+                id=f"{successor}.{memory.id}",
+                kind=Kind.LINK,
+                source=successor,
+                target=memory.id,
+                type=SUPERSEDES,
+                created_at=self._clock(),
+                origin=origin,
+            )
+        )
+
+    def check_may_leave(self, caller: Caller, memory: Memory) -> None:
+        """Refuse to remove the successor of a memory that may not change, as it then would.
+
+        Raises Locked, Forbidden, ScopeViolation.
+        """
+        if (holder := self.holder(memory)) is not None:
+            is_seen = visible_filter(caller, holder.organization).passes(holder)
+            which = f"the memory {holder.id} is locked" if is_seen else "a locked memory is there"
+            raise Locked("delete", f"{which} and names it as its successor", memory.id)
+        for earlier in self._replaced_by(memory):
+            check_may_write_to(caller, "delete the successor of a memory", earlier)
+
+    def may_leave(self, caller: Caller, memory: Memory) -> bool:
+        """Tell whether the caller may write to all that the memory took the place of."""
+        return all(may_write_to(caller, earlier) for earlier in self._replaced_by(memory))
+
+    def holder(self, memory: Memory) -> Memory | None:
+        """Give a locked memory that names this one as its successor, if there is one."""
+        locked = (each for each in self._replaced_by(memory) if each.locked_by is not None)
+        return next(locked, None)
+
+    def close_gap(self, memory: Memory) -> None:
+        """Lead past a memory that is about to be removed: from what it replaced to what follows.
+
+        Where nothing follows, what it replaced stays ended and is superseded no more.
+        """
+        for earlier in self._replaced_by(memory):
+            following = memory.superseded_by
+            status = Status.ACTIVE if following is None else earlier.status
+            self._store.put(replace(earlier, superseded_by=following, status=status))
+            if following is not None:
+                self.link(replace(earlier, superseded_by=following), following)
+
+    def _replaced_by(self, memory: Memory) -> Iterator[Memory]:
+        for edge in self._store.edges(memory.organization, [memory.id]):
+            if edge.kind is Kind.LINK and edge.source == memory.id:
+                earlier = self._store.get(Kind.MEMORY, memory.organization, edge.target)
+                if isinstance(earlier, Memory) and earlier.superseded_by == memory.id:
+                    yield earlier

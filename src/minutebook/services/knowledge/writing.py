@@ -1,0 +1,89 @@
+"""How every change of a memory is made: judged, embedded outside any lock, then kept whole."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, Memory, Version
+from minutebook.services.access.audit import Trail
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.store.protocol import Store, Vectors
+
+Embed = Callable[[str], Vectors | None]
+"""Gives the vectors of a text to keep; None where they are to follow later."""
+
+Rule = Callable[[Memory], Memory]
+"""Judges a change and gives the memory as it will be."""
+
+
+class MemoryWriter:
+    """Puts memories into the store with version, mentions, vectors and audit entry."""
+
+    def __init__(
+        self, store: Store, embedded: Embeddings, trail: Trail, mentions: Mentions
+    ) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._trail = trail
+        self._mentions = mentions
+
+    def embed(self, caller: Caller) -> Embed:
+        """Give what embeds a text that a caller keeps; EmbeddingNotReady while the model loads."""
+        return partial(self._embedded.passage, listener=caller.listener)
+
+    def keep(self, caller: Caller, memory: Memory, vectors: Vectors | None) -> None:
+        """Put a memory whose text is new; call inside the transaction of the act."""
+        self._store.put(memory)
+        self._store.put(
+            Version(
+                organization=memory.organization,
+                id=version_id(memory.id, memory.version),
+                memory=memory.id,
+                number=memory.version,
+                content=memory.content,
+                title=memory.title,
+                changed_by=caller.name,
+                changed_at=memory.updated_at,
+                request=caller.request,
+                origin=caller.origin,
+            )
+        )
+        self._mentions.note_memory(memory)
+        self._embedded.keep(memory, vectors)
+
+    def change(
+        self,
+        caller: Caller,
+        act: str,
+        find: Callable[[], Memory],
+        rule: Rule,
+        embed: Embed | None = None,
+    ) -> Memory:
+        """Change a memory by a rule; a new text makes a new version and new vectors.
+
+        `find` gives the memory, or raises; it is asked again inside the transaction, since others
+        may have changed the memory while its new text was embedded.
+        """
+        earlier = find()
+        said = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
+        with self._trail.guard(*said):
+            text = rule(earlier).text
+        vectors = None if text == earlier.text else (embed or self.embed(caller))(text)
+        with self._trail.act(*said) as deed:
+            current = find()
+            changed = rule(current)
+            deed.check(current, changed)
+            if changed.text == current.text:
+                self._store.put(changed)
+            else:
+                changed = replace(changed, version=current.version + 1)
+                self.keep(caller, changed, vectors if changed.text == text else None)
+            deed.changes(current.text, changed.text)
+        return changed
+
+
+def version_id(memory: str, number: int) -> str:
+    """Name a version of a memory."""
+    return f"{memory}.{number}"

@@ -1,0 +1,1 @@
+"""Decisions and proposals, recorded in Git and in the store."""

@@ -1,0 +1,177 @@
+"""The secret without which nobody accepts a proposal: kept as a hash, guessed slowly."""
+
+import hashlib
+import hmac
+import json
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from minutebook.domain.errors import (
+    Forbidden,
+    GuessedTooOften,
+    InvalidInput,
+    StoreBusy,
+    StoreError,
+    WrongSecret,
+)
+from minutebook.domain.filters import default_organization
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, Role
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.store.named_locks import NamedLocks
+
+LEAST_LENGTH = 8
+"""Characters that a secret has at least."""
+
+LONGEST_WAIT = timedelta(minutes=15)
+"""How long a wrong guess puts off the next one at most; the first puts it off by a second."""
+
+_SUBJECT = "secret"
+_CLAIM = "secret"
+_PATIENCE = 30.0
+_N, _R, _P = 2**15, 8, 1
+_MEMORY = 2 * 128 * _N * _R
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What stands in the file: the hash and how it was made, and the wrong guesses since a right one."""
+
+    salt: str
+    digest: str
+    failures: int = 0
+    failed_at: str | None = None
+
+
+class Secret:
+    """Pins a secret for a data directory, and compares guesses with it.
+
+    `given` is what this process was started with, None without one. The file holds a scrypt hash
+    (RFC 7914; N = 2¹⁵, r = 8, p = 1) and only its owner reads it. All processes share its count of
+    wrong guesses.
+    """
+
+    def __init__(
+        self, path: Path, claims: NamedLocks, trail: Trail, clock: Clock, given: str | None
+    ) -> None:
+        self._path = path
+        self._claims = claims
+        self._trail = trail
+        self._clock = clock
+        self.given = given
+
+    @property
+    def is_set(self) -> bool:
+        """Whether a secret is pinned."""
+        return self._read() is not None
+
+    def pin(self, caller: Caller) -> None:
+        """Pin the secret that an admin's process was started with, unless one is pinned already."""
+        if caller.role is Role.ADMIN and self.given is not None and not self.is_set:
+            self.set(caller, self.given)
+
+    def set(self, caller: Caller, text: str, current: str | None = None) -> None:
+        """Pin a secret; where one is pinned, `current` must be it.
+
+        Raises Forbidden to all but an admin, InvalidInput, WrongSecret, GuessedTooOften.
+        """
+        organization = default_organization(caller)
+        with self._trail.guard(caller, organization, "set_secret", Kind.PROPOSAL, _SUBJECT):
+            if caller.role is not Role.ADMIN:
+                reason = f"the role {caller.role} may not set the secret; an admin may"
+                raise Forbidden("set_secret", reason, needs=Role.ADMIN)
+            if len(text) < LEAST_LENGTH:
+                raise InvalidInput("secret", f"must have at least {LEAST_LENGTH} characters")
+            with _alone(self._claims):
+                kept = self._read()
+                if kept is not None:
+                    self._compare(kept, "set_secret", current)
+                salt = secrets.token_bytes(16)
+                self._write(_Kept(salt.hex(), _digest(text, salt)))
+        self._trail.note(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
+
+    def check(self, caller: Caller, act: str, proposal: str, text: str | None) -> None:
+        """Refuse an act to whoever does not know the secret; every guess is entered.
+
+        Raises WrongSecret, GuessedTooOften (without looking at the guess), Forbidden where none is
+        set or none is given.
+        """
+        with (
+            self._trail.guard(caller, default_organization(caller), act, Kind.PROPOSAL, proposal),
+            _alone(self._claims),
+        ):
+            kept = self._read()
+            if kept is None:
+                reason = "no secret is set; an admin sets one by `minutebook secret set`"
+                raise Forbidden(act, reason)
+            self._compare(kept, act, text)
+
+    def _compare(self, kept: _Kept, act: str, text: str | None) -> None:
+        if text is None:
+            raise Forbidden(act, "the secret is not given; it is AGENT_MEMORY_SECRET")
+        now = self._clock()
+        if (opens := _opens(kept, now)) > now:
+            raise GuessedTooOften(act, "wrong secrets were given before", opens)
+        digest = _digest(text, bytes.fromhex(kept.salt))
+        if hmac.compare_digest(digest, kept.digest):
+            if kept.failures:
+                self._write(replace(kept, failures=0, failed_at=None))
+            return
+        failed = replace(kept, failures=kept.failures + 1, failed_at=now.isoformat())
+        self._write(failed)
+        raise WrongSecret(act, "the secret is another one")
+
+    def _read(self) -> _Kept | None:
+        try:
+            return _Kept(**json.loads(self._path.read_text(encoding="utf-8")))
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, RecursionError, TypeError) as error:
+            raise StoreError(
+                f"{self._path}: it cannot be read ({error}); remove it to set the secret anew"
+            ) from error
+
+    def _write(self, kept: _Kept) -> None:
+        draft = self._path.with_name(f"{self._path.name}.new")
+        try:
+            # What a kill left of an earlier draft might be open to others.
+            draft.unlink(missing_ok=True)
+            file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            try:
+                os.write(file, json.dumps(asdict(kept)).encode())
+                os.fsync(file)
+            finally:
+                os.close(file)
+            draft.replace(self._path)
+        except OSError as error:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+            raise StoreError(f"{self._path}: {error.strerror}") from error
+
+
+@contextmanager
+def _alone(claims: NamedLocks) -> Iterator[None]:
+    with claims.taken(_CLAIM, _PATIENCE) as mine:
+        if not mine:
+            raise StoreBusy("another process keeps comparing secrets; try again")
+        yield
+
+
+def _opens(kept: _Kept, now: datetime) -> datetime:
+    """Give the instant from which a guess is looked at: twice as late after each wrong one."""
+    if kept.failed_at is None:
+        return now
+    wait = min(timedelta(seconds=2.0 ** min(kept.failures - 1, 20)), LONGEST_WAIT)
+    # A clock that was set back must not keep the door shut for longer than the wait.
+    return min(datetime.fromisoformat(kept.failed_at), now) + wait
+
+
+def _digest(text: str, salt: bytes) -> str:
+    given = text.encode("utf-8", "surrogatepass")
+    return hashlib.scrypt(given, salt=salt, n=_N, r=_R, p=_P, maxmem=2 * _MEMORY, dklen=32).hex()

@@ -1,0 +1,156 @@
+"""Decide, and tell what holds and how it came about."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from minutebook.domain import lineage
+from minutebook.domain.decision_drafts import (
+    LEAST_RATIONALE,
+    LEAST_RATIONALE_AGAINST,
+    DecisionDraft,
+    check_is_whole,
+    decided,
+)
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import default_organization
+from minutebook.domain.ids import RandomBits, decision_id
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.domain.targets import target_key
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, all_within, read_decision, read_proposal
+from minutebook.services.ledger.recording import DecisionWriter
+from minutebook.store.protocol import Store
+
+
+class Decisions:
+    """The use cases around decisions."""
+
+    def __init__(
+        self,
+        store: Store,
+        enacting: DecisionWriter,
+        trail: Trail,
+        clock: Clock,
+        randbits: RandomBits,
+    ) -> None:
+        self._store = store
+        self._enacting = enacting
+        self._ledgers = enacting.ledgers
+        self._trail = trail
+        self._clock = clock
+        self._randbits = randbits
+
+    def record(self, caller: Caller, draft: DecisionDraft) -> Decision:
+        """Put the first decision on a target on the record; Decided names one that is active there.
+
+        Raises InvalidInput, Refused, LedgerError.
+        """
+        check_is_whole(draft, LEAST_RATIONALE)
+        now = self._clock()
+        id = decision_id(now, self._randbits)
+        with self._trail.guard(caller, default_organization(caller), "record", Kind.DECISION, id):
+            lineage.check_may_record(caller, ())
+            decision = self._spelled(decided(caller, draft, id, now))
+
+        def plan() -> list[Decision]:
+            lineage.check_may_record(caller, self._ledgers.sitting(lineage.scoped_target(decision)))
+            return [decision]
+
+        return self._enacting.enact(caller, "record", decision, plan)
+
+    def supersede(self, caller: Caller, old_ids: Sequence[str], draft: DecisionDraft) -> Decision:
+        """Put a decision in the place of all that are active on its target.
+
+        It concerns whom those concerned. Raises InvalidInput, NotFound, Conflict, Forbidden where
+        an agent would overrule a person, LedgerError.
+        """
+        check_is_whole(draft, LEAST_RATIONALE_AGAINST)
+        if not old_ids:
+            raise InvalidInput("old_decision_ids", "must name at least one decision")
+        now = self._clock()
+        id = decision_id(now, self._randbits)
+        self._ledgers.heed(caller)
+        first = read_decision(self._store, caller, old_ids[0])
+        with self._trail.guard(caller, first.organization, "supersede", Kind.DECISION, id):
+            decision = replace(
+                decided(caller, draft, id, now),
+                organization=first.organization,
+                repository=first.repository,
+                user=first.user,
+            )
+            decision = self._spelled(decision)
+
+        def plan() -> list[Decision]:
+            old = [read_decision(self._store, caller, each) for each in dict.fromkeys(old_ids)]
+            seat = lineage.scoped_target(decision)
+            lineage.check_may_supersede(caller, seat, old, self._ledgers.sitting(seat))
+            taking, replaced = lineage.superseding(decision, old)
+            return [taking, *replaced.values()]
+
+        return self._enacting.enact(caller, "supersede", decision, plan)
+
+    def read(self, caller: Caller, id: str) -> Decision | Proposal:
+        """Give a decision or a proposal; NotFound."""
+        self._ledgers.heed(caller)
+        if id.startswith(Kind.PROPOSAL):
+            return read_proposal(self._store, caller, id)
+        return read_decision(self._store, caller, id)
+
+    def truths(self, caller: Caller) -> list[Decision]:
+        """Give the decisions that hold, by target; several on one where colleagues differ."""
+        self._ledgers.heed(caller)
+        found = self._found(caller, status=DecisionStatus.ACTIVE)
+        return sorted(found, key=lambda each: (each.target, each.created_at, each.id))
+
+    def truth(self, decision: Decision) -> tuple[Decision, ...]:
+        """Give what holds at the end of a decision's chain; several where colleagues differ."""
+        return lineage.truth(decision, partial(self._ledgers.find, decision.organization))
+
+    def latest(self, caller: Caller) -> list[Decision]:
+        """Give the decisions that hold, the newest first."""
+        self._ledgers.heed(caller)
+        return _by_age(self._found(caller, status=DecisionStatus.ACTIVE))[::-1]
+
+    def beginning(self, caller: Caller, typed: str) -> list[Decision]:
+        """Give the decisions whose id, target or title begins with a text: first those that hold."""
+        start = target_key(typed)
+        found = [
+            each
+            for each in self.everything(caller)[::-1]
+            if any(target_key(text).startswith(start) for text in _names(each))
+        ]
+        return sorted(found, key=lambda each: each.status is not DecisionStatus.ACTIVE)
+
+    def beside(self, caller: Caller, found: Decision | Proposal) -> list[Decision]:
+        """Give every decision on the target of a decision or proposal, the oldest first."""
+        seat = lineage.scoped_target(found)
+        here = self._found(caller, target_key=seat.target_key)
+        return _by_age([each for each in here if lineage.scoped_target(each) == seat])
+
+    def history(self, caller: Caller, target: str) -> list[Decision]:
+        """Give every decision on a target, however it is spelled, the oldest first."""
+        self._ledgers.heed(caller)
+        return _by_age(self._found(caller, target_key=target_key(target)))
+
+    def everything(self, caller: Caller) -> list[Decision]:
+        """Give every decision, the oldest first."""
+        self._ledgers.heed(caller)
+        return _by_age(self._found(caller))
+
+    def _spelled(self, decision: Decision) -> Decision:
+        """Spell the target as it was spelled first."""
+        seat = lineage.scoped_target(decision)
+        return replace(decision, target=self._ledgers.first_spelling(seat, decision.target))
+
+    def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
+        return all_within(self._store, caller, Decision, Kind.DECISION, **conditions)
+
+
+def _names(decision: Decision) -> tuple[str, ...]:
+    return decision.id, decision.target, decision.title
+
+
+def _by_age(decisions: list[Decision]) -> list[Decision]:
+    return sorted(decisions, key=lambda each: (each.created_at, each.id))

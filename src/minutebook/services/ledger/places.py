@@ -1,0 +1,99 @@
+"""Where each organization's ledger lies."""
+
+import re
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from minutebook.domain.errors import LedgerError
+from minutebook.domain.ids import uuid_named
+from minutebook.domain.policy import ANYBODY
+from minutebook.store.named_locks import NamedLocks
+
+if TYPE_CHECKING:
+    # Git takes time to import; who has no ledger does without it.
+    from minutebook.ledger.repository import Repository
+
+FOLDER = "docs/decisions"
+"""Where decisions lie in a person's repository when its top is named."""
+
+_PATIENCE = 30.0
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
+_OWN = "own"
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerPlace:
+    """Where ledgers lie: `own` holds a repository an organization, made on first use.
+
+    `named` is a repository that a person named, or a folder in one; it is the ledger of the
+    organization `home`. `durability` is the store's: whether an act survives a power cut. `user` is
+    the person whose process this is.
+    """
+
+    own: Path
+    home: str
+    named: Path | None = None
+    durability: Literal["full", "normal"] = "full"
+    user: str = ANYBODY
+
+
+class LedgerPlaces:
+    """Finds the ledger of an organization: one that a person named, or one of our own."""
+
+    def __init__(self, place: LedgerPlace, claims: NamedLocks) -> None:
+        self._place = place
+        self._claims = claims
+        self.home = place.home
+        self.user = place.user
+
+    def repository(self, organization: str) -> "Repository":
+        """Give the ledger of an organization; nothing is made or opened yet."""
+        from minutebook.ledger.repository import Repository
+
+        root = self._named(organization)
+        if root is None:
+            path = self._own(organization)
+            alone = partial(self._claims.taken, f"ledger {path}", _PATIENCE)
+            return Repository.own(path, organization, alone, self._place.durability)
+        control = root[0] / ".git"
+        # Beside the repository, for whoever shares it from another data directory.
+        claims = NamedLocks(control / "minutebook") if control.is_dir() else self._claims
+        alone = partial(claims.taken, "ledger", _PATIENCE)
+        return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
+
+    def _named(self, organization: str) -> tuple[Path, str] | None:
+        """Give the top of the repository that a person named, and the folder in it."""
+        named = self._named_for(organization)
+        if named is None:
+            return None
+        for top in (named, *named.parents):
+            if (top / ".git").exists():
+                folder = named.relative_to(top).as_posix()
+                return top, FOLDER if folder == "." else folder
+        raise LedgerError(
+            f"{named} lies in no Git repository",
+            "run `git init` in the project's folder, or name another ledger",
+        )
+
+    def _named_for(self, organization: str) -> Path | None:
+        """Give the path that a person named for an organization's ledger, or None."""
+        return self._place.named if organization == self._place.home else None
+
+    def _own(self, organization: str) -> Path:
+        plain = _PLAIN.fullmatch(organization) is not None
+        return self._place.own / (organization if plain else str(uuid_named(organization)))
+
+    def exists(self, organization: str) -> bool:
+        """Tell whether there is a repository, so that looking makes none."""
+        return self._named_for(organization) is not None or self._own(organization).exists()
+
+    def path(self, organization: str) -> str:
+        """Give where an organization's ledger is, or will be."""
+        return str(self._named_for(organization) or self._own(organization))
+
+    def mark_id(self, organization: str) -> str:
+        """Name the mark that says how far an organization's ledger was followed."""
+        named = self._named_for(organization)
+        return _OWN if named is None else str(named)

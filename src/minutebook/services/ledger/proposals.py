@@ -1,0 +1,120 @@
+"""Propose a decision, and make one of what was proposed."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from minutebook.domain import lineage, policy
+from minutebook.domain.decision_drafts import (
+    LEAST_RATIONALE,
+    DecisionDraft,
+    accepted,
+    check_is_whole,
+    proposed,
+    settled,
+)
+from minutebook.domain.errors import Conflict
+from minutebook.domain.filters import default_organization
+from minutebook.domain.ids import RandomBits, decision_id, proposal_id
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, all_within, read_decision, read_proposal
+from minutebook.services.ledger.approval_secret import Secret
+from minutebook.services.ledger.recording import DecisionWriter
+from minutebook.store.protocol import Store
+
+
+class Proposals:
+    """The use cases around proposals; each is reviewed for at least `window` before it is accepted."""
+
+    def __init__(
+        self,
+        store: Store,
+        enacting: DecisionWriter,
+        trail: Trail,
+        secret: Secret,
+        clock: Clock,
+        randbits: RandomBits,
+        window: timedelta,
+    ) -> None:
+        self._store = store
+        self._enacting = enacting
+        self._ledgers = enacting.ledgers
+        self._trail = trail
+        self._secret = secret
+        self._clock = clock
+        self._randbits = randbits
+        self._window = window
+
+    def propose(
+        self, caller: Caller, draft: DecisionDraft, supersedes: Sequence[str] = ()
+    ) -> Proposal:
+        """Keep a proposal for an admin to accept; `supersedes` names decisions on its target.
+
+        Raises InvalidInput, Refused, NotFound, Conflict for a decision on another target.
+        """
+        check_is_whole(draft, LEAST_RATIONALE)
+        now = self._clock()
+        id = proposal_id(now, self._randbits)
+        with self._trail.guard(caller, default_organization(caller), "propose", Kind.PROPOSAL, id):
+            lineage.check_may_propose(caller)
+            self._ledgers.heed(caller)
+            old = [read_decision(self._store, caller, each) for each in supersedes]
+            proposal = proposed(caller, draft, supersedes, id, now)
+        if old:
+            proposal = replace(
+                proposal,
+                organization=old[0].organization,
+                repository=old[0].repository,
+                user=old[0].user,
+            )
+        for each in old:
+            if lineage.scoped_target(each) != (seat := lineage.scoped_target(proposal)):
+                raise Conflict(each.id, lineage.why_apart(each, seat))
+        self._enacting.propose(caller, proposal)
+        return proposal
+
+    def accept(self, caller: Caller, id: str, secret: str | None) -> Decision:
+        """Make a proposal the decision that holds on its target, in place of what stood there.
+
+        Raises Forbidden to all but an admin, NotFound, Conflict once it is settled, UnderReview,
+        WrongSecret, GuessedTooOften, LedgerError.
+        """
+        with self._trail.guard(caller, default_organization(caller), "accept", Kind.PROPOSAL, id):
+            lineage.check_may_accept(caller)
+        now = self._clock()
+        self._ledgers.heed(caller)
+        proposal = read_proposal(self._store, caller, id)
+        lineage.check_is_pending(proposal)
+        with self._trail.guard(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
+            policy.check_may_write_to(caller, "accept", proposal)
+            lineage.check_review_is_over(proposal, now, self._window)
+        self._secret.check(caller, "accept", id, secret)
+        decision = accepted(caller, proposal, decision_id(now, self._randbits), now)
+        target = self._ledgers.first_spelling(lineage.scoped_target(decision), decision.target)
+        decision = replace(decision, target=target)
+
+        def plan() -> list[Decision]:
+            # Others may have accepted it, or decided on its target, meanwhile.
+            lineage.check_is_pending(read_proposal(self._store, caller, id))
+            taking, replaced = lineage.superseding(
+                decision, self._ledgers.sitting(lineage.scoped_target(decision))
+            )
+            return [taking, *replaced.values()]
+
+        def sequel(made: Decision) -> None:
+            self._store.put(settled(read_proposal(self._store, caller, id), made))
+
+        return self._enacting.enact(caller, "accept", decision, plan, sequel)
+
+    def pending(self, caller: Caller) -> list[Proposal]:
+        """Give the proposals that wait for an admin, the oldest first."""
+        self._ledgers.heed(caller)
+        pending = ProposalStatus.PENDING
+        found = all_within(self._store, caller, Proposal, Kind.PROPOSAL, status=pending)
+        return sorted(found, key=lambda each: (each.created_at, each.id))
+
+    def opens(self, proposal: Proposal) -> datetime:
+        """Give the instant from which a proposal may be accepted."""
+        return proposal.created_at + self._window

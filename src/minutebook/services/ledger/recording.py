@@ -1,0 +1,86 @@
+"""How every decision comes on the record: embedded outside any lock, then in Git and tables at once."""
+
+from collections.abc import Callable, Sequence
+
+from minutebook.domain.errors import LedgerError, StoreError
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, Kind, Proposal
+from minutebook.services.access.audit import Trail
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.ledger.repositories import Ledgers
+from minutebook.store.protocol import Store
+
+Plan = Callable[[], Sequence[Decision]]
+"""Judges an act on the ledger as it is; gives the new decision, then what it changes, or raises."""
+
+Sequel = Callable[[Decision], None]
+"""Does what else belongs to the transaction of the act."""
+
+
+def nothing_more(decision: Decision) -> None:
+    """Leave it at the decision."""
+
+
+class DecisionWriter:
+    """Makes decisions: one commit, one transaction, one audit entry."""
+
+    def __init__(self, store: Store, ledgers: Ledgers, embedded: Embeddings, trail: Trail) -> None:
+        self._store = store
+        self.ledgers = ledgers
+        self._embedded = embedded
+        self._trail = trail
+
+    def propose(self, caller: Caller, proposal: Proposal) -> None:
+        """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
+        vectors = self._embedded.ready_passage(proposal.text)
+        said = (caller, proposal.organization, "propose", Kind.PROPOSAL, proposal.id)
+        with self._trail.act(*said) as deed:
+            deed.check(proposal)
+            self._store.put(proposal)
+            self._embedded.keep(proposal, vectors)
+            deed.changes(None, proposal.text)
+        if vectors is None:
+            self._embedded.want()
+
+    def enact(
+        self,
+        caller: Caller,
+        act: str,
+        draft: Decision,
+        plan: Plan,
+        sequel: Sequel = nothing_more,
+    ) -> Decision:
+        """Put on the record what `plan` makes of a draft; Refused, Conflict, LedgerError, StoreError.
+
+        Nothing is changed where anything is raised, but for a store that fails once the commit is
+        made: it says so, and the commit is taken in later.
+        """
+        vectors = self._embedded.ready_passage(draft.text)
+        said = (caller, draft.organization, act, Kind.DECISION, draft.id)
+        what = f"{act.capitalize()} {draft.target}: {draft.title}"
+
+        def attempt() -> Decision:
+            made: Decision | None = None
+            try:
+                with self._trail.act(*said) as deed:
+                    deed.check(draft)
+                    made = deciding.commit(what, caller, plan)[0]
+                    self._embedded.keep(made, vectors)
+                    sequel(made)
+                    deed.changes(None, made.text)
+            except StoreError as error:
+                if made is None:
+                    raise
+                raise LedgerError(
+                    f"{made.id} is in Git (commit {made.commit_id}), but the store failed: "
+                    f"{error.reason}",
+                    "mend the store; the commit is taken in at the next start or question",
+                ) from error
+            return made
+
+        # The lock, and whatever has to be waited for, come before the transaction.
+        with self.ledgers.deciding(draft.organization) as deciding:
+            made = deciding.repeat(attempt)
+        if vectors is None:
+            self._embedded.want()
+        return made

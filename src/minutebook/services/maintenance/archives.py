@@ -1,0 +1,191 @@
+"""Take records out into a file, and bring them in again."""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import BinaryIO
+
+from minutebook.domain import policy
+from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter, default_organization, repository_of
+from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.records import Kind, Record
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, filters
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.maintenance.archive_file import JournalWriter, Writer, reading
+from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
+from minutebook.services.maintenance.atomic_file import new_file
+from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
+from minutebook.store.protocol import Snapshot, Store
+
+EXPORT, IMPORT = "export", "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A file that was made, and how many records of which kinds it holds."""
+
+    path: Path
+    called: str
+    """What whoever asked for it calls the file."""
+    counts: Mapping[Kind, int]
+
+
+class Archives:
+    """Exports records as lines of JSON, and imports them all or none."""
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        embedded: Embeddings,
+        mentions: Mentions,
+        ledgers: Ledgers,
+        paths: ArchivePaths,
+        clock: Clock,
+        rules: Rules,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._embedded = embedded
+        self._mentions = mentions
+        self._ledgers = ledgers
+        self._paths = paths
+        self._clock = clock
+        self._rules = rules
+
+    def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
+        """Write what the caller may see of some kinds to a new file below the allowed folders.
+
+        Without a path the file is named after the present instant. Raises Refused, InvalidInput for
+        a path, StoreError where the file cannot be written.
+        """
+        self._check_may_export(caller, kinds)
+        return self._write(
+            caller, kinds, self._paths.new(caller, path, self._clock()), self._writer
+        )
+
+    def export_to(self, caller: Caller, kinds: Collection[Kind], path: Path) -> Exported:
+        """Do the same in any place; for a person at the command line."""
+        self._check_may_export(caller, kinds)
+        return self._write(caller, kinds, ArchivePath(path, str(path)), self._writer)
+
+    def export_journal_to(self, caller: Caller, path: Path) -> Exported:
+        """Write turns and summaries, in any place, in the journal's published data model.
+
+        That has no field for scope, author and provenance: an import makes them the caller's own.
+        """
+        self._check_may_export(caller, JOURNAL)
+        archive = ArchivePath(path, str(path))
+        return self._write(caller, JOURNAL, archive, lambda file, _: JournalWriter(file))
+
+    def import_(self, caller: Caller, path: str, mode: Mode) -> Imported:
+        """Bring in the turns and summaries of a file below the allowed folders, all or none.
+
+        Raises Refused, InvalidInput for a path, InvalidArchive with the line that does not hold.
+        """
+        return self._read(caller, self._paths.known(caller, path), mode)
+
+    def import_from(self, caller: Caller, path: Path, mode: Mode) -> Imported:
+        """Do the same from any place; for a person at the command line, who owns an open store; else an admin's.
+
+        A whole store's archive can be merged only. It leaves what is there as it is: memories with
+        their versions, projects with their files, an organization's trail.
+        """
+        return self._read(caller, ArchivePath(path, str(path)), mode)
+
+    def _read(self, caller: Caller, archive: ArchivePath, mode: Mode) -> Imported:
+        kinds: Collection[Kind] = JOURNAL
+        with self._trail.guard(
+            caller, default_organization(caller), IMPORT, _subject(kinds), "archive"
+        ):
+            policy.check_may_import(caller, self._rules(), whole=False)
+            owner = Owner(
+                default_organization(caller), repository_of(caller), caller.user, caller.name
+            )
+        with reading(archive, owner) as reader:
+            checked = verified(caller, reader)
+            kinds = reader.counts
+            with self._trail.guard(
+                caller, default_organization(caller), IMPORT, _subject(kinds), reader.digest
+            ):
+                policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
+                if _is_whole(kinds) and mode is Mode.REPLACE:
+                    raise InvalidInput("mode", "must be merge for an archive of a whole store")
+                work = Import(self._store, self._trail, self._mentions, caller, mode)
+                # Who decides has the ledger's lock first, then the store's; so does who imports.
+                with (
+                    self._ledgers.rebuilding(checked.decided) as ledgers,
+                    self._store.transaction(),
+                ):
+                    work.run(reader, checked, ledgers)
+        self._embedded.want()
+        return work.told
+
+    def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> Writer:
+        return Writer(file, self._clock(), counts)
+
+    def _write(
+        self,
+        caller: Caller,
+        kinds: Collection[Kind],
+        archive: ArchivePath,
+        writer_of: Callable[[BinaryIO, Mapping[Kind, int]], Writer | JournalWriter],
+    ) -> Exported:
+        with self._store.snapshot() as moment:
+            parts = _parts(moment, caller, kinds)
+            counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
+            for kind, _, size in parts:
+                counts[kind] += size
+            with new_file(archive.path, archive.called) as file:
+                writer = writer_of(file, counts)
+                for done, record in enumerate(_records(moment, parts)):
+                    if done % HEARD_EVERY == 0:
+                        caller.listener(done / counts.total(), f"record {done:,}")
+                    writer.add(record)
+                digest = writer.seal()
+                # Before the file has its name: none is there of which the trail knows nothing.
+                with self._store.transaction():
+                    for kind, where, size in parts:
+                        if size:
+                            self._trail.note(caller, where.organization, EXPORT, kind, [digest])
+        return Exported(archive.path, archive.called, counts)
+
+    def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
+        with self._trail.guard(
+            caller, default_organization(caller), EXPORT, _subject(kinds), "archive"
+        ):
+            policy.check_may_export(caller, whole=_is_whole(kinds))
+
+
+_Part = tuple[Kind, Filter, int]
+"""A kind, where its records are, and how many there are."""
+
+
+def _parts(moment: Snapshot, caller: Caller, kinds: Collection[Kind]) -> list[_Part]:
+    reach = [replace(where, with_deleted=True) for where in filters(moment, caller)]
+    return [
+        (kind, where, moment.count(kind, where))
+        for kind in KINDS
+        if kind in kinds
+        for where in reach
+    ]
+
+
+def _records(moment: Snapshot, parts: Sequence[_Part]) -> Iterator[Record]:
+    for kind, where, _ in parts:
+        yield from moment.each(kind, where)
+
+
+def _is_whole(kinds: Collection[Kind]) -> bool:
+    """Tell whether it is more than sessions."""
+    return not set(kinds) <= set(JOURNAL)
+
+
+def _subject(kinds: Collection[Kind]) -> Kind:
+    return min(kinds, default=Kind.TURN)

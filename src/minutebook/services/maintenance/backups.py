@@ -1,0 +1,162 @@
+"""Put all of a data directory that is not derived into one file, while others write."""
+
+import hashlib
+import io
+import json
+import tarfile
+from contextlib import AbstractContextManager, ExitStack, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import default_organization
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.services.maintenance.atomic_file import new_file, noted_in, scratch_folder
+from minutebook.services.maintenance.data_directory import DataDirectory
+from minutebook.store.protocol import Snapshot, Store
+
+FORMAT, VERSION = "minutebook-backup", 1
+MANIFEST = "manifest.json"
+DATABASE = "minutebook.db"
+"""What the copy of the store is called in a backup."""
+
+SUFFIX = ".tar"
+
+_LOG = "backups.log"
+"""Where in the data directory each backup is noted: an instant and a path a line."""
+
+_MOST_KNOWN = 5
+
+
+class Copied(Snapshot, Protocol):
+    """A moment of a store that can be copied as a file."""
+
+    def copy_to(self, path: Path) -> None:
+        """Copy it whole to a new file."""
+
+
+class Copyable(Store, Protocol):
+    """A store whose moments can be copied."""
+
+    def snapshot(self) -> AbstractContextManager[Copied]:
+        """Give what reads the present moment, however long."""
+
+
+@dataclass(frozen=True, slots=True)
+class BackedUp:
+    """A backup that was made: how many files it holds, of how many bytes, and its digest."""
+
+    path: Path
+    files: int
+    size: int
+    digest: str
+
+
+class Backups:
+    """Makes backups of the data directory of a store."""
+
+    def __init__(self, place: DataDirectory, store: Copyable, trail: Trail, clock: Clock) -> None:
+        self._place = place
+        self._store = store
+        self._trail = trail
+        self._clock = clock
+
+    def make(self, caller: Caller, path: Path) -> BackedUp:
+        """Write store, ledgers, settings and secret, all of one moment, to a new file.
+
+        A ledger that a person keeps in a repository of their own is left out. Raises InvalidInput
+        for a name that is taken, StoreError.
+        """
+        with new_file(path, str(path)) as file, ExitStack() as stack:
+            stack.enter_context(noted_in(self._place.path, path))
+            draft = stack.enter_context(scratch_folder(path)) / DATABASE
+            tar = stack.enter_context(tarfile.open(fileobj=file, mode="w"))
+            digests: dict[str, str] = {}
+            # Who decides commits inside a transaction: so the ledgers do not move meanwhile, and the
+            # moment of the store that is copied afterwards is the same.
+            with self._store.transaction():
+                moment = stack.enter_context(self._store.snapshot())
+                for name, source in self._place.kept_files():
+                    digests[name] = _add(tar, name, source)
+            moment.copy_to(draft)
+            digests[DATABASE] = _add(tar, DATABASE, draft)
+            digest = _add_manifest(tar, self._clock().isoformat(), digests)
+            # Before the file has its name: none is there of which the trail knows nothing.
+            self._trail.note(caller, default_organization(caller), "backup", Kind.HEAD, [digest])
+        _note(self._place, path, self._clock())
+        return BackedUp(path, len(digests), path.stat().st_size, digest)
+
+
+def known_backups(place: DataDirectory) -> list[Path]:
+    """Return the backups of a data directory that are still there, the latest first.
+
+    Those that were noted when they were made, and what looks like one in the directory and in the
+    folders of its archives.
+    """
+    try:
+        lines = (place.path / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    found = {Path(line.partition(" ")[2]) for line in lines}
+    for folder in (place.path, *place.passing):
+        found.update(folder.glob(f"*{SUFFIX}"))
+    there = [(path.stat().st_mtime, path) for path in found if path.is_file()]
+    return [path for _, path in sorted(there, reverse=True)][:_MOST_KNOWN]
+
+
+def _note(place: DataDirectory, path: Path, at: datetime) -> None:
+    """Note where a backup was made, so that it is found when the store can no longer tell."""
+    # The backup is made; that it is not noted must not make it fail.
+    with suppress(OSError), (place.path / _LOG).open("a", encoding="utf-8") as file:
+        file.write(f"{at.isoformat()} {path}\n")
+
+
+def _add(tar: tarfile.TarFile, name: str, source: Path) -> str:
+    """Put a file in under a name; give its digest."""
+    try:
+        with source.open("rb") as file:
+            size = file.seek(0, io.SEEK_END)
+            file.seek(0)
+            told = _Told(file)
+            tar.addfile(_member(name, size), told)
+    except OSError as error:
+        raise StoreError(f"{source}: {error.strerror or error}") from error
+    return told.digest
+
+
+def _add_manifest(tar: tarfile.TarFile, made_at: str, digests: dict[str, str]) -> str:
+    said = {"format": FORMAT, "version": VERSION, "made_at": made_at, "sha256": digests}
+    content = json.dumps(said, indent=1, sort_keys=True).encode()
+    tar.addfile(_member(MANIFEST, len(content)), io.BytesIO(content))
+    return hashlib.sha256(content).hexdigest()
+
+
+def _member(name: str, size: int) -> tarfile.TarInfo:
+    """Describe a file, without telling whose it was and when."""
+    member = tarfile.TarInfo(name)
+    member.size, member.mode = size, 0o600
+    return member
+
+
+class _Told:
+    """A file whose digest is taken while it is read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self._sum = hashlib.sha256()
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of what has been read, in hexadecimal."""
+        return self._sum.hexdigest()
+
+    def read(self, size: int = -1) -> bytes:
+        """Read some bytes."""
+        data = self._file.read(size)
+        self._sum.update(data)
+        return data

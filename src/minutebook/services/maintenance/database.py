@@ -1,0 +1,188 @@
+"""Start, stop and examine the engine beneath the store, for several connections at once."""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from minutebook.domain import policy
+from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind
+from minutebook.domain.redaction import REASON, redacted_for
+from minutebook.services.access.visibility import filters
+from minutebook.services.embeddings import Embeddings
+from minutebook.store.protocol import Store
+
+log = logging.getLogger(__name__)
+
+Counts = Mapping[Kind, int]
+"""How many records of each kind a caller may see."""
+
+COUNTED = (Kind.TURN, Kind.SUMMARY)
+
+BEING_OPENED = "The database is being opened; calls that need it wait for it."
+AS_NONE_WANTS = (
+    "The database is closed, as no connection needs it; the next call that does opens it."
+)
+
+
+class Engine(Store, Protocol):
+    """A store whose engine can be stopped and started; it comes started."""
+
+    @property
+    def pid(self) -> int | None:
+        """The process in which the engine runs, None while it is stopped."""
+
+    def open(self) -> None:
+        """Start it, unless it runs; StoreError."""
+
+
+class HealthStatus(StrEnum):
+    """How the database is."""
+
+    HEALTHY = "healthy"
+    DEGRADED = "degraded"
+    UNHEALTHY = "unhealthy"
+
+
+@dataclass(frozen=True, slots=True)
+class NotOpen:
+    """A store that is not open yet; `error` is what stood in the way at the last attempt, if any."""
+
+    error: MinutebookError | None
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the database is for one connection; `counts` is None where it could not be read.
+
+    `details` say what is not as it should be, and what to do. `uptime` is in seconds.
+    """
+
+    pulse: HealthStatus
+    pid: int | None
+    counts: Counts | None
+    details: tuple[str, ...]
+    uptime: float
+
+
+class Database:
+    """Keeps the engine running as long as one connection of this process wants it to.
+
+    A connection, known by its caller's session, wants it from its first call until it stops it or
+    leaves. One that has stopped it is told so, whatever the others do.
+    """
+
+    def __init__(self, engine: Engine, embedded: Embeddings, woken: Callable[[], None]) -> None:
+        self._engine = engine
+        self._embedded = embedded
+        self._woken = woken
+        self._guard = threading.Lock()
+        self._wanting: set[str] = set()
+        self._stopped: set[str] = set()
+        self._refusal: str | None = None
+        self._opened = time.monotonic()
+
+    def enter(self, session: str) -> None:
+        """Note that a connection is there; one that is new wants the engine to run. StoreError."""
+        if session not in self._wanting and session not in self._stopped:
+            with self._guard:
+                self._want(session)
+
+    def leave(self, session: str) -> None:
+        """Forget a connection that has ended."""
+        with self._guard:
+            self._wanting.discard(session)
+            self._stopped.discard(session)
+
+    def start(self, caller: Caller) -> bool:
+        """Let the caller's connection have the engine again; tell whether it had not. StoreError."""
+        policy.check_may_operate(caller, "start the database")
+        with self._guard:
+            had_not = caller.session in self._stopped
+            self._want(caller.session)
+            self._stopped.discard(caller.session)
+            return had_not
+
+    def stop(self, caller: Caller) -> bool:
+        """Take the engine from the caller's connection; tell whether it had it.
+
+        It stops when no other connection wants it, after what is under way.
+        """
+        policy.check_may_operate(caller, "stop the database")
+        with self._guard:
+            had = caller.session not in self._stopped
+            self._stopped.add(caller.session)
+            self._wanting.discard(caller.session)
+            if not self._wanting:
+                self._engine.close()
+            return had
+
+    def check_open(self, caller: Caller) -> None:
+        """Refuse a connection that has stopped the engine; StoreClosed."""
+        if caller.session in self._stopped:
+            raise StoreClosed("the store was stopped")
+
+    def pid(self, caller: Caller) -> int | None:
+        """Give the process in which the engine runs for the caller's connection, or None."""
+        return None if caller.session in self._stopped else self._engine.pid
+
+    def health(self, caller: Caller) -> Health:
+        """Tell how the database is, by reading it; nothing is opened or waited for."""
+        pid, uptime = self.pid(caller), round(time.monotonic() - self._opened, 3)
+        try:
+            self.check_open(caller)
+            reach = filters(self._engine, caller)
+            counts = {
+                kind: sum(self._engine.count(kind, where) for where in reach) for kind in COUNTED
+            }
+        except StoreClosed:
+            if caller.session not in self._stopped:
+                refusal = f"{REASON}." if self._refusal and caller.token else self._refusal
+                return _closed(refusal, AS_NONE_WANTS, uptime)
+            detail = "The database is stopped; start_database opens it again."
+            return Health(HealthStatus.UNHEALTHY, pid, None, (detail,), uptime)
+        except StoreError as error:
+            log.warning("the database cannot be read: %s", error.reason)
+            shown = redacted_for(caller, error)
+            assert isinstance(shown, StoreError)
+            detail = f"The database cannot be read: {shown.reason}."
+            return Health(HealthStatus.UNHEALTHY, pid, None, (detail,), uptime)
+        match self._embedded.state:
+            case "ready":
+                return Health(HealthStatus.HEALTHY, pid, counts, (), uptime)
+            case "loading":
+                detail = "The embedding model is loading; until then search goes by words alone."
+            case _:
+                detail = (
+                    "Search goes by words alone, without meaning: the embedding model cannot be "
+                    "used. `minutebook doctor` tells why."
+                )
+        return Health(HealthStatus.DEGRADED, pid, counts, (detail,), uptime)
+
+    def _want(self, session: str) -> None:
+        if self._engine.pid is None:
+            try:
+                self._engine.open()
+            except StoreError as error:
+                self._refusal = f"{error.reason}."
+                raise
+            self._refusal = None
+            self._woken()
+        self._wanting.add(session)
+
+
+def health_unopened(refusal: str | None) -> Health:
+    """Tell how a database is that was never open; the refusal of the last attempt is a sentence."""
+    return _closed(refusal, BEING_OPENED, 0.0)
+
+
+def _closed(refusal: str | None, otherwise: str, uptime: float) -> Health:
+    if refusal is None:
+        return Health(HealthStatus.DEGRADED, None, None, (otherwise,), uptime)
+    detail = f"The database cannot be opened: {refusal}"
+    return Health(HealthStatus.UNHEALTHY, None, None, (detail,), uptime)

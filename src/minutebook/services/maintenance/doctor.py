@@ -1,0 +1,137 @@
+"""Examine what is kept and derived; mend what is derived."""
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from minutebook.domain.errors import StoreDamaged
+from minutebook.domain.lineage import Rule
+from minutebook.embedding.service import Embedding
+from minutebook.services.access.audit import Trail
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.ledger.repositories import Ledgers
+from minutebook.store.protocol import Store
+
+
+class Examinable(Store, Protocol):
+    """A store that can tell how it is and rebuild what it derived."""
+
+    def check(self) -> list[str]:
+        """Say, a sentence each, what is not as it should be."""
+
+    def rebuild_text_index(self) -> None:
+        """Make the text index again from the records."""
+
+    def rebuild_index(self) -> None:
+        """Make the vector index again from the records."""
+
+    def rebuild_lookups(self) -> None:
+        """Make the engine's own indices again. Raises StoreDamaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something wrong, and what to do about it; `is_damage` if the database itself cannot be read."""
+
+    finding: str
+    remedy: str
+    is_damage: bool = False
+
+
+REPAIR = "run `minutebook doctor --repair`; if it stays, restore a backup"
+
+
+def examine(
+    store: Examinable, trail: Trail, embedding: Embedding, ledgers: Ledgers
+) -> list[Finding]:
+    """Look for damage in store and ledgers, breaks in the trails, and a model that will not load.
+
+    What cannot be read for damage is a finding, and the rest is looked at nevertheless.
+    """
+    findings = [
+        *_read("The store", lambda: _of_store(store)),
+        *_read("The audit trail", lambda: _of_trails(store, trail)),
+        *_read("The ledger", lambda: _of_ledgers(ledgers)),
+    ]
+    if embedding.state == "error" and not embedding.is_off:
+        findings.append(
+            Finding(
+                f"Search by meaning is off: {embedding.reason}", "run `minutebook model prepare`"
+            )
+        )
+    return findings
+
+
+def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:
+    """Return what is lost of a damaged database, and which backups bring it back."""
+    findings = [Finding(sentence, "", is_damage=True) for sentence in sentences]
+    if not backups:
+        finding = "No backup of this store was found in its data directory or where one was made"
+        remedy = (
+            "`minutebook restore BACKUP --replace` brings one back that you kept elsewhere; "
+            "`minutebook doctor --start-anew` puts the database aside and begins an empty store"
+        )
+        return [*findings, Finding(finding, remedy)]
+    others = "".join(f"; an earlier one is {path}" for path in backups[1:])
+    remedy = f"run `minutebook restore {shlex.quote(str(backups[0]))} --replace`{others}"
+    return [*findings, Finding("A backup holds what there was when it was made", remedy)]
+
+
+def _read(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+    try:
+        return look()
+    except StoreDamaged as error:
+        return [Finding(f"{what} cannot be read: {error.what}", REPAIR, is_damage=True)]
+
+
+def _of_store(store: Examinable) -> list[Finding]:
+    return [
+        Finding(sentence, REPAIR, is_damage="is damaged" in sentence) for sentence in store.check()
+    ]
+
+
+def _of_trails(store: Examinable, trail: Trail) -> list[Finding]:
+    findings = []
+    for organization in store.organizations():
+        broken = trail.verify(organization)
+        if broken is not None:
+            findings.append(
+                Finding(
+                    f"The audit trail of {organization} breaks at entry {broken.number}: "
+                    f"{broken.reason}.",
+                    "someone changed the store outside Minutebook; compare with a backup",
+                )
+            )
+    return findings
+
+
+def _of_ledgers(ledgers: Ledgers) -> list[Finding]:
+    findings = [
+        Finding(f"The ledger of {state.organization} is read-only: {state.reason}.", state.remedy)
+        for state in ledgers.states()
+        if state.reason is not None
+    ]
+    told = " ".join(each.finding for each in findings)
+    findings += [
+        Finding(f"In a ledger {damage.reason}.", damage.remedy)
+        for damage in ledgers.damage()
+        if damage.reason not in told
+    ]
+    for violation in ledgers.check():
+        ids = ", ".join(violation.ids)
+        if violation.rule is Rule.ONE_ACTIVE:
+            remedy = "a person supersedes all of them with one decision"
+        else:
+            remedy = "run `minutebook ledger rebuild`; if it is refused, restore a backup"
+        findings.append(Finding(f"In the ledger {violation.reason}: {ids}.", remedy))
+    return findings
+
+
+def mend(store: Examinable, mentions: Mentions) -> None:
+    """Rebuild every index and the mentions from the records. Raises StoreDamaged if they are not whole."""
+    store.rebuild_lookups()
+    store.rebuild_text_index()
+    store.rebuild_index()
+    mentions.rebuild()

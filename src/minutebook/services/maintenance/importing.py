@@ -1,0 +1,242 @@
+"""One import: a file verified whole, then taken in, in one transaction."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain import policy
+from minutebook.domain.archive import Mode, whole_of
+from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, Summary, Turn
+from minutebook.domain.turns import next_instant, summary_id, turn_id
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import filters
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.ledger.repositories import Rebuilding
+from minutebook.services.maintenance.archive_file import At, Reader
+from minutebook.store.protocol import Store
+
+_ACTS = {Mode.MERGE: "import", Mode.REPLACE: "replace"}
+HEARD_EVERY = 1000
+"""Lines or records between two words to a listener."""
+
+_KEY_BYTES = 16
+
+Keys: TypeAlias = NDArray[np.bytes_]
+"""A digest a record, sorted; shape (records,)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What a file held when it was read the first time: a key a record, and its digest.
+
+    `decided` are the organizations of its decisions.
+    """
+
+    keys: Keys
+    digest: str
+    decided: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did, by kind.
+
+    `skipped` were there already. `removed` were not in the archive that took their place. `kept`
+    would have been removed or changed, were they the caller's to remove.
+    """
+
+    imported: Counter[Kind] = field(default_factory=Counter)
+    skipped: Counter[Kind] = field(default_factory=Counter)
+    removed: Counter[Kind] = field(default_factory=Counter)
+    kept: Counter[Kind] = field(default_factory=Counter)
+
+
+def verified(caller: Caller, reader: Reader) -> Checked:
+    """Read a file to its end and find nothing wrong, or InvalidArchive; 16 bytes a record are held."""
+    keys, first = bytearray(), 0
+    decided: set[str] = set()
+    for number, record in reader.records(_hearing(caller, reader, 0.0)):
+        first = first or number
+        keys += _key(record)
+        if record.kind is Kind.DECISION:
+            decided.add(record.organization)
+    unsorted = np.frombuffer(bytes(keys), dtype=f"S{_KEY_BYTES}")
+    order = np.argsort(unsorted, kind="stable")
+    ordered = unsorted[order]
+    again = np.flatnonzero(ordered[1:] == ordered[:-1]) + 1
+    if len(again):
+        # Records stand a line each, so that the line follows from the place.
+        line = first + int(order[again].min())
+        raise InvalidArchive(reader.called, "its record stands in an earlier line too", line)
+    return Checked(ordered, reader.digest, frozenset(decided))
+
+
+class Import:
+    """Takes the records of a file in; call `run` inside a transaction that ends with it."""
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        mentions: Mentions,
+        caller: Caller,
+        mode: Mode,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._mentions = mentions
+        self._caller = caller
+        self._mode = mode
+        self._touched: set[tuple[str, Kind]] = set()
+        self._given_ids: set[tuple[Kind, str, str]] = set()
+        self.told = Imported()
+
+    def run(self, reader: Reader, checked: Checked, ledgers: Mapping[str, Rebuilding]) -> None:
+        """Take all in, enter it, and bring decisions to Git; any error is to undo all of it.
+
+        `ledgers` are those of the organizations of its decisions, read before the transaction.
+        InvalidArchive where the file is no longer what it was, or the store cannot keep a record;
+        ScopeViolation for one that belongs where the caller may not write.
+        """
+        for number, record in reader.records(_hearing(self._caller, reader, 0.5)):
+            try:
+                self._take(record)
+            except InvalidInput as error:
+                raise InvalidArchive(reader.called, error.sentence, number) from error
+        if reader.digest != checked.digest:
+            raise InvalidArchive(reader.called, "the file was changed while it was read")
+        if self._mode is Mode.REPLACE:
+            for kind in reader.counts:
+                self._remove_others(kind, checked.keys)
+        for organization, kind in sorted(self._touched):
+            self._trail.note(self._caller, organization, _ACTS[self._mode], kind, [checked.digest])
+        # Last, since a commit is not undone.
+        for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
+            ledgers[organization].run(replace(self._caller, organization=organization))
+
+    def _take(self, record: Record) -> None:
+        here = self._store.get(record.kind, record.organization, record.id)
+        if here is not None and not self._sees(here):
+            # Answered as an unknown id: nobody is to learn that it names what they may not see.
+            self._check_scope(record)
+            record, here = self._with_own_id(record)
+        if here is None:
+            if self._belongs_to_what_is_here(record):
+                self.told.skipped[record.kind] += 1
+            else:
+                self._check_scope(record)
+                self._put(record)
+        elif here == record or self._mode is Mode.MERGE:
+            self.told.skipped[record.kind] += 1
+        elif self._may_replace(here) and self._is_in_own_scope(record):
+            self._put(record)
+        else:
+            self.told.kept[record.kind] += 1
+
+    def _sees(self, here: Record) -> bool:
+        """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""
+        return not isinstance(here, Turn | Summary) or any(
+            where.passes(here) for where in filters(self._store, self._caller)
+        )
+
+    def _with_own_id(self, record: Record) -> tuple[Record, Record | None]:
+        """Give a record whose id is taken out of sight another id, and what the caller has there."""
+        if isinstance(record, Summary):
+            id = summary_id(record.session, record.repository, record.user)
+            record = replace(record, id=id)
+        here = self._store.get(record.kind, record.organization, record.id)
+        while isinstance(record, Turn) and here is not None and not _is_same_turn(here, record):
+            at = next_instant(record.at)
+            record = replace(record, id=turn_id(at), at=at)
+            here = self._store.get(record.kind, record.organization, record.id)
+        self._given_ids.add((record.kind, record.organization, record.id))
+        return record, here
+
+    def _belongs_to_what_is_here(self, record: Record) -> bool:
+        """Tell whether a part's whole was there before, or a link would change a locked memory."""
+        whole = whole_of(record)
+        if whole is not None:
+            return self._store.get(whole[0], record.organization, whole[1]) is not None
+        return record.kind is Kind.LINK and any(
+            isinstance(memory, Memory) and memory.locked_by is not None
+            for end in (cast("Edge", record).source, cast("Edge", record).target)
+            if (memory := self._store.get(Kind.MEMORY, record.organization, end)) is not None
+        )
+
+    def _put(self, record: Record) -> None:
+        self._store.put(record)
+        match record:
+            case Memory():
+                self._mentions.note_memory(record)
+            case Entity():
+                self._mentions.note_entity(record)
+        self.told.imported[record.kind] += 1
+        self._touched.add((record.organization, record.kind))
+
+    def _remove_others(self, kind: Kind, keys: Keys) -> None:
+        """Remove what the caller may see and remove, and the archive does not hold."""
+        for where in filters(self._store, self._caller):
+            for record in self._store.each(kind, where, ()):
+                own = (record.kind, record.organization, record.id)
+                if _is_among(keys, record) or own in self._given_ids:
+                    continue
+                if self._may_replace(record):
+                    self._store.delete(kind, record.organization, record.id)
+                    self.told.removed[kind] += 1
+                    self._touched.add((record.organization, kind))
+                else:
+                    self.told.kept[kind] += 1
+
+    def _check_scope(self, record: Record) -> None:
+        if not self._is_in_own_scope(record):
+            raise ScopeViolation(
+                "import",
+                f"the {record.kind} {record.id} belongs to an organization, repository or user that "
+                "is not the caller's; nothing was changed",
+            )
+
+    def _is_in_own_scope(self, record: Record) -> bool:
+        """Tell whether the caller may write a record there; other kinds are an admin's, everywhere."""
+        return not isinstance(record, Turn | Summary) or policy.is_in_own_scope(
+            self._caller, record
+        )
+
+    def _may_replace(self, record: Record) -> bool:
+        return isinstance(record, Turn | Summary) and policy.may_replace(self._caller, record)
+
+
+def _is_same_turn(here: Record, turn: Turn) -> bool:
+    return isinstance(here, Turn) and replace(here, author=turn.author) == turn
+
+
+def _key(record: Record) -> bytes:
+    named = "\0".join((record.kind, record.organization, record.id))
+    told = named.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(told, digest_size=_KEY_BYTES).digest()
+
+
+def _is_among(keys: Keys, record: Record) -> bool:
+    # As an array: a scalar would lose the zeros that a key ends with.
+    key = np.frombuffer(_key(record), dtype=keys.dtype)
+    place = int(np.searchsorted(keys, key)[0])
+    return bool((keys[place : place + 1] == key).any())
+
+
+def _hearing(caller: Caller, reader: Reader, start: float) -> At:
+    """Tell the caller how far one of the two readings is that an import takes."""
+    lines = 0
+
+    def at(read: int) -> None:
+        nonlocal lines
+        if lines % HEARD_EVERY == 0:
+            caller.listener(start + read / reader.size / 2, f"line {lines:,}")
+        lines += 1
+
+    return at

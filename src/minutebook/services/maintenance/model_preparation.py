@@ -1,0 +1,155 @@
+"""Prepare the built-in model once a machine: whoever comes first begins, all others wait for it.
+
+A process of its own derives the files. It goes on when the command or server that began it ends,
+and no thread is in native code when an interpreter ends, which would abort the process.
+"""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from minutebook.domain.errors import ModelUnavailable, StoreError
+from minutebook.embedding import builtin
+from minutebook.embedding.protocol import Embedder
+from minutebook.store.named_locks import NamedLocks
+
+_CLAIM = "prepare"
+_FOLDER = ".preparing"
+"""Where in the models directory the lock is, and how far its holder is."""
+_POLL = 0.1
+_LONG = 3600.0
+"""Seconds that a process waits for another which derives the same."""
+
+Told = Callable[[float], None]
+"""Hears how much of the preparation is done, from 0 to 1."""
+
+
+class BuiltInModel:
+    """The built-in model in a folder, which is prepared when it is first opened."""
+
+    def __init__(self, models: Path, threads: int | None) -> None:
+        self._models = models
+        self._threads = threads
+        self._part: float | None = None
+        self._closing = threading.Event()
+
+    def open(self) -> Embedder:
+        """Open the model, prepared by now. Raises ModelUnavailable."""
+        try:
+            prepare(self._models, self._hear, self._closing)
+        finally:
+            self._part = None
+        return builtin.open_model(self._models, self._threads)
+
+    @property
+    def part(self) -> float | None:
+        """How much of the preparation is done, from 0 to 1; None where nobody waits for it here."""
+        return self._part
+
+    def close(self) -> None:
+        """Wait no longer; who derives the files goes on."""
+        self._closing.set()
+
+    def _hear(self, part: float) -> None:
+        self._part = part
+
+
+def prepare(models: Path, told: Told, closing: threading.Event | None = None) -> Path:
+    """Wait until the model's files are there, derived by a process that is begun if there is none.
+
+    Gives their folder. Raises ModelUnavailable if they cannot be had, or `closing` was set.
+    """
+    closing = closing or threading.Event()
+    claims = NamedLocks(models / _FOLDER)
+    for _ in range(2):
+        if builtin.is_whole(models):
+            return builtin.folder_of(models)
+        builtin.check_source()
+        try:
+            is_under_way = claims.is_taken(_CLAIM)
+        except StoreError:
+            # The folder cannot be written: said in the words that belong to it.
+            return builtin.prepare(models)
+        if not is_under_way:
+            _derived(_begun(models), models, told, closing)
+            continue
+        while claims.is_taken(_CLAIM):
+            _pause(models, told, closing)
+    if not builtin.is_whole(models):
+        raise ModelUnavailable("the model was prepared, and is damaged", builtin.PREPARE)
+    return builtin.folder_of(models)
+
+
+def _begun(models: Path) -> "subprocess.Popen[bytes]":
+    try:
+        return subprocess.Popen(  # noqa: S603
+            [sys.executable, "-P", "-m", __name__, str(models)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=models,
+            start_new_session=True,
+        )
+    except OSError as error:
+        reason = f"the model cannot be prepared: {error}"
+        raise ModelUnavailable(reason, builtin.PREPARE) from error
+
+
+def _derived(
+    process: "subprocess.Popen[bytes]", models: Path, told: Told, closing: threading.Event
+) -> None:
+    while process.poll() is None:
+        try:
+            _pause(models, told, closing)
+        except ModelUnavailable:
+            # Whoever outlives the process must not leave its corpse in the table of processes.
+            threading.Thread(target=process.wait, name="reap", daemon=True).start()
+            raise
+    assert process.stdout is not None
+    with process.stdout as output:
+        failure = output.read()
+    if process.returncode == 0:
+        return
+    try:
+        reason, remedy = json.loads(failure)
+    except ValueError:
+        reason = f"the process that prepares the model ended with status {process.returncode}"
+        remedy = builtin.PREPARE
+    raise ModelUnavailable(reason, remedy)
+
+
+def _pause(models: Path, told: Told, closing: threading.Event) -> None:
+    try:
+        told(float(_progress(models).read_text(encoding="ascii")))
+    except (OSError, ValueError):
+        told(0.0)
+    if closing.wait(_POLL):
+        raise ModelUnavailable("its preparation goes on in the background", "try again soon")
+
+
+def _progress(models: Path) -> Path:
+    return models / _FOLDER / "part"
+
+
+def main(models: Path) -> None:
+    """Derive the model's files as the one process that does; report a failure on stdout."""
+    progress = _progress(models)
+
+    def told(part: float) -> None:
+        progress.write_text(f"{part:.3f}", encoding="ascii")
+
+    with NamedLocks(models / _FOLDER).taken(_CLAIM, _LONG):
+        try:
+            builtin.prepare(models, told=told)
+        except ModelUnavailable as error:
+            sys.stdout.write(json.dumps([error.reason, error.remedy]))
+            sys.exit(1)
+        finally:
+            progress.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,141 @@
+"""How much is kept, and forgetting all of it."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from minutebook.domain import policy
+from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.policy import Caller, Policy, Rules
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Project
+from minutebook.services.access.audit import EVERYTHING, AuditDraft, Trail
+from minutebook.services.access.visibility import filters
+from minutebook.services.code.projects import Projects
+from minutebook.services.knowledge.supersession import Supersession
+from minutebook.store.protocol import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """What a reset removed, by kind, and what it left: locked, or not the caller's to remove."""
+
+    deleted: Counter[Kind]
+    kept_locked: int = 0
+    kept_others: int = 0
+
+
+class Overview:
+    """The use cases around the whole store."""
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        supersession: Supersession,
+        projects: Projects,
+        rules: Rules,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._supersession = supersession
+        self._projects = projects
+        self._rules = rules
+
+    def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
+        """Count what the caller may see of some kinds."""
+        reach = filters(self._store, caller)
+        return Counter({kind: sum(self._count(kind, where) for where in reach) for kind in kinds})
+
+    def sequences(self, caller: Caller) -> dict[str, int]:
+        """Tell how far the changes have come in each organization the caller may see."""
+        names = (where.organization for where in filters(self._store, caller))
+        return {name: self._store.sequence(name) for name in names}
+
+    def reset(self, caller: Caller) -> Reset:
+        """Remove every memory, entity, relation and project the caller may; audit entries stay.
+
+        System-wide records are not touched. One transaction an organization, and some a project.
+        """
+        with self._trail.guard(
+            caller, default_organization(caller), "reset", Kind.MEMORY, EVERYTHING
+        ):
+            policy.check_may_reset(caller)
+        deleted, locked, others = Counter[Kind](), 0, 0
+        for where in filters(self._store, caller):
+            if where.organization == SYSTEM_ORGANIZATION:
+                continue
+            part = self._reset(caller, where)
+            deleted += part.deleted
+            locked += part.kept_locked
+            others += part.kept_others
+        for project in self._projects.all(caller):
+            if project.organization == SYSTEM_ORGANIZATION:
+                continue
+            if _may_remove(caller, project):
+                deleted[Kind.CHUNK] += self._projects.forget(caller, project)
+            else:
+                others += 1
+        return Reset(deleted, locked, others)
+
+    def _count(self, kind: Kind, where: Filter) -> int:
+        return self._relations(where) if kind is Kind.RELATION else self._store.count(kind, where)
+
+    def _reset(self, caller: Caller, where: Filter) -> Reset:
+        organization, locked, others = where.organization, 0, 0
+        with self._trail.act(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as deed:
+            deed.check()
+            everything = replace(where, with_deleted=True)
+            rules = self._rules()
+            relations, entities, kept = self._remove_graph(caller, where, deed)
+            memories, others = 0, others + kept
+            for memory in self._store.find(Kind.MEMORY, everything):
+                assert isinstance(memory, Memory)
+                if memory.locked_by is not None or self._supersession.holder(memory) is not None:
+                    locked += 1
+                elif not deed.may(memory) or self._survives(caller, rules, memory):
+                    others += 1
+                else:
+                    self._supersession.close_gap(memory)
+                    self._store.delete(Kind.MEMORY, organization, memory.id)
+                    memories += 1
+        deleted = {Kind.MEMORY: memories, Kind.ENTITY: entities, Kind.RELATION: relations}
+        return Reset(Counter(deleted), locked, others)
+
+    def _survives(self, caller: Caller, rules: Policy, memory: Memory) -> bool:
+        return policy.survives_reset(caller, rules, memory) or not self._supersession.may_leave(
+            caller, memory
+        )
+
+    def _remove_graph(
+        self, caller: Caller, where: Filter, deed: AuditDraft
+    ) -> tuple[int, int, int]:
+        """Remove the caller's entities and the relations that touch one.
+
+        Gives how many relations and entities went, and how many entities were left.
+        """
+        before = self._relations(where)
+        entities = self._store.find(Kind.ENTITY, where)
+        gone = [
+            entity
+            for entity in entities
+            if isinstance(entity, Entity)
+            and policy.may_remove_work_of(caller, entity.author)
+            and deed.may(entity)
+        ]
+        for entity in gone:
+            self._store.delete(Kind.ENTITY, where.organization, entity.id)
+        return before - self._relations(where), len(gone), len(entities) - len(gone)
+
+    def _relations(self, where: Filter) -> int:
+        """Count the relations that touch an entity which the caller may see."""
+        if where.repositories is None and where.users is None:
+            return self._store.count(Kind.RELATION, where)
+        entities = [entity.id for entity in self._store.find(Kind.ENTITY, where)]
+        edges = self._store.edges(where.organization, entities) if entities else []
+        return sum(edge.kind is Kind.RELATION for edge in edges)
+
+
+def _may_remove(caller: Caller, project: Project) -> bool:
+    return policy.may_write_to(caller, project) and policy.may_remove_work_of(
+        caller, project.author
+    )

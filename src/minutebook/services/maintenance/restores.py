@@ -1,0 +1,173 @@
+"""Bring a data directory back from a backup."""
+
+import hashlib
+import json
+import shutil
+import tarfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from minutebook.domain.errors import Conflict, InvalidArchive, InvalidInput, StoreError
+from minutebook.services.maintenance.atomic_file import scratch_folder, sync_folder
+from minutebook.services.maintenance.backups import DATABASE, FORMAT, MANIFEST, VERSION
+from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
+
+Alone = Callable[[], AbstractContextManager[None]]
+"""Keeps all others from the data directory meanwhile; raises StoreBusy."""
+
+Examine = Callable[[Path], None]
+"""Raises StoreError for a database that this version cannot open."""
+
+_DRAFT = "restore"
+_BLOCK = 1 << 20
+_MOST_MANIFEST = 64 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What was brought back: the backup's digest; the folder with what was there before, if any."""
+
+    digest: str
+    aside: Path | None
+
+
+class Restores:
+    """Restores into a data directory, which others must not use meanwhile."""
+
+    def __init__(self, place: DataDirectory, alone: Alone, examine: Examine) -> None:
+        self._place = place
+        self._alone = alone
+        self._examine = examine
+
+    def check_empty(self) -> None:
+        """Refuse a directory that holds a store, ledgers or settings already; Conflict."""
+        if held := self._held():
+            names = ", ".join(path.name for path in held)
+            raise Conflict(
+                str(self._place.path),
+                f"it is not empty ({names}); --replace puts aside what is there",
+            )
+
+    def run(self, backup: Path, now: datetime) -> Restored:
+        """Bring back what a backup holds; what was there is put into a folder beside it.
+
+        All is verified before anything is changed, and the store comes last: where a restore is
+        killed before, the next one ends it. Raises InvalidInput, InvalidArchive, StoreBusy,
+        StoreError.
+        """
+        home, database = self._place.path, self._place.database
+        try:
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with scratch_folder(home / _DRAFT) as draft:
+                digest = _unpacked(backup, draft)
+                self._examine(draft / DATABASE)
+                with self._alone():
+                    aside = self._put_aside(now)
+                    unpacked = replace(self._place, database=draft / DATABASE, passing=())
+                    for path in unpacked.kept():
+                        path.rename(home / path.name)
+                    # A rename takes the place of the old store at once: there is never none.
+                    (draft / DATABASE).replace(database)
+            sync_folder(home)
+        except OSError as error:
+            raise StoreError(f"{error.filename or home}: {error.strerror}") from error
+        return Restored(digest, aside)
+
+    def _put_aside(self, now: datetime) -> Path | None:
+        held = self._held()
+        # Derived from the old store; made anew from the next.
+        shutil.rmtree(self._place.index, ignore_errors=True)
+        if not held:
+            return None
+        aside = self._place.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
+        aside.mkdir(mode=0o700)
+        self._place.shared_memory.unlink(missing_ok=True)
+        for path in held:
+            if path == self._place.database:
+                _name_again(path, aside / path.name)
+            else:
+                path.rename(aside / path.name)
+        return aside
+
+    def _held(self) -> list[Path]:
+        database = self._place.database
+        # A damaged database may have left a log that would spoil the next one.
+        files = (database, self._place.log)
+        return [*self._place.kept(), *(path for path in files if path.exists())]
+
+
+def _name_again(path: Path, other: Path) -> None:
+    try:
+        other.hardlink_to(path)
+    except PermissionError:
+        # Some file systems know no links.
+        shutil.copy2(path, other)
+
+
+def _unpacked(backup: Path, draft: Path) -> str:
+    """Unpack a backup into a folder, each file held to its digest; give the backup's digest."""
+    found: dict[str, str] = {}
+    manifest: bytes | None = None
+    try:
+        with tarfile.open(backup, mode="r:") as tar:
+            for member in tar:
+                if manifest is not None:
+                    raise _wrong(backup, f"{member.name} stands after the manifest")
+                source = _opened(backup, tar, member)
+                if member.name == MANIFEST:
+                    manifest = source.read(_MOST_MANIFEST)
+                elif member.name in found:
+                    raise _wrong(backup, f"{member.name} stands there twice")
+                else:
+                    found[member.name] = _copied(source, draft / member.name)
+    except FileNotFoundError as error:
+        raise InvalidInput("file", f"must be there; there is no {backup}") from error
+    except tarfile.TarError as error:
+        raise _wrong(backup, f"it is no backup, or not whole: {error}") from error
+    if manifest is None:
+        raise _wrong(backup, "it ends before its manifest")
+    _check_manifest(backup, manifest, found)
+    return hashlib.sha256(manifest).hexdigest()
+
+
+def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    """Open what is packed under a name that stays inside; InvalidArchive for anything else."""
+    path = PurePosixPath(member.name)
+    parts = member.name.split("/")
+    if not member.isreg() or path.is_absolute() or {"", ".", ".."} & set(parts):
+        raise _wrong(backup, f"{member.name!r} is no plain file below the data directory")
+    if "\\" in member.name or ":" in member.name or parts[0].startswith("."):
+        raise _wrong(backup, f"{member.name!r} is no name that a backup gives")
+    return cast("IO[bytes]", tar.extractfile(member))
+
+
+def _copied(source: IO[bytes], path: Path) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    told = hashlib.sha256()
+    with path.open("xb") as file:
+        path.chmod(0o600)
+        while data := source.read(_BLOCK):
+            told.update(data)
+            file.write(data)
+    return told.hexdigest()
+
+
+def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> None:
+    try:
+        said = json.loads(manifest)
+        is_ours, version, digests = said["format"] == FORMAT, said["version"], said["sha256"]
+    except (ValueError, RecursionError, KeyError, TypeError) as error:
+        raise _wrong(backup, "its manifest cannot be read") from error
+    if not is_ours or version != VERSION:
+        raise _wrong(backup, "another program, or a later version of Minutebook, wrote it")
+    for name in sorted(found.keys() | digests.keys() | {DATABASE}):
+        if name not in found or found[name] != digests.get(name):
+            raise _wrong(backup, f"{name} is not what it was when the backup was made")
+
+
+def _wrong(backup: Path, reason: str) -> InvalidArchive:
+    return InvalidArchive(str(backup), reason)

@@ -1,0 +1,1 @@
+"""Searches over memories, code, decisions and sessions: one gather of signals, fused."""

@@ -1,0 +1,99 @@
+"""Find code: by meaning and by words, definitions first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from minutebook.code.languages import language_named
+from minutebook.domain.filters import Filter
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import CodeChunk, Kind
+from minutebook.search.code_rerank import Sight, rerank
+from minutebook.search.fusion import Hit, Signal, fuse, minmax
+from minutebook.search.text import parse_query
+from minutebook.services.access.visibility import filters, narrowed, read_project
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.signals import Candidates, Key, Scores, Signals
+from minutebook.store.protocol import Store
+
+CANDIDATES = 100
+"""How many each of the vector and the lexical signal propose."""
+
+WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.8, Signal.LEXICAL: 0.2}
+"""How much each signal says where the caller does not choose."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundCode:
+    """A chunk, its score, and what the signals said of it before names and places counted."""
+
+    chunk: CodeChunk
+    score: float
+    hit: Hit[Key]
+
+
+class CodeSearch:
+    """Ranks the chunks of the projects that the caller may see."""
+
+    def __init__(self, store: Store, embedded: Embeddings) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._signals = Candidates(store, embedded)
+
+    def search(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        *,
+        project: str | None = None,
+        language: str | None = None,
+        weights: Mapping[Signal, float] = WEIGHTS,
+    ) -> list[FoundCode]:
+        """Rank chunks, of one project or language where these are named; NotFound, EmbeddingNotReady.
+
+        A language may be called as people do: `C++`, `TypeScript`, `py`.
+        Without a model words alone decide, and for a chunk whose vectors are still to come what its
+        words say stands in for what its meaning would.
+        """
+        vector, parsed = self._embedded.question(query, caller.listener), parse_query(query)
+        reach = self._reach(caller, project, language)
+        signals = Signals(None, {})
+        for where in reach:
+            found = self._signals.gather(Kind.CHUNK, [where], vector, parsed, CANDIDATES)
+            found.vector = _stood_in(found.vector or {}, found.lexical)
+            signals.add(found)
+        keys = signals.keys()
+        chunks = cast("dict[Key, CodeChunk]", self._signals.read(Kind.CHUNK, reach, keys))
+        hits = {hit.id: hit for hit in fuse(signals.found(), weights, len(keys))}
+        sights = [
+            Sight(key, hit.score, chunk.path, chunk.name, chunk.type)
+            for key, hit in hits.items()
+            if (chunk := chunks.get(key)) is not None
+        ]
+        return [
+            FoundCode(chunks[key], score, hits[key]) for key, score in rerank(query, sights, limit)
+        ]
+
+    def _reach(self, caller: Caller, project: str | None, language: str | None) -> list[Filter]:
+        conditions = {}
+        if language is not None:
+            known = language_named(language)
+            conditions["language"] = language if known is None else known.name
+        if project is None:
+            return [narrowed(where, **conditions) for where in filters(self._store, caller)]
+        organization = read_project(self._store, caller, project).organization
+        return [
+            narrowed(where, **conditions, project=project)
+            for where in filters(self._store, caller)
+            if where.organization == organization
+        ]
+
+
+def _stood_in(near: Scores, lexical: Scores) -> Scores:
+    """Give what has no cosine the one that stands where its lexical score does."""
+    if not near:
+        return near
+    worst, best = min(near.values()), max(near.values())
+    guessed = {id: worst + part * (best - worst) for id, part in minmax(lexical).items()}
+    return {**guessed, **near}

@@ -1,0 +1,215 @@
+"""Find decisions: by meaning and by words, then along the chain to what holds now."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import cast
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.lineage import scoped_target
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
+from minutebook.search.text import TextQuery, parse_query
+from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.search.signals import Candidates, Key, Signals
+from minutebook.store.protocol import Store, Vectors
+
+CANDIDATES = 50
+"""How many each of the vector and the lexical signal propose."""
+
+ENOUGH = 20
+"""Where fewer of the candidates are active, what is active is looked for by itself as well."""
+
+FOR_ACTIVE = 1.0
+"""What an active decision has more than its signals give it."""
+
+OF_ENDED = 0.1
+"""What is left of the score of anything that does not hold."""
+
+MOST_FOLLOWED = 10_000
+"""Decisions that are read on the way from one to its truth, at most."""
+
+
+class Mode(StrEnum):
+    """What a search for decisions shows.
+
+    `strict`: what holds. `balanced`: one decision a target, what holds before what does not.
+    `audit`: every decision and proposal that matched, and what holds instead.
+    """
+
+    STRICT = "strict"
+    BALANCED = "balanced"
+    AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDecision:
+    """A decision or proposal, how it ranks, what the signals said, and from which old one it follows.
+
+    `followed` leads from the decision that matched to the one before this; empty where this matched
+    best itself.
+    """
+
+    record: Decision | Proposal
+    score: float
+    hit: Hit[Key]
+    followed: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Candidates:
+    """What each signal says of decisions, all of them read, and how truths were reached."""
+
+    signals: Signals
+    records: dict[Key, Decision | Proposal]
+    followed: dict[Key, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Truths:
+    """What each signal says of decisions that hold, and how they were reached."""
+
+    signals: Signals
+    records: dict[Key, Decision]
+    followed: dict[Key, tuple[str, ...]]
+
+
+class DecisionSearch:
+    """Ranks the decisions that the caller may see."""
+
+    def __init__(self, store: Store, embedded: Embeddings, ledgers: Ledgers) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._signals = Candidates(store, embedded)
+        self._ledgers = ledgers
+
+    def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
+        """Rank by 0.73 cosine and 0.27 BM25 over the candidates; 1 more for what is active.
+
+        What is not active keeps a tenth of its score. Without a model words alone decide.
+        """
+        kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
+        # What holds is not kept back while the model loads.
+        vector = self._embedded.question_in_time(query, caller.listener)
+        found = self._candidates(caller, vector, parse_query(query), kinds)
+        hits = fuse(found.signals.found(), TEXT_WEIGHTS, len(found.records))
+        ranked = []
+        for hit in hits:
+            record, followed = found.records[hit.id], found.followed.get(hit.id, ())
+            ranked.append(FoundDecision(record, _ranked(record, hit.score), hit, followed))
+        ranked.sort(key=lambda each: (-each.score, each.record.id))
+        return list(_shown(ranked, mode))[:limit]
+
+    def truths(self, caller: Caller, vector: Vectors | None, query: TextQuery) -> Truths:
+        """Give what each signal says of the decisions that hold, for a ranking with others."""
+        found = self._candidates(caller, vector, query)
+        active = {
+            key: record
+            for key, record in found.records.items()
+            if isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
+        }
+        return Truths(found.signals.among(active), active, found.followed)
+
+    def _candidates(
+        self,
+        caller: Caller,
+        vector: Vectors | None,
+        query: TextQuery,
+        kinds: Iterable[Kind] = (Kind.DECISION,),
+    ) -> _Candidates:
+        """Give the best of each signal, each with its cosine, and the truths that they lead to.
+
+        A truth has the best score of all that lead to it. A long past does not crowd out what is
+        active.
+        """
+        self._ledgers.heed(caller)
+        total = _Candidates(Signals(None if vector is None else {}, {}), {}, {})
+        for where in filters(self._store, caller):
+            for kind in kinds:
+                self._add(where, kind, vector, query, total)
+        return total
+
+    def _add(
+        self,
+        where: Filter,
+        kind: Kind,
+        vector: Vectors | None,
+        query: TextQuery,
+        total: _Candidates,
+    ) -> None:
+        found = self._look(where, kind, vector, query, total)
+        if kind is Kind.DECISION and _count_active(found) < ENOUGH:
+            here = narrowed(where, status=DecisionStatus.ACTIVE)
+            found += self._look(here, kind, vector, query, total)
+        for record in found:
+            if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
+                self._hand_over(where, record, total)
+
+    def _look(
+        self,
+        where: Filter,
+        kind: Kind,
+        vector: Vectors | None,
+        query: TextQuery,
+        total: _Candidates,
+    ) -> list[Decision | Proposal]:
+        """Add what each signal proposes in a place, each with its cosine; give the records."""
+        found = self._signals.gather(kind, [where], vector, query, CANDIDATES)
+        read = self._signals.read(kind, [where], found.keys())
+        records = cast("dict[Key, Decision | Proposal]", read)
+        total.records |= records
+        total.signals.add(found.among(records))
+        return list(records.values())
+
+    def _hand_over(self, where: Filter, old: Decision, total: _Candidates) -> None:
+        """Let what an old decision scores count for what holds in its place."""
+        before = (old.organization, old.id)
+        for truth, path in self._truths(where, old):
+            key = (truth.organization, truth.id)
+            total.records[key] = truth
+            for scores in total.signals.found().values():
+                if before in scores and scores[before] > scores.get(key, float("-inf")):
+                    scores[key] = scores[before]
+                    total.followed[key] = path
+
+    def _truths(self, where: Filter, old: Decision) -> list[tuple[Decision, tuple[str, ...]]]:
+        """Give the active ends of a chain that the caller may see, each with the way to it."""
+        ends: list[tuple[Decision, tuple[str, ...]]] = []
+        seen = {old.id}
+        waiting: list[tuple[Decision, tuple[str, ...]]] = [(old, ())]
+        while waiting and len(seen) < MOST_FOLLOWED:
+            decision, path = waiting.pop(0)
+            if decision.status is DecisionStatus.ACTIVE:
+                if where.passes(decision):
+                    ends.append((decision, path))
+                continue
+            for id in decision.superseded_by:
+                following = self._ledgers.find(where.organization, id)
+                if following is not None and id not in seen:
+                    seen.add(id)
+                    waiting.append((following, (*path, decision.id)))
+        return ends
+
+
+def _count_active(found: Iterable[Decision | Proposal]) -> int:
+    return sum(each.status is DecisionStatus.ACTIVE for each in found)
+
+
+def _ranked(record: Decision | Proposal, score: float) -> float:
+    is_active = isinstance(record, Decision) and record.status is DecisionStatus.ACTIVE
+    return score + FOR_ACTIVE if is_active else score * OF_ENDED
+
+
+def _shown(ranked: Iterable[FoundDecision], mode: Mode) -> Iterable[FoundDecision]:
+    taken: set[object] = set()
+    for each in ranked:
+        if mode is Mode.AUDIT:
+            yield each
+        elif mode is Mode.BALANCED or each.record.status is DecisionStatus.ACTIVE:
+            seat = scoped_target(each.record)
+            if seat not in taken:
+                taken.add(seat)
+                yield each

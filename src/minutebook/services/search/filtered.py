@@ -1,0 +1,292 @@
+"""Find every memory that matches, or the few that a governed answer holds."""
+
+import heapq
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from itertools import groupby, islice
+from typing import cast
+
+import numpy as np
+
+from minutebook.domain import policy
+from minutebook.domain.errors import InvalidInput, ScopeViolation
+from minutebook.domain.filters import Filter, MemoryQuery
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Kind, Memory, MemoryType, Status
+from minutebook.domain.validity import holds_at
+from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
+from minutebook.search.text import TextQuery, parse_query, terms
+from minutebook.search.threshold import expected_false_positives, rank_score, similarity_threshold
+from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.recall import CANDIDATES, Found
+from minutebook.services.search.signals import Candidates, Key, Scores, Signals
+from minutebook.store.protocol import Store, Vectors
+
+SAMPLE = 256
+"""How many records stand for the background: the oldest and the newest of the store."""
+
+CHUNK = 500
+"""How many records are read at once."""
+
+GOVERNED_STRANGERS = 2.0
+"""How many unrelated memories may stand in a governed answer, before the organization's rules."""
+
+FIRST_LOOK = 256
+"""How many of the nearest are asked for first; four times as many each further time."""
+
+VERIFIED = frozenset({Status.VERIFIED, Status.LOCKED})
+"""The statuses that only a person gives where it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A memory, its cosine with what was asked, and how it ranks with importance and freshness."""
+
+    memory: Memory
+    similarity: float
+    score: float
+
+
+class FilteredSearch:
+    """Finds what matches a question, however much that is.
+
+    A memory matches by words when it holds one of the question's terms, and by meaning when it
+    stands out from the background: see `search.standing_out`.
+    """
+
+    def __init__(self, store: Store, embedded: Embeddings, clock: Clock) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._signals = Candidates(store, embedded)
+        self._clock = clock
+
+    def rank_all(
+        self, caller: Caller, query: str | None, narrowing: MemoryQuery
+    ) -> Iterator[Found]:
+        """Give every memory that matches, ended ones last, by relevance in [0, 1], then importance.
+
+        The latest comes first of equals. Without a query every memory matches, with relevance 0.
+        Records are read as they are asked for. A scope that is not the caller's holds nothing. Raises EmbeddingNotReady.
+        """
+        wheres = self._narrowed(caller, narrowing)
+        if query is None:
+            found = self._listed(wheres)
+        else:
+            scores = self._relevance(
+                wheres, self._embedded.question(query, caller.listener), parse_query(query)
+            )
+            found = self._ranked(wheres, scores)
+        return self._held_first(wheres, narrowing, found)
+
+    def by_vector(
+        self,
+        caller: Caller,
+        question: str | Sequence[float],
+        narrowing: MemoryQuery,
+        threshold: float,
+        limit: int | None = None,
+    ) -> list[Near]:
+        """Give the memories whose cosine with a text or vector reaches a threshold, by rank score.
+
+        Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
+        """
+        if isinstance(question, str):
+            vector = self._embedded.query(question, caller.listener)
+        else:
+            vector = self._unit(question)
+        wheres, now = self._narrowed(caller, narrowing), self._clock()
+        similarity = {
+            (where.organization, id): cosine
+            for where in wheres
+            for id, cosine in self._nearest(where, vector, threshold)
+        }
+        near = [
+            (rank_score(similarity[key], memory.importance, now - memory.updated_at), key)
+            for key, memory in self._read(wheres, similarity)
+            if narrowing.fits_metadata(memory)
+        ]
+        best = {key: score for score, key in sorted(near, key=lambda n: (-n[0], n[1]))[:limit]}
+        return [
+            Near(memory, similarity[key], best[key]) for key, memory in self._read(wheres, best)
+        ]
+
+    def governed(
+        self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int
+    ) -> list[Found]:
+        """Give the few memories that hold now and answer best, the repository's own first.
+
+        In order: a repository's memories that hold every word of the query; others of a
+        repository; then what a person verified of what concerns a whole organization or everyone;
+        then the rest of that. Inside each by relevance to two places, the verified first of equals.
+        """
+        wheres = [
+            each
+            for where in filters(self._store, caller)
+            for each in _divided(replace(where, valid_at=self._clock()), caller, types)
+        ]
+        scores = self._relevance(
+            wheres, self._embedded.question(query, caller.listener), parse_query(query), CANDIDATES
+        )
+        sought = set(terms(query))
+        found = [
+            (_tier(memory, sought), Found(memory, scores[key]))
+            for key, memory in self._read(wheres, scores)
+        ]
+        found.sort(key=lambda each: (each[0], *_standing(each[1])))
+        return [each for _, each in found[:limit]]
+
+    def _narrowed(self, caller: Caller, narrowing: MemoryQuery) -> list[Filter]:
+        try:
+            held = policy.narrowed_to(
+                caller, organization=narrowing.organization, repository=narrowing.repository
+            )
+        except ScopeViolation:
+            # What belongs to others is not there: a search does not tell of it.
+            return []
+        return [narrowing.narrow(where) for where in filters(self._store, held)]
+
+    def _relevance(
+        self,
+        wheres: Sequence[Filter],
+        vector: Vectors | None,
+        query: TextQuery,
+        limit: int | None = None,
+    ) -> Scores:
+        """Score what matches by words or meaning: all of it, or the best of each in each place."""
+        total = Signals(None, {})
+        least: dict[str, float] = {}
+        for where in wheres:
+            home = where.organization
+            room = self._store.count(Kind.MEMORY, where) if limit is None else limit
+            found = Signals(None, self._signals.said(Kind.MEMORY, where, query, room))
+            if vector is not None:
+                if home not in least:
+                    least[home] = self._least(where, vector, limit)
+                near = self._nearest(where, vector, least[home], limit)
+                found.vector = {(home, id): score for id, score in near}
+                self._signals.complete(Kind.MEMORY, where, vector, found)
+            total.add(found)
+        return fuse_scores(total.found(), TEXT_WEIGHTS)
+
+    def _least(self, where: Filter, vector: Vectors, limit: int | None) -> float:
+        """Give the cosine from which a memory stands out in the caller's part of an organization."""
+        around = replace(where, equal={}, valid_at=None)
+        ends = (("ingestion_time",), ("-ingestion_time",))
+        sample = {
+            each.id
+            for order in ends
+            for each in self._store.find(Kind.MEMORY, around, order=order, limit=SAMPLE // 2)
+        }
+        here, space = replace(around, ids=frozenset(sample)), self._embedded.space
+        background = self._store.nearest(Kind.MEMORY, here, space, vector, SAMPLE)
+        size = self._store.count(Kind.MEMORY, around)
+        strangers = expected_false_positives(size) if limit is None else GOVERNED_STRANGERS
+        return similarity_threshold([each.score for each in background], size, strangers)
+
+    def _nearest(
+        self, where: Filter, vector: Vectors, least: float, limit: int | None = None
+    ) -> list[tuple[str, float]]:
+        """Give the memories, nearest first, whose cosine is at least so much."""
+        space, look = self._embedded.space, FIRST_LOOK if limit is None else limit
+        while True:
+            found = self._store.nearest(Kind.MEMORY, where, space, vector, look)
+            if limit is not None or len(found) < look or found[-1].score < least:
+                return [(each.id, each.score) for each in found if each.score >= least]
+            look *= 4
+
+    def _ranked(self, wheres: Sequence[Filter], scores: dict[Key, float]) -> Iterator[Found]:
+        """Read what was scored, best first."""
+        ordered = sorted(scores, key=lambda key: (-scores[key], key))
+        keys = (
+            key
+            for _, equals in groupby(ordered, key=scores.__getitem__)
+            for key in self._settled(wheres, list(equals))
+        )
+        for key, memory in self._read(wheres, keys):
+            yield Found(memory, scores[key])
+
+    def _settled(self, wheres: Sequence[Filter], equals: list[Key]) -> list[Key]:
+        """Put what is equally relevant in order; its records are read and let go again."""
+        if len(equals) == 1:
+            return equals
+        read = [(_weight(memory), key) for key, memory in self._read(wheres, equals)]
+        return [key for _, key in sorted(read)]
+
+    def _listed(self, wheres: Sequence[Filter]) -> Iterator[Found]:
+        """Read everything, the most important first."""
+        parts = [self._all_of(where) for where in wheres]
+        for _, memory in heapq.merge(*parts, key=lambda read: _weight(read[1])):
+            yield Found(memory, 0.0)
+
+    def _all_of(self, where: Filter) -> Iterator[tuple[Key, Memory]]:
+        order = ("-importance", "-ingestion_time")
+        ids = self._store.ids(Kind.MEMORY, where, order)
+        return self._read([where], ((where.organization, id) for id in ids))
+
+    def _held_first(
+        self, wheres: Sequence[Filter], narrowing: MemoryQuery, found: Iterable[Found]
+    ) -> Iterator[Found]:
+        """Leave out what does not fit, and put off what holds no longer."""
+        now = self._clock()
+        ended: Scores = {}
+        for each in found:
+            if not narrowing.fits_metadata(each.memory):
+                continue
+            if holds_at(each.memory, now):
+                yield each
+            else:
+                ended[each.memory.organization, each.memory.id] = each.score
+        for key, memory in self._read(wheres, ended):
+            yield Found(memory, ended[key])
+
+    def _read(self, wheres: Sequence[Filter], keys: Iterable[Key]) -> Iterator[tuple[Key, Memory]]:
+        """Read records in the order of their keys, some at a time; what is there no more is not."""
+        waiting = iter(keys)
+        while chunk := list(islice(waiting, CHUNK)):
+            read = self._signals.read(Kind.MEMORY, wheres, chunk)
+            known = cast("dict[Key, Memory]", read)
+            yield from ((key, known[key]) for key in chunk if key in known)
+
+    def _unit(self, vector: Sequence[float]) -> Vectors:
+        self._embedded.check_known()
+        dimensions = self._embedded.space.dimensions
+        if len(vector) != dimensions:
+            remedy = f"must have {dimensions} numbers as the model's do, not {len(vector)}"
+            raise InvalidInput("vector", remedy)
+        given = np.asarray(vector, dtype=np.float64)
+        length = float(np.linalg.norm(given))
+        if not np.isfinite(length) or length == 0.0:
+            raise InvalidInput("vector", "must have a length that is finite and not 0")
+        return cast("Vectors", (given / length).astype(np.float32))
+
+
+def _divided(
+    where: Filter, caller: Caller, types: AbstractSet[MemoryType] | None
+) -> Iterator[Filter]:
+    """Part what is wide from what is each repository's, so that neither crowds the other out."""
+    owners = None if caller.repositories is None else (None, *sorted(caller.repositories))
+    places = [where] if owners is None else [narrowed(where, repository=each) for each in owners]
+    for place in places:
+        if types is None:
+            yield place
+        else:
+            yield from (narrowed(place, type=each) for each in sorted(types))
+
+
+def _tier(memory: Memory, sought: AbstractSet[str]) -> int:
+    """Give the place of a memory's sort in a governed answer, 0 the first."""
+    if memory.repository is not None:
+        return 0 if sought <= set(terms(memory.text)) else 1
+    return 2 if memory.status in VERIFIED else 3
+
+
+def _standing(found: Found) -> tuple[object, ...]:
+    memory = found.memory
+    is_unverified = memory.status not in VERIFIED
+    return -round(found.score, 2), is_unverified, -found.score, *_weight(memory), memory.id
+
+
+def _weight(memory: Memory) -> tuple[float, float]:
+    return -memory.importance, -memory.ingestion_time.timestamp()

@@ -1,0 +1,269 @@
+"""Find memories: by meaning, by words, and by both together with the graph."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Decision, Edge, Kind, Memory, Status
+from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
+from minutebook.search.pagerank import personalized_pagerank
+from minutebook.search.text import TextQuery, parse_query, words
+from minutebook.services.access.visibility import Clock, filters, narrowed
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.decisions import DecisionSearch, Truths
+from minutebook.services.search.signals import Candidates, Key, Signals
+from minutebook.store.protocol import Candidate, Store, Vectors
+
+CANDIDATES = 50
+"""How many each of the vector and the lexical signal propose."""
+
+SEEDS = 5
+"""How many of the best candidates the walk over the graph starts from."""
+
+WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
+"""How much each signal says where the caller does not choose."""
+
+HOPS = 3
+"""From a memory to an entity, to a related entity, to a memory that names that one."""
+
+EDGES_A_HOP = 500
+"""The widest that one hop may spread; the heaviest edges come first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory and how well it answers."""
+
+    memory: Memory
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A memory, its fused score and the part of each signal in it."""
+
+    memory: Memory
+    hit: Hit[Key]
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledDecision:
+    """A decision that holds, its fused score beside those of memories, and the way that led to it.
+
+    `followed` names the decisions, now superseded, that matched first; empty where it did itself.
+    """
+
+    decision: Decision
+    hit: Hit[Key]
+    followed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """The memories recalled, best first, and the size of the graph that was walked.
+
+    `decisions` are those that rank among them, on the same scale; none where none were asked for.
+    """
+
+    hits: list[Recalled]
+    subgraph_nodes: int
+    decisions: list[RecalledDecision] = field(default_factory=list)
+
+
+class Recall:
+    """Ranks what the caller may see and what is true now."""
+
+    def __init__(
+        self, store: Store, embedded: Embeddings, clock: Clock, decided: DecisionSearch
+    ) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._asked = Candidates(store, embedded)
+        self._clock = clock
+        self._decided = decided
+
+    def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
+        """Rank memories by cosine similarity to the query, in [−1, 1]; EmbeddingNotReady."""
+        vector, space = self._embedded.query(query, caller.listener), self._embedded.space
+        return self._found(
+            [
+                (where, self._store.nearest(Kind.MEMORY, where, space, vector, limit))
+                for where in self._present(caller)
+            ],
+            limit,
+        )
+
+    def by_words(self, caller: Caller, query: str, limit: int) -> list[Found]:
+        """Rank memories by BM25 over the words and quoted phrases of the query."""
+        parsed = parse_query(query)
+        return self._found(
+            [
+                (where, self._store.match(Kind.MEMORY, where, parsed, limit))
+                for where in self._present(caller)
+            ],
+            limit,
+        )
+
+    def recall(
+        self, caller: Caller, query: str, limit: int, weights: Mapping[Signal, float]
+    ) -> Recollection:
+        """Rank memories by vector, lexical and graph signals together.
+
+        Weights are relative; a signal that has nothing to say costs the others nothing. Without a
+        model the other two answer. While the model loads: EmbeddingNotReady.
+        """
+        return self._recall(caller, query, limit, weights, None)
+
+    def recall_with_decisions(
+        self, caller: Caller, query: str, limit: int, weights: Mapping[Signal, float]
+    ) -> Recollection:
+        """Rank memories and the decisions that hold together, as `recall` ranks memories alone.
+
+        No edge leads to a decision: the graph signal says nothing of one.
+        """
+        return self._recall(caller, query, limit, weights, self._decided)
+
+    def _recall(
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: Mapping[Signal, float],
+        decided: DecisionSearch | None,
+    ) -> Recollection:
+        vector = self._embedded.question(query, caller.listener)
+        parsed = parse_query(query)
+        where_of: dict[Key, Filter] = {}
+        total, nodes = Signals(None if vector is None else {}, {}), 0
+        for where in self._present(caller):
+            found = self._candidates(where, vector, parsed)
+            if weights[Signal.GRAPH] > 0:
+                nodes += self._walk(where, query, found)
+                self._asked.complete(Kind.MEMORY, where, vector, found)
+            where_of.update(dict.fromkeys(found.keys(), where))
+            total.add(found)
+        truths = Truths(Signals(None, {}), {}, {})
+        if decided is not None:
+            truths = decided.truths(caller, vector, parsed)
+            total.add(truths.signals)
+        hits = fuse(total.found(), weights, limit)
+        recalled = [
+            Recalled(memory, hit)
+            for hit in hits
+            if hit.id in where_of
+            and (memory := self._visible_memory(where_of[hit.id], hit.id[1])) is not None
+        ]
+        decisions = [
+            RecalledDecision(truths.records[hit.id], hit, truths.followed.get(hit.id, ()))
+            for hit in hits
+            if hit.id in truths.records
+        ]
+        return Recollection(recalled, nodes, decisions)
+
+    def _present(self, caller: Caller) -> list[Filter]:
+        now = self._clock()
+        return [replace(where, valid_at=now) for where in filters(self._store, caller)]
+
+    def _found(self, parts: list[tuple[Filter, list[Candidate]]], limit: int) -> list[Found]:
+        ranked = sorted(
+            ((-c.score, c.id, where) for where, candidates in parts for c in candidates),
+            key=lambda found: found[:2],
+        )
+        return [
+            Found(memory, -negative)
+            for negative, id, where in ranked[:limit]
+            if (memory := self._visible_memory(where, id)) is not None
+        ]
+
+    def _candidates(self, where: Filter, vector: Vectors | None, query: TextQuery) -> Signals:
+        found = self._asked.propose(Kind.MEMORY, where, vector, query, CANDIDATES)
+        past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
+        if self._store.count(Kind.MEMORY, past):
+            earlier = self._asked.propose(Kind.MEMORY, past, vector, query, CANDIDATES)
+            self._hand_over(where, earlier, found)
+        self._asked.complete(Kind.MEMORY, where, vector, found)
+        return found
+
+    def _hand_over(self, where: Filter, past: Signals, found: Signals) -> None:
+        """Let what a superseded memory would have scored count for the one in its place."""
+        for earlier, scores in ((past.vector, found.vector), (past.lexical, found.lexical)):
+            if earlier is None or scores is None:
+                continue
+            for (organization, id), score in earlier.items():
+                successor = self._successor(where, id)
+                if successor is not None:
+                    key = (organization, successor)
+                    scores[key] = max(score, scores.get(key, score))
+
+    def _successor(self, where: Filter, id: str) -> str | None:
+        """Follow supersessions to the memory that holds now, if the caller may see it."""
+        following: str | None = id
+        seen: set[str] = set()
+        while following is not None and following not in seen:
+            seen.add(following)
+            memory = self._store.get(Kind.MEMORY, where.organization, following)
+            if not isinstance(memory, Memory):
+                return None
+            if where.passes(memory):
+                return memory.id
+            following = memory.superseded_by
+        return None
+
+    def _walk(self, where: Filter, query: str, found: Signals) -> int:
+        """Add the graph signal of one organization: PageRank around its best candidates.
+
+        Gives the size of the graph that was walked.
+        """
+        seeds = {hit.id[1]: hit.score for hit in fuse(found.found(), TEXT_WEIGHTS, SEEDS)}
+        named = self._store.entities_named(replace(where, valid_at=None), words(query))
+        # What the question names says as much about where to look as what was found.
+        share = sum(seeds.values()) or 1.0
+        seeds |= dict.fromkeys(named, share / max(1, len(named)))
+        edges = self._subgraph(where, set(seeds))
+        if not edges:
+            return 0
+        ranks = personalized_pagerank([(e.source, e.target, e.weight) for e in edges], seeds)
+        candidates, organization = found.keys(), where.organization
+        found.graph = {
+            (organization, id): rank
+            for id, rank in ranks.items()
+            if rank > 0
+            and ((organization, id) in candidates or self._visible_memory(where, id) is not None)
+        }
+        return len({end for e in edges for end in (e.source, e.target)})
+
+    def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
+        """Collect the edges around some nodes, none through what the caller may not see.
+
+        What was superseded is walked through, so that what it named leads to its successor.
+        """
+        edges: dict[str, Edge] = {}
+        reached, frontier = set(start), set(start)
+        for _ in range(HOPS):
+            if not frontier:
+                break
+            following: set[str] = set()
+            for edge in self._store.edges(where.organization, sorted(frontier), EDGES_A_HOP):
+                ends = {edge.source, edge.target} - reached
+                if all(self._is_passable(where, end, edge) for end in ends):
+                    edges[edge.id] = edge
+                    following |= ends
+                    reached |= ends
+            frontier = following
+        return [edges[id] for id in sorted(edges)]
+
+    def _is_passable(self, where: Filter, id: str, edge: Edge) -> bool:
+        if _is_memory_end(edge, id):
+            memory = self._visible_memory(replace(where, valid_at=None), id)
+            return memory is not None and (where.passes(memory) or memory.superseded_by is not None)
+        entity = self._store.get(Kind.ENTITY, where.organization, id)
+        return entity is not None and where.passes(entity)
+
+    def _visible_memory(self, where: Filter, id: str) -> Memory | None:
+        memory = self._store.get(Kind.MEMORY, where.organization, id)
+        return memory if isinstance(memory, Memory) and where.passes(memory) else None
+
+
+def _is_memory_end(edge: Edge, id: str) -> bool:
+    return edge.kind is Kind.LINK or (edge.kind is Kind.MENTION and edge.source == id)

@@ -1,0 +1,78 @@
+"""Find turns and summaries: chosen by meaning and by words, given with their true distances."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Generic, TypeVar, cast
+
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Category, Kind, Summary, Turn
+from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
+from minutebook.search.text import parse_query
+from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.signals import Candidates
+from minutebook.store.protocol import Store
+
+CANDIDATES = 100
+"""How many each signal proposes, in each organization."""
+
+R = TypeVar("R", Turn, Summary)
+
+
+@dataclass(frozen=True, slots=True)
+class Found(Generic[R]):
+    """A record, its fused score, and its cosine distance; None while it has no vector."""
+
+    record: R
+    score: float
+    distance: float | None
+
+
+class JournalSearch:
+    """Ranks the turns and the summaries that the caller may see."""
+
+    def __init__(self, store: Store, embedded: Embeddings) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._signals = Candidates(store, embedded)
+
+    def turns(
+        self, caller: Caller, query: str, limit: int, session: str | None = None
+    ) -> list[Found[Turn]]:
+        """Give the best turns, of one session where one is named, the nearest first.
+
+        0.73 cosine and 0.27 BM25 choose; without a model words alone do. What has no vector yet
+        comes last.
+        """
+        named = {} if session is None else {"session": session}
+        return cast("list[Found[Turn]]", self._search(Kind.TURN, caller, query, limit, named))
+
+    def summaries(
+        self, caller: Caller, query: str, limit: int, category: Category | None = None
+    ) -> list[Found[Summary]]:
+        """Give the best summaries, of one category where one is named, in the same way."""
+        named = {} if category is None else {"category": category}
+        found = self._search(Kind.SUMMARY, caller, query, limit, named)
+        return cast("list[Found[Summary]]", found)
+
+    def _search(
+        self, kind: Kind, caller: Caller, query: str, limit: int, named: Mapping[str, object]
+    ) -> list[Found[Turn]] | list[Found[Summary]]:
+        vector = self._embedded.question_in_time(query, caller.listener)
+        reach = [narrowed(where, **named) for where in filters(self._store, caller)]
+        signals = self._signals.gather(kind, reach, vector, parse_query(query), CANDIDATES)
+        scores = fuse_scores(signals.found(), TEXT_WEIGHTS)
+        best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
+        found = []
+        for key, record in self._signals.read(kind, reach, best).items():
+            cosine = (signals.vector or {}).get(key)
+            distance = None if cosine is None else 1.0 - cosine
+            found.append(Found(cast("Turn", record), scores[key], distance))
+        found.sort(key=_nearest_first)
+        return found
+
+
+def _nearest_first(found: Found[Turn]) -> tuple[bool, float, float, str]:
+    distance = found.distance
+    return (distance is None, distance or 0.0, -found.score, found.record.id)

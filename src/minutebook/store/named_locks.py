@@ -1,0 +1,56 @@
+"""One at a time, of all processes, does what has a name."""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from minutebook.domain.errors import StoreBusy, StoreError
+from minutebook.store.filelock import FileLock
+
+
+class NamedLocks:
+    """Locks in a folder, each by a name; the system drops a lock when its holder dies."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def taken(self, name: str, wait: float = 0.0) -> Iterator[bool]:
+        """Hold the lock of a name meanwhile; False where another still has it after `wait` seconds.
+
+        A lock is no lock for whoever has it already: it is not for use inside itself. StoreError
+        where the folder cannot be written.
+        """
+        lock = self._lock(name)
+        try:
+            try:
+                lock.acquire(wait)
+            except StoreBusy:
+                yield False
+            else:
+                yield True
+        finally:
+            lock.close()
+
+    def shared(self, name: str) -> FileLock:
+        """Hold the lock of a name with others until it is closed; StoreBusy where another has taken it."""
+        lock = self._lock(name)
+        if not lock.try_share():
+            lock.close()
+            raise StoreBusy(f"another process has {name} to itself at the moment; try again")
+        return lock
+
+    def is_taken(self, name: str) -> bool:
+        """Tell whether another holds the lock of a name now."""
+        with self.taken(name) as mine:
+            return not mine
+
+    def _lock(self, name: str) -> FileLock:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StoreError(f"{self._folder}: {error.strerror}") from error
+        # A name may be long or hold any sign; a file's name may not.
+        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+        return FileLock(self._folder / f"{digest}.lock")

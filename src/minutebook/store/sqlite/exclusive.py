@@ -1,0 +1,34 @@
+"""A database that nobody else has open meanwhile, so that its file can be put away."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from minutebook.domain.errors import StoreBusy
+from minutebook.store.sqlite.errors import translated
+
+IN_USE = "it is in use; first end the clients and servers that have it open"
+
+
+@contextmanager
+def alone_with(path: Path) -> Iterator[None]:
+    """Keep all others from a database; StoreBusy where another process or thread has it open.
+
+    Its log is carried over, so that the one file is all of it; it stays as it is where what is done
+    inside fails.
+    """
+    with translated(path), closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)) as mine:
+        try:
+            # Leaving the write-ahead log succeeds only for the last who has the file open.
+            mine.pragma("journal_mode", "delete")
+            mine.execute("BEGIN EXCLUSIVE")
+        except (apsw.BusyError, apsw.LockedError) as error:
+            raise StoreBusy(f"{path}: {IN_USE}") from error
+        try:
+            yield
+        except BaseException:
+            mine.execute("ROLLBACK")
+            mine.pragma("journal_mode", "wal")
+            raise

@@ -1,0 +1,83 @@
+"""A database that is missing or empty where a store was kept: it must not open as a new one."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from minutebook.domain.errors import StoreLost
+from minutebook.store.sqlite.errors import RESCUE
+
+_MARK = b"A store was made beside this file.\n"
+
+
+def check_not_lost(path: Path, beside: Sequence[Path] = ()) -> None:
+    """Raise StoreLost if the database is missing or empty and something shows that there was one.
+
+    What shows it: the mark in the lock file, a log that was not carried over, an index, and whatever
+    of `beside` is there and not empty. SQLite itself would delete the log of an empty database.
+    """
+    size = _size(path)
+    if size:
+        return
+    traces = [*_marked(path), *filter(_holds_anything, (_log(path), index_of(path), *beside))]
+    if not traces:
+        return
+    state = "is missing" if size is None else "is empty (0 bytes)"
+    names = ", ".join(each.name for each in traces)
+    what = f"{path} {state}, but a store was kept here; still there: {names}"
+    anew = "`minutebook doctor --start-anew` begins an empty store"
+    raise StoreLost(f"{what}. Nothing was changed. {RESCUE}; {anew}", what)
+
+
+def mark(path: Path) -> None:
+    """Note in the lock file of a database that it holds a store."""
+    lock = lock_of(path)
+    # Where another process has the file's bytes locked, the next that opens the store notes it.
+    with suppress(OSError):
+        if not _size(lock):
+            lock.write_bytes(_MARK)
+
+
+def put_aside(path: Path, aside: Path) -> None:
+    """Move what is left of a database, and its log, into a folder; remove what was derived of it."""
+    for left in (path, _log(path)):
+        if left.exists():
+            left.rename(aside / left.name)
+    shutil.rmtree(index_of(path), ignore_errors=True)
+    path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
+    if lock_of(path).exists():
+        os.truncate(lock_of(path), 0)
+
+
+def lock_of(path: Path) -> Path:
+    """Return where the lock of a database is."""
+    return path.with_name(f"{path.name}-lock")
+
+
+def index_of(path: Path) -> Path:
+    """Return the folder with the vector indices of a database."""
+    return path.with_name(f"{path.name}-index")
+
+
+def _log(path: Path) -> Path:
+    return path.with_name(f"{path.name}-wal")
+
+
+def _marked(path: Path) -> list[Path]:
+    lock = lock_of(path)
+    return [lock] if _size(lock) else []
+
+
+def _holds_anything(path: Path) -> bool:
+    if path.is_dir():
+        return any(each.is_file() for each in path.rglob("*"))
+    return bool(_size(path))
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None

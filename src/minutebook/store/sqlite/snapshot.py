@@ -1,0 +1,39 @@
+"""The store as it was at one moment."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind, Record
+from minutebook.store.sqlite import change_feed, rows
+from minutebook.store.sqlite.errors import translated
+
+
+class SqliteSnapshot:
+    """A `Snapshot` on a connection that is inside a reading transaction."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the whole database to a new file; StoreError."""
+        with translated(path), closing(apsw.Connection(str(path))) as copy:
+            # Whoever wants the copy on the disk sees to it once it is whole.
+            copy.pragma("synchronous", "off")
+            with copy.backup("main", self._connection, "main") as backup:
+                backup.step()
+
+    def organizations(self) -> list[str]:
+        """Name the organizations that held a record, sorted."""
+        return change_feed.organizations(self._connection)
+
+    def count(self, kind: Kind, where: Filter) -> int:
+        """Count the selected records."""
+        return rows.count(self._connection, kind, where)
+
+    def each(self, kind: Kind, where: Filter) -> Iterator[Record]:
+        """Give the selected records one at a time, by id."""
+        return rows.each(self._connection, kind, where, ())

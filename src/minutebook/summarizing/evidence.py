@@ -1,0 +1,487 @@
+"""What the turns of a session show of its work: files, errors and their ends, what was done.
+
+Signs are words, looked for in prompt, thought and response; each rule is told where it stands, and the
+scores that follow from them explain themselves. The words are English, German and Spanish
+(`session_words`); of a session in another language files, technologies, errors and length still speak.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+from typing import Self
+
+from minutebook.domain.records import MOST_SCORE, Category, Turn
+from minutebook.summarizing import session_words as words
+from minutebook.summarizing import technologies
+from minutebook.summarizing.summary_draft import MAX_TECHNOLOGIES
+
+READ_AT_MOST = 20_000
+"""Characters that are read of a prompt, thought or response: three parts its beginning, one its end."""
+
+MAX_ERRORS = 50
+"""Errors that are told apart."""
+
+_OF_A_NOUN = dict.fromkeys(Category, 3) | {Category.FEATURE: 1}
+"""How much a word of what a category is about weighs in a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorMet:
+    """An error as it was first told, and whether it was gone at the end."""
+
+    told: str
+    resolved: bool
+
+
+class FaultEnd(StrEnum):
+    """What became of the fault that a session began with."""
+
+    NONE = "no fault told at the beginning"
+    OPEN = "the fault told at the beginning is open"
+    GONE = "the fault told at the beginning is gone"
+
+    @classmethod
+    def of(cls, *, told: bool, ended: bool) -> Self:
+        """Choose by whether a fault was told in the first turn, and whether a later word ends it."""
+        return cls.NONE if not told else cls.GONE if ended else cls.OPEN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """What was counted in a session.
+
+    `files` and `technologies` are those named most first. `outcomes` counts the turns whose response
+    tells of something done, `answers` those that have a response, `asked` tells whether something was
+    asked for or a fault was told, `corrections` the prompts that say it was not right. `cues` weighs the
+    words for each category.
+    """
+
+    turns: int
+    files: tuple[str, ...]
+    folders: int
+    technologies: tuple[str, ...]
+    errors: tuple[ErrorMet, ...]
+    outcomes: int
+    corrections: int
+    answers: int
+    asked: bool
+    tests_passed: bool
+    landed: bool
+    released: bool
+    fault: FaultEnd
+    read_only: bool
+    cues: Mapping[Category, int]
+    requests: int
+
+    @property
+    def resolved(self) -> int:
+        """How many errors were gone at the end."""
+        return sum(error.resolved for error in self.errors)
+
+    @property
+    def is_technical(self) -> bool:
+        """Whether anything in it is of the work on software."""
+        return bool(self.files or self.technologies or self.errors)
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A number in 0..MOST_SCORE, and the rule by which it came about, with its figures."""
+
+    value: int
+    reason: str
+
+
+_IS_POLITE = re.compile(rf"\A{words.POLITE}", re.IGNORECASE)
+_POLITE_ANYWHERE = re.compile(words.POLITE_ANYWHERE, re.IGNORECASE)
+_SENTENCES = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_CLAUSES = re.compile(r",\s+")
+_SENTENCES_OF_ERRORS = re.compile(r"(?<=[.!?;])\s+(?=[A-ZÄÖÜ¿¡])|\n+")
+_ASKED = {
+    category: (
+        strength,
+        re.compile(rf"(?:{words.POLITE}|.*?\b(?:and|then|to|please) )(?:{verbs})\b", re.IGNORECASE),
+    )
+    for category, (strength, verbs) in words.VERBS.items()
+}
+_ASKED_ANYWHERE = {
+    category: re.compile(forms, re.IGNORECASE) for category, forms in words.REQUESTED.items()
+}
+_ABOUT = {category: re.compile(nouns, re.IGNORECASE) for category, nouns in words.NOUNS.items()}
+_REQUEST = re.compile(
+    rf"{words.POLITE}(?:{'|'.join(verbs for _, verbs in words.VERBS.values())}"
+    r"|update|change|remove|delete|run|test|use|move|replace|check|show|set|deploy|release|install|configure|"
+    r"upgrade|convert|migrate|translate|summari[sz]e|give|list|find|design|plan|improve|optimi[sz]e)\b",
+    re.IGNORECASE,
+)
+_REQUEST_ANYWHERE = re.compile(
+    "|".join((*words.REQUESTED.values(), words.OTHER_REQUESTS)), re.IGNORECASE
+)
+_WISH = re.compile(r"(?:we (?:need|want)|i need) (?!to\b)\w", re.IGNORECASE)
+
+_NAMED_ERROR = re.compile(
+    r"(?<!\w)([A-Z]\w{0,60}?(?:Error|Exception|Panic|Fault|Timeout|Rejection)"
+    r"|(?<=errors\.)[A-Z]\w{2,60}(?=: ))\b(?:: *([^\n`]{1,160}))?"
+)
+_TOLD_ERROR = re.compile(rf"(?:^|[\s\"'`(])({words.ERRORS})", re.IGNORECASE)
+(
+    _MET,
+    _RESOLVED,
+    _RESOLVED_SURELY,
+    _DENIED,
+    _CORRECTION,
+    _DONE,
+    _DONE_FIRST,
+    _CHANGED,
+    _INTENDED,
+) = (
+    re.compile(pattern, re.IGNORECASE | re.MULTILINE)
+    for pattern in (
+        words.MET,
+        words.RESOLVED,
+        words.RESOLVED_SURELY,
+        words.DENIED,
+        words.CORRECTION,
+        words.DONE,
+        words.DONE_FIRST,
+        words.CHANGED,
+        words.INTENDED,
+    )
+)
+_SUITE_GREEN, _LANDED, _RELEASED, _PAST_CAUSE, _READ_ONLY = (
+    re.compile(pattern, re.IGNORECASE)
+    for pattern in (
+        words.SUITE_GREEN,
+        words.LANDED,
+        words.RELEASED,
+        words.PAST_CAUSE,
+        words.READ_ONLY,
+    )
+)
+
+
+def read_part(text: str) -> str:
+    """Give what is read of a text: all, or of a very long one its beginning and its end."""
+    if len(text) <= READ_AT_MOST:
+        return text
+    end = READ_AT_MOST // 4
+    return f"{text[: READ_AT_MOST - end]}\n…\n{text[-end:]}"
+
+
+def is_request(sentence: str) -> bool:
+    """Tell whether a sentence asks for something to be done."""
+    plain = _bare(sentence)
+    return any(
+        sign is not None
+        for sign in (_REQUEST.match(plain), _WISH.match(plain), _REQUEST_ANYWHERE.search(plain))
+    )
+
+
+def without_politeness(sentence: str) -> str:
+    """Leave out what only makes a request polite: `Could you please fix it` becomes `fix it`."""
+    return _IS_POLITE.sub("", _POLITE_ANYWHERE.sub("", _bare(sentence)).lstrip(), count=1)
+
+
+def is_about_a_fault(sentence: str) -> bool:
+    """Tell whether a sentence tells of something that does not work."""
+    return _ABOUT[Category.BUGFIX].search(sentence) is not None
+
+
+def evidence_of(turns: Iterable[Turn]) -> Evidence:
+    """Count what a session's turns show; they are read once, in order."""
+    tally = _Tally()
+    for turn in turns:
+        tally.read(turn)
+    return tally.evidence()
+
+
+class _Tally:
+    """Counts, turn by turn."""
+
+    def __init__(self) -> None:
+        self._turns = self._outcomes = self._corrections = self._requests = self._answers = 0
+        self._tests_passed = self._landed = self._released = self._read_only = self._asked = False
+        self._fault_told = self._fault_ended = False
+        self._files: Counter[str] = Counter()
+        self._technologies: Counter[str] = Counter()
+        self._doubtful: Counter[str] = Counter()
+        self._told: dict[str, str] = {}
+        self._open: set[str] = set()
+        self._cues: Counter[Category] = Counter()
+
+    def read(self, turn: Turn) -> None:
+        prompt, thought, response = map(read_part, (turn.prompt, turn.thought, turn.response))
+        self._weigh(prompt, response)
+        self._count_names("\n".join((prompt, thought, response)))
+        corrected = _CORRECTION.search(prompt) is not None
+        if corrected:
+            self._corrections += 1
+            self._open |= self._told.keys()
+            self._fault_ended = False
+        self._follow_errors(prompt)
+        self._follow_errors(thought, may_end=False)
+        self._follow_errors(response)
+        if not self._turns:
+            self._fault_told = bool(self._told) or is_about_a_fault(prompt)
+        self._fault_ended |= not corrected and _ends_errors(prompt)
+        self._fault_ended |= _ends_errors(response)
+        self._outcomes += _tells_outcome(response)
+        self._answers += bool(response.strip())
+        self._tests_passed |= _says_suite_is_green(response)
+        landed = _says(_LANDED, response)
+        self._landed |= landed
+        self._released |= landed and _RELEASED.search(response) is not None
+        if not self._turns and self._told:
+            # A session that begins with an error is about that error.
+            self._cues[Category.BUGFIX] += 8
+        self._turns += 1
+
+    def evidence(self) -> Evidence:
+        known = self._technologies
+        if known or self._files or self._told:
+            known = known + self._doubtful
+        ranked = sorted(known, key=lambda name: (-known[name], name))
+        files = sorted(self._files, key=lambda path: (-self._files[path], path))
+        return Evidence(
+            turns=self._turns,
+            files=tuple(files),
+            folders=len({str(PurePosixPath(path).parent) for path in files}),
+            technologies=tuple(ranked[:MAX_TECHNOLOGIES]),
+            errors=tuple(ErrorMet(told, key not in self._open) for key, told in self._told.items()),
+            outcomes=self._outcomes,
+            corrections=self._corrections,
+            answers=self._answers,
+            asked=self._asked or self._fault_told,
+            tests_passed=self._tests_passed,
+            landed=self._landed,
+            released=self._released,
+            fault=FaultEnd.of(told=self._fault_told, ended=self._fault_ended),
+            read_only=self._read_only,
+            cues={category: self._cues[category] for category in Category},
+            requests=self._requests,
+        )
+
+    def _weigh(self, prompt: str, response: str) -> None:
+        """Weigh the words for each category: requests most, those of the first turn twice."""
+        weight = 1 if self._turns else 2
+        self._read_only |= _READ_ONLY.search(prompt) is not None
+        for sentence in filter(None, map(_bare, _SENTENCES.split(prompt))):
+            self._asked |= is_request(sentence)
+            for category, (strength, pattern) in _ASKED.items():
+                forms = _ASKED_ANYWHERE.get(category)
+                if pattern.match(sentence) or (forms and forms.search(sentence)):
+                    self._cues[category] += weight * strength
+                    self._requests += 1
+            for category, about in _ABOUT.items():
+                if about.search(sentence):
+                    self._cues[category] += weight * _OF_A_NOUN[category]
+        for category, about in _ABOUT.items():
+            if about.search(response):
+                self._cues[category] += 1
+
+    def _count_names(self, text: str) -> None:
+        text = technologies.without_urls(text)
+        for path in technologies.files_in(text):
+            self._files[path] += 1
+            if shown := technologies.technology_of(path):
+                self._technologies[shown] += 1
+        self._technologies.update(technologies.technologies_in(text))
+        self._technologies.update(technologies.packages_in(text))
+        self._doubtful.update(technologies.doubtful_technologies_in(text))
+
+    def _follow_errors(self, text: str, *, may_end: bool = True) -> None:
+        """Enter the errors that a text tells of, and their ends, sentence by sentence.
+
+        What says that it works ends every error told before. An error that is told after that in the same
+        text is open, unless it was known or the sentence tells of it as past.
+        """
+        ended = False
+        for sentence in _SENTENCES_OF_ERRORS.split(text):
+            for name, told in _errors_in(sentence):
+                key = next((known for known in self._told if known.startswith(name)), name)
+                is_new = key not in self._told
+                if is_new and len(self._told) >= MAX_ERRORS:
+                    continue
+                self._told.setdefault(key, told)
+                if not ended or (is_new and not _PAST_CAUSE.search(sentence)):
+                    self._open.add(key)
+            if may_end and _ends_errors(sentence):
+                self._open.clear()
+                ended = True
+
+
+def _errors_in(line: str) -> Iterable[tuple[str, str]]:
+    """Give the errors that a line tells of, each with what names it: not those it only speaks of."""
+    named = False
+    for match in _NAMED_ERROR.finditer(line):
+        if match[2] or _MET.search(line):
+            named = True
+            told = f"{match[1]}: {match[2]}" if match[2] else match[1]
+            yield _key(told), _clipped(told)
+    if named:
+        return
+    for match in _TOLD_ERROR.finditer(line):
+        yield _key(match[1]), _clipped(match[1].strip())
+
+
+def _key(told: str) -> str:
+    """Give what tells an error from others: its first words, whatever numbers stand in them."""
+    return re.sub(r"\d+", "0", " ".join(re.findall(r"\w+", told.lower())[:5]))
+
+
+def _bare(sentence: str) -> str:
+    """Leave out the mark or number of an item in a list."""
+    return sentence.strip().lstrip("-*•0123456789.) \t")
+
+
+def _clipped(told: str) -> str:
+    first = re.split(r"(?<=[.!?])\s", told, maxsplit=1)[0].strip().rstrip(".,;:")
+    return first if len(first) <= 80 else f"{first[:79].rstrip()}…"
+
+
+def _says(sign: re.Pattern[str], text: str) -> bool:
+    """Tell whether a sentence says so, and does not deny or only hope it."""
+    return any(
+        sign.search(sentence) and not _DENIED.search(sentence)
+        for sentence in _SENTENCES.split(text)
+    )
+
+
+def _says_suite_is_green(text: str) -> bool:
+    """Tell whether a clause says that tests pass, in a sentence that tells of none that fails."""
+    return any(
+        _says(_SUITE_GREEN, clause)
+        for sentence in _SENTENCES.split(text)
+        if not _TOLD_ERROR.search(sentence)
+        for clause in _CLAUSES.split(sentence)
+    )
+
+
+def _ends_errors(text: str) -> bool:
+    """Tell whether a text says that an error is gone, or that tests pass."""
+    return (
+        _says(_RESOLVED, text)
+        or _says_suite_is_green(text)
+        or (_RESOLVED_SURELY.search(text) is not None)
+    )
+
+
+def _tells_outcome(response: str) -> bool:
+    """Tell whether an answer tells of something done, or of something that is otherwise now."""
+    return any(
+        (_DONE.search(sentence) or _DONE_FIRST.search(sentence) or _CHANGED.search(sentence))
+        and not _DENIED.search(sentence)
+        and not (_INTENDED.search(sentence) and not _DONE.search(sentence))
+        for sentence in _SENTENCES.split(response)
+    )
+
+
+def category_of(evidence: Evidence) -> tuple[Category, str]:
+    """Choose the category whose words weigh most, and say why; `other` where little speaks for any.
+
+    Who asks why something fails, and in the end has it mended, has had a fault mended (`bugfix`), unless
+    nothing was to be changed (`analysis`). Work that was asked for and done, and shows no word of a
+    category, is a `feature`.
+    """
+    best = max(Category, key=lambda category: evidence.cues[category])
+    weight = evidence.cues[best]
+    told = ", ".join(f"{name} {said}" for name, said in evidence.cues.items() if said)
+    if evidence.read_only and evidence.requests:
+        return Category.ANALYSIS, f"nothing was to be changed; weight of the words for each: {told}"
+    is_work = evidence.is_technical or evidence.requests
+    if is_work and best is Category.ANALYSIS and evidence.fault is FaultEnd.GONE:
+        return Category.BUGFIX, f"{evidence.fault}; weight of the words for each: {told}"
+    if weight < 3 or not is_work:
+        if evidence.is_technical and evidence.fault is FaultEnd.GONE:
+            return Category.BUGFIX, str(evidence.fault)
+        if evidence.is_technical and evidence.asked and evidence.outcomes:
+            return Category.FEATURE, "something was asked for and done, of no other category"
+        return Category.OTHER, f"too little speaks for another ({told or 'no word for any'})"
+    return best, f"weight of the words for each: {told}"
+
+
+def quality_of(evidence: Evidence) -> Score:
+    """Score how well it went: 60, and what speaks for it or against it.
+
+    25 for the share of errors resolved (15 where none was met and something was done), 15 where tests
+    passed; less 10 a correction by the user, at most 40, and less 15 where an error stood at the end.
+    """
+    errors, resolved = len(evidence.errors), evidence.resolved
+    smooth = 15 if evidence.outcomes else 0
+    score = 60.0 + (25 * resolved / errors if errors else smooth) + 15 * evidence.tests_passed
+    score -= min(40, 10 * evidence.corrections) + 15 * (resolved < errors)
+    tests = "tests passed" if evidence.tests_passed else "no word of tests that passed"
+    return _score(
+        score,
+        f"{resolved} of {errors} errors resolved, {tests}, {evidence.corrections} corrections",
+    )
+
+
+def productivity_of(evidence: Evidence) -> Score:
+    """Score how much of what was asked got done.
+
+    25 where there is an answer; 20 where something was asked for; 25 for the share of turns with an
+    outcome, full at two in three; 10 for files; 10 each where tests passed and where it landed; less 25
+    where an error or the fault that it began with stood at the end.
+    """
+    share = evidence.outcomes / evidence.turns if evidence.turns else 0.0
+    files = len(evidence.files)
+    score = 25.0 * bool(evidence.answers) + 20 * evidence.asked + 25 * min(1.0, 1.5 * share)
+    score += 10 * _part(files, 2) + 10 * evidence.tests_passed + 10 * evidence.landed
+    stands_open = evidence.resolved < len(evidence.errors) or evidence.fault is FaultEnd.OPEN
+    return _score(
+        score - 25 * stands_open,
+        f"{evidence.outcomes} of {evidence.turns} turns tell of something done, {files} files, "
+        f"{_word_of('tests that passed', said=evidence.tests_passed)}, {_word_of('a commit', said=evidence.landed)}, "
+        f"{evidence.fault}",
+    )
+
+
+def impact_of(evidence: Evidence) -> Score:
+    """Score how far it reaches.
+
+    12 where something was asked for; 25 for outcomes, 25 for files, 10 for folders; 15 where something
+    new was made (`feature`, `new-app`); 10 where it landed, 12 where that reached others.
+    """
+    files, folders, outcomes = len(evidence.files), evidence.folders, evidence.outcomes
+    is_new = category_of(evidence)[0] in (Category.FEATURE, Category.NEW_APP)
+    score = 25 * _part(outcomes, 1) + 25 * _part(files, 3) + 10 * _part(folders, 2)
+    score += 12 * evidence.asked + 15 * is_new + 10 * evidence.landed + 12 * evidence.released
+    return _score(
+        score,
+        f"{files} files in {folders} folders, {outcomes} outcomes, "
+        f"{'something new' if is_new else 'nothing new'}, {_word_of('a commit', said=evidence.landed)}, "
+        f"{_word_of('a release', said=evidence.released)}",
+    )
+
+
+def complexity_of(evidence: Evidence) -> Score:
+    """Score how hard it was.
+
+    5 where something was asked for; 45 for turns, 25 for files, 15 for technologies, 10 for errors, 12
+    for corrections by the user.
+    """
+    files, errors = len(evidence.files), len(evidence.errors)
+    score = 5 * evidence.asked + 45 * _part(evidence.turns, 5) + 25 * _part(files, 3)
+    score += 15 * _part(len(evidence.technologies), 3) + 10 * _part(errors, 1)
+    return _score(
+        score + 12 * _part(evidence.corrections, 1),
+        f"{evidence.turns} turns, {files} files, {len(evidence.technologies)} technologies, "
+        f"{errors} errors met, {evidence.corrections} corrections",
+    )
+
+
+def _word_of(what: str, *, said: bool) -> str:
+    return f"word of {what}" if said else f"no word of {what}"
+
+
+def _part(count: int, half: int) -> float:
+    """Bring a count into 0..1: 0 of none, a half of `half`, ever nearer to 1 of more."""
+    return count / (count + half)
+
+
+def _score(value: float, reason: str) -> Score:
+    return Score(round(min(float(MOST_SCORE), max(0.0, value))), reason)

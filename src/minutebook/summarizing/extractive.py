@@ -1,0 +1,374 @@
+"""What a session was about: its title and its summary, made of its own sentences and of facts.
+
+The built-in summarizer, without any model. The same turns make the same account, always.
+"""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby, pairwise
+
+from minutebook.domain.records import Turn
+from minutebook.search.text import is_stop_term, terms
+from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS
+from minutebook.summarizing.evidence import (
+    Evidence,
+    category_of,
+    complexity_of,
+    evidence_of,
+    impact_of,
+    is_about_a_fault,
+    is_request,
+    productivity_of,
+    quality_of,
+    read_part,
+)
+from minutebook.summarizing.retractions import Statement, clauses, is_correction, retracted
+from minutebook.summarizing.salience import by_words, distinct, word_rows
+from minutebook.summarizing.sentences import sentences
+from minutebook.summarizing.session_words import CHANGED, DONE, DONE_FIRST
+from minutebook.summarizing.summary_draft import Account
+from minutebook.summarizing.titles import phrases, title_of
+
+MOST_TURNS = 400
+"""Turns whose sentences are looked at; of a longer session, as many spread evenly, and the last."""
+
+OF_A_PART = (8, 4)
+"""How many sentences of a prompt, thought or response are looked at: from its beginning and its end."""
+
+SHORTLIST = 48
+"""Sentences, the most salient by their words, among which the choice is made."""
+
+POOL = 2 * SHORTLIST
+"""Sentences among which those are looked for that a later one took back."""
+
+LEAST, MOST, TURNS_A_SENTENCE = 5, 10, 3
+"""Sentences of a summary: the least, the most, and how many turns call for one more."""
+
+OPENING = 200
+"""Characters that are shown of a session in which there is no sentence."""
+
+MOST_FILES, MOST_ERRORS = 8, 4
+"""Files and errors that a summary names."""
+
+
+class Part(StrEnum):
+    """Whose words they are."""
+
+    USER = "User"
+    THOUGHT = "Thought"
+    AGENT = "Agent"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a session: in which turn, whose, and how much its place and form speak for it."""
+
+    text: str
+    turn: int
+    part: Part
+    weight: float
+
+
+_OF_PART = {Part.USER: 1.0, Part.THOUGHT: 0.45, Part.AGENT: 1.0}
+_AT_AN_END, _OUTCOME, _TOLD, _ASKED, _EMPTY, _CORRECTED = 1.25, 1.25, 1.15, 0.6, 0.15, 1.5
+_FOR_GOAL, _FOR_FIRST, _POINTING = 3.0, 2.0, 0.3
+_FURTHER = 0.7
+_TELLING_WORDS = 6
+
+_TELLS_OUTCOME = re.compile(
+    rf"{DONE}|{DONE_FIRST}|{CHANGED}|"
+    r"\b(?:decided|because|cause|caused|turned out|instead of|so that|weil|grund|ursache|liegt an|statt|schuld|porque|"
+    r"causa|motivo|en vez de)\b",
+    re.IGNORECASE,
+)
+_TELLS_FACT = re.compile(
+    r"\d|(?<=[a-z] )[A-Z]\w|\b(?:I|[Ww]e)(?:'m|'ve| was| went| am| have| had| \w+ed)\b|[\w-]+\.\w+\b"
+)
+_SAYS_NOTHING = re.compile(
+    r"^(?:sure|of course|certainly|great|good|perfect|thanks|thank you|hi|hello|hey|wow|yes|yeah|no problem|"
+    r"you're (?:right|welcome)|absolutely|got it|sounds good|let me know|i'll|i will|let me|let's|now i|i'd be happy|"
+    r"happy to|i hope|hope (?:this|that)|feel free|here(?:'s| is| are)|ok(?:ay)?|done|bye|congrats|ready when|"
+    r"take care|talk soon|that's (?:great|awesome|amazing)|i am going to|i'm going to|next,? i)\b",
+    re.IGNORECASE,
+)
+_POINTS_BACK = re.compile(
+    r"\W*(?:it|its|this|that|these|those|they|he|she|das|es|dies|diese[rs]?|er|sie|esto|eso|ese|esa|esta|este)(?![^\W_])",
+    re.IGNORECASE,
+)
+_VOCATIVES = re.compile(
+    r"\b(?i:hey|hi|hello|thanks|thank you|wow|bye|congrats|yeah|yep|totally|agreed|aw|ok|okay),? "
+    r"([A-Z][a-z]+)\b|, ([A-Z][a-z]+)[!?.](?=\s|$)"
+)
+_WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
+
+
+def account_of(read: Callable[[], Iterable[Turn]], count: int) -> Account:
+    """Tell what a session of `count` turns came to; `read` gives its turns in order, each time anew."""
+    evidence = evidence_of(read())
+    listed = shortlist(sayings(read(), count))
+    told = gist(listed, evidence) if listed or evidence.files or evidence.errors else ""
+    start = next(filter(None, map(_opening, read())), "") if not (told and listed) else ""
+    category, why = category_of(evidence)
+    quality, productivity = quality_of(evidence), productivity_of(evidence)
+    impact, complexity = impact_of(evidence), complexity_of(evidence)
+    return Account(
+        title=title(listed, evidence) or title_of(start) or "A session without words",
+        summary="\n".join(filter(None, (start, told))) or "Nothing was said.",
+        category=category,
+        quality=quality.value,
+        productivity=productivity.value,
+        impact=impact.value,
+        complexity=complexity.value,
+        technologies=evidence.technologies,
+        reasons={
+            "category": why,
+            "quality": quality.reason,
+            "productivity": productivity.reason,
+            "impact": impact.reason,
+            "complexity": complexity.reason,
+        },
+    )
+
+
+def sayings(turns: Iterable[Turn], count: int) -> list[Sentence]:
+    """Give the sentences of a session of `count` turns that may go into its summary, in order."""
+    step = -(-count // MOST_TURNS) or 1
+    found: list[Sentence] = []
+    for place, turn in enumerate(turns):
+        if place % step == 0 or place == count - 1:
+            found += _sayings_of(turn, place, count)
+    return found
+
+
+def shortlist(found: Sequence[Sentence]) -> list[Sentence]:
+    """Choose the sentences that a closer look is for: the most salient by words, in order.
+
+    What a later sentence took back is left out.
+    """
+    scores = by_words([each.text for each in found])
+    ranked = sorted(range(len(found)), key=lambda p: (-found[p].weight * (0.2 + scores[p]), p))
+    first: dict[str, int] = {}
+    for place in ranked:
+        first.setdefault(_plain(found[place].text), place)
+    pool = sorted(list(first.values())[:POOL])
+    standing = _standing(found, pool)
+    kept = [place for place in first.values() if place in standing][:SHORTLIST]
+    return [replace(found[place], text=standing[place]) for place in sorted(kept)]
+
+
+def _standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
+    """Give what is left of each sentence of the pool without what a later sentence took back."""
+    later = [_statement(found, place) for place in range(len(found))]
+    parts = [(place, part) for place in pool for part in clauses(found[place].text)]
+    gone = retracted([replace(later[place], text=part) for place, part in parts], later)
+    left: defaultdict[int, list[str]] = defaultdict(list)
+    whole = Counter(place for place, _ in parts)
+    for number, (place, part) in enumerate(parts):
+        if number not in gone:
+            left[place].append(part)
+    return {
+        place: " ".join(texts).rstrip(" ;,") + ("." if len(texts) < whole[place] else "")
+        if len(texts) < whole[place]
+        else found[place].text
+        for place, texts in left.items()
+    }
+
+
+def gist(listed: Sequence[Sentence], evidence: Evidence) -> str:
+    """Tell a session by the most telling of the sentences, and by the files and errors in it.
+
+    What was asked and what came of it last are among them wherever there is such a sentence. Words
+    decide, not vectors, which choose worse (docs/decisions/0016-sessions-and-summaries.md).
+    """
+    chosen = _chosen(listed, evidence.turns)
+    lines = [
+        f"{part}: {' '.join(listed[place].text for place in places)}"
+        for (_, part), places in groupby(chosen, key=lambda p: (listed[p].turn, listed[p].part))
+    ]
+    if evidence.files:
+        lines.append(f"Files: {_listed(evidence.files, MOST_FILES)}.")
+    if evidence.errors:
+        told = [f"{e.told} ({'resolved' if e.resolved else 'open'})" for e in evidence.errors]
+        lines.append(f"Errors met: {_listed(told, MOST_ERRORS)}.")
+    return "\n".join(lines)
+
+
+def title(listed: Sequence[Sentence], evidence: Evidence) -> str:
+    """Name a session by a whole phrase of at most ten words.
+
+    By what the user asked for or told first, else by the most telling sentence that holds such a phrase;
+    else by what the session often speaks of, or by its files. Empty where it has none of these.
+    """
+    salience = _salience(listed)
+    goals = sorted(_goals(listed, salience).items(), key=lambda item: (-item[1], item[0]))
+    others = sorted(range(len(listed)), key=lambda place: (-salience[place], place))
+    for place in dict.fromkeys((*(place for place, _ in goals), *others)):
+        for phrase in phrases(listed[place].text):
+            if _telling(phrase) > 1 or len(listed) == 1:
+                return phrase
+    topics = _topics(listed)
+    if len(topics) > 1:
+        return title_of(", ".join(topics))
+    if evidence.files:
+        return title_of(f"Work on {' '.join(evidence.files[:3])}")
+    return title_of(listed[0].text) if listed else ""
+
+
+def _statement(found: Sequence[Sentence], place: int) -> Statement:
+    each, before = found[place], found[place - 1] if place else None
+    follows = (
+        before is not None
+        and (before.turn, before.part) == (each.turn, each.part)
+        and is_correction(before.text)
+    )
+    return Statement(each.text, each.turn, each.part is Part.USER, follows)
+
+
+def _sayings_of(turn: Turn, place: int, count: int) -> Iterator[Sentence]:
+    parts = ((Part.USER, turn.prompt), (Part.THOUGHT, turn.thought), (Part.AGENT, turn.response))
+    head, tail = OF_A_PART
+    for part, text in parts:
+        found = list(sentences(read_part(text)))
+        kept = found if len(found) <= head + tail else found[:head] + found[-tail:]
+        # What was wanted is said first by the user, and what came of it last by the agent.
+        is_end = place == (0 if part is Part.USER else count - 1)
+        for sentence in kept:
+            weight = _weight(sentence, part) * (_AT_AN_END if is_end else 1.0)
+            yield Sentence(sentence, place, part, weight)
+
+
+def _weight(sentence: str, part: Part) -> float:
+    weight = _OF_PART[part] * min(1.0, _telling(sentence) / _TELLING_WORDS)
+    if _SAYS_NOTHING.match(sentence):
+        weight *= _EMPTY
+    if sentence.endswith("?") and not is_request(sentence):
+        weight *= _ASKED
+    if _TELLS_FACT.search(sentence):
+        weight *= _TOLD
+    if part is not Part.USER and _TELLS_OUTCOME.search(sentence):
+        weight *= _OUTCOME
+    if is_correction(sentence):
+        weight *= _CORRECTED
+    return weight
+
+
+def _telling(sentence: str) -> int:
+    """Count the words of a sentence that say what it is about."""
+    return sum(_tells(term) for term in terms(sentence))
+
+
+def _tells(term: str) -> bool:
+    return not (is_stop_term(term) or term in FILLER_TERMS)
+
+
+def _chosen(listed: Sequence[Sentence], turns: int) -> list[int]:
+    salience = _salience(listed)
+    ends = (_goal(listed, salience), _close(listed, salience))
+    given = [place for place in ends if place is not None]
+    count = min(MOST, LEAST + turns // TURNS_A_SENTENCE)
+    return distinct(word_rows([each.text for each in listed]), salience, given, count)
+
+
+def _salience(listed: Sequence[Sentence]) -> list[float]:
+    """Score each sentence by its weight and by how near its words are to those of all.
+
+    Each further one of a turn counts for less, so that one long answer does not fill the summary.
+    """
+    near = by_words([each.text for each in listed])
+    best = max(near, default=0.0) or 1.0
+    salience = [
+        s.weight * (0.5 + 0.5 * score / best) for s, score in zip(listed, near, strict=True)
+    ]
+    taken: Counter[int] = Counter()
+    for place in sorted(range(len(listed)), key=lambda place: (-salience[place], place)):
+        turn = listed[place].turn
+        salience[place] *= _FURTHER ** taken[turn]
+        taken[turn] += 1
+    return salience
+
+
+def _goal(listed: Sequence[Sentence], salience: Sequence[float]) -> int | None:
+    """Find what the user wanted: a request that says of what, before others that of the first turn."""
+    fitness = _goals(listed, salience)
+    return max(fitness, key=lambda place: fitness[place], default=None)
+
+
+def _goals(listed: Sequence[Sentence], salience: Sequence[float]) -> dict[int, float]:
+    """Tell how fit each of the user's sentences is to say what the session is about."""
+    fitness = {}
+    for place, said in enumerate(listed):
+        if said.part is not Part.USER:
+            continue
+        asks = is_request(said.text) or (said.turn == 0 and is_about_a_fault(said.text))
+        says = _FOR_GOAL if asks and _telling(said.text) > 2 else 1.0
+        if _POINTS_BACK.match(said.text):
+            says *= _POINTING
+        fitness[place] = salience[place] * says * (_FOR_FIRST if said.turn == 0 else 1.0)
+    return fitness
+
+
+def _close(listed: Sequence[Sentence], salience: Sequence[float]) -> int | None:
+    """Find what came of it: the most salient of what the agent says of it in the last turn."""
+    last = max((each.turn for each in listed), default=0)
+    told = [
+        place
+        for place, each in enumerate(listed)
+        if each.turn == last and each.part is Part.AGENT and _TELLS_OUTCOME.search(each.text)
+    ]
+    return max(told, key=lambda place: salience[place], default=None)
+
+
+def _topics(listed: Sequence[Sentence]) -> list[str]:
+    """Give up to four words, or pairs of neighbours, that several turns speak of, the most first."""
+    turns: dict[str, set[int]] = defaultdict(set)
+    seen: Counter[str] = Counter()
+    called = {
+        (name or other).lower() for each in listed for name, other in _VOCATIVES.findall(each.text)
+    }
+    for each in listed:
+        words = [word for word in _WORD.findall(each.text) if len(word) > 2]
+        telling = [word if _is_telling(word, called) else "" for word in words]
+        pairs = [f"{one} {other}" for one, other in pairwise(telling) if one and other]
+        for phrase in (*filter(None, telling), *pairs):
+            turns[phrase.lower()].add(each.turn)
+            seen[phrase] += 1
+    often = [phrase for phrase, where in turns.items() if len(where) > 1]
+    often.sort(key=lambda phrase: (-len(turns[phrase]) * (2 if " " in phrase else 1), phrase))
+    chosen: list[str] = []
+    for phrase in often:
+        stems = set(terms(phrase))
+        if not any(stems & set(terms(other)) for other in chosen):
+            chosen.append(phrase)
+        if len(chosen) == 4:
+            break
+    return [
+        max((p for p in seen if p.lower() == phrase), key=lambda p: (seen[p], p))
+        for phrase in chosen
+    ]
+
+
+def _is_telling(word: str, called: set[str]) -> bool:
+    low = word.lower()
+    plain = low.removesuffix("'s")
+    return not (
+        plain in FILLERS or plain in called or "'" in plain or any(map(is_stop_term, terms(plain)))
+    )
+
+
+def _opening(turn: Turn) -> str:
+    """Give the first words of a turn that has no sentence."""
+    text = next(filter(str.strip, (turn.prompt, turn.response, turn.thought)), "")
+    words = " ".join(text[: 2 * OPENING].replace("`", " ").split())
+    return words if len(words) <= OPENING else f"{words[: OPENING - 1]}…"
+
+
+def _plain(text: str) -> str:
+    return " ".join(terms(text)) or text
+
+
+def _listed(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

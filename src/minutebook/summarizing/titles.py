@@ -1,0 +1,115 @@
+"""Make a title of a sentence: a whole phrase of it, never a piece that ends in the middle."""
+
+import re
+from collections.abc import Iterator
+
+from minutebook.summarizing.common_words import FUNCTION_WORDS, GERMAN_SIGNS
+from minutebook.summarizing.evidence import without_politeness
+from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
+
+LEAST_WORDS = 3
+"""Words of a part of a sentence that can be a title."""
+
+_EDGES = " .!?…:;,-–—*\"'。！？¿¡„“”»«("
+_REPORTED = re.compile(
+    r"^(?:(?:our |some |many )?(?:users|customers|people|support|qa|clients) (?:report|say|complain|tell us)s? (?:that )?"
+    r"|(?:die |unsere |einige )?(?:nutzer|kunden|anwender) (?:melden|sagen|berichten),? (?:dass )?"
+    r"|(?:los |unos |nuestros )?(?:usuarios|clientes) (?:dicen|informan|se quejan de) (?:que )?)",
+    re.IGNORECASE,
+)
+_PUNCTUATION = re.compile(r"\s*[,;:—–(](?=\s)\s*|\s+\(|\s+-\s+|\.\s+")
+_CONJUNCTION = re.compile(
+    r",?\s+(?=(?:because|so that|which|since|whenever|when|while|but|and then|until|before|after|as soon as|so|if|unless"
+    r"|weil|damit|sobald|während|obwohl|porque|para que|cuando|mientras|pero|aunque|desde que|después de|antes de)\s)",
+    re.IGNORECASE,
+)
+_COORDINATION = re.compile(r",?\s+(?=(?:and|und|y)\s)", re.IGNORECASE)
+_PREPOSITION = re.compile(
+    r"\s+(?=(?:of|for|in|on|at|from|with|by|into|across|without|over|under|during|to|en|con|por|para|sin|desde|sobre)\s)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r"(?:and|und|y|or|oder|but|aber|pero|so|that|dass|que|which|if|when|while|because|since|wenn|weil|damit|sobald|cuando|si"
+    r"|porque|mientras|aunque|it|es|they|this|that|das|esto|eso)\b",
+    re.IGNORECASE,
+)
+
+
+def title_of(sentence: str) -> str:
+    """Make a title of a sentence: at most ten words and 100 characters.
+
+    That is the first of its whole phrases; only where it has none, its first words and "…".
+    """
+    return next(phrases(sentence), None) or _clipped(_trimmed(sentence) or sentence.strip())
+
+
+def phrases(sentence: str) -> Iterator[str]:
+    """Give the whole phrases of a sentence that are short enough for a title, the best first.
+
+    The whole sentence without its politeness; else the longest part that begins with it and ends at a
+    mark or before a conjunction; else such a part from its middle; else one that ends before "and" or,
+    but in German, whose verbs come last, before a preposition.
+    """
+    text = _trimmed(sentence)
+    found = dict.fromkeys((text, *_parts(text)))
+    yield from (_capital(each) for each in found if each and _fits(each))
+
+
+def _parts(text: str) -> Iterator[str]:
+    marks = sorted({*_edges(_PUNCTUATION, text), *_edges(_CONJUNCTION, text)})
+    starts = [0, *(end for _, end in marks)]
+    ends = [*(start for start, _ in marks), len(text)]
+    spans = [(start, end) for start in starts for end in ends if start < end]
+    whole = [
+        text[start:end].strip(_EDGES) for start, end in sorted(spans, key=_by_start_then_longest)
+    ]
+    can_stand = [part for part in whole if _can_stand(part, is_end=text.endswith(part))]
+    yield from (part for part in can_stand if text.startswith(part))
+    yield from (part for part in can_stand if not text.startswith(part) and not _ASIDE.match(part))
+    cuts = [_COORDINATION] if GERMAN_SIGNS & set(_words(text)) else [_COORDINATION, _PREPOSITION]
+    for pattern in cuts:
+        for start, _ in sorted(_edges(pattern, text), reverse=True):
+            part = text[:start].strip(_EDGES)
+            if _can_stand(part) and len(_words(part)) > LEAST_WORDS:
+                yield part
+
+
+def _by_start_then_longest(span: tuple[int, int]) -> tuple[int, int]:
+    return span[0], -span[1]
+
+
+def _can_stand(part: str, *, is_end: bool = False) -> bool:
+    words = _words(part)
+    if len(words) < LEAST_WORDS or not _fits(part):
+        return False
+    return is_end or words[-1] not in FUNCTION_WORDS
+
+
+def _edges(pattern: re.Pattern[str], text: str) -> list[tuple[int, int]]:
+    return [match.span() for match in pattern.finditer(text)]
+
+
+def _fits(text: str) -> bool:
+    return len(text.split()) <= MAX_TITLE_WORDS and len(text) <= MAX_TITLE
+
+
+def _trimmed(sentence: str) -> str:
+    text = " ".join(without_politeness(sentence).split()).strip(_EDGES)
+    return _REPORTED.sub("", text, count=1)
+
+
+def _clipped(text: str) -> str:
+    kept = " ".join(text.split()[:MAX_TITLE_WORDS])
+    if len(kept) >= MAX_TITLE:
+        kept = kept[: MAX_TITLE - 1]
+        kept = kept.rsplit(" ", 1)[0] if " " in kept[MAX_TITLE // 2 :] else kept
+    whole = kept == " ".join(text.split())
+    return _capital(kept if whole else f"{kept.rstrip(_EDGES) or kept}…")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[\w'-]*\w", text.lower())

@@ -1,0 +1,419 @@
+import json
+import os
+import stat
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from minutebook.domain.errors import Conflict, InvalidInput
+from minutebook.install.clients import (
+    CLIENTS,
+    Installation,
+    Places,
+    apply,
+    location,
+    plan,
+    plan_removal,
+    snippet,
+)
+
+NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
+COMMAND = ["/opt/mine book/bin/minutebook", "serve"]
+HOME, PROJECT = Path("/home/zoë k"), Path("/work/my project")
+NOTHING: Mapping[str, str] = MappingProxyType({})
+PLATFORMS = ["linux", "darwin", "win32"]
+
+
+def places(
+    home: Path = HOME,
+    cwd: Path = PROJECT,
+    platform: str = "linux",
+    variables: Mapping[str, str] = NOTHING,
+) -> Places:
+    return Places(platform=platform, home=home, cwd=cwd, variables=variables)
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Places:
+    home, cwd = tmp_path / "zoë k", tmp_path / "my project"
+    home.mkdir()
+    cwd.mkdir()
+    return places(home, cwd)
+
+
+def install(
+    client: str,
+    here: Places,
+    *,
+    command: Sequence[str] = COMMAND,
+    environment: Mapping[str, str] = NOTHING,
+    now: datetime = NOW,
+    server_name: str = "minutebook",
+) -> Installation:
+    planned = plan(
+        client,
+        command=command,
+        environment=environment,
+        scope="user",
+        places=here,
+        now=now,
+        server_name=server_name,
+    )
+    apply(planned)
+    return planned
+
+
+def parsed(planned: Installation) -> Any:
+    text = planned.path.read_text(encoding="utf-8")
+    return tomllib.loads(text) if planned.path.suffix == ".toml" else json.loads(text)
+
+
+@pytest.mark.parametrize(
+    ("client", "platform", "path"),
+    [
+        ("claude-code", "linux", ".claude.json"),
+        ("claude-code", "darwin", ".claude.json"),
+        ("claude-code", "win32", ".claude.json"),
+        ("claude-desktop", "linux", ".config/Claude/claude_desktop_config.json"),
+        (
+            "claude-desktop",
+            "darwin",
+            "Library/Application Support/Claude/claude_desktop_config.json",
+        ),
+        ("claude-desktop", "win32", "AppData/Roaming/Claude/claude_desktop_config.json"),
+        ("cursor", "linux", ".cursor/mcp.json"),
+        ("cursor", "darwin", ".cursor/mcp.json"),
+        ("cursor", "win32", ".cursor/mcp.json"),
+        ("vscode", "linux", ".config/Code/User/mcp.json"),
+        ("vscode", "darwin", "Library/Application Support/Code/User/mcp.json"),
+        ("vscode", "win32", "AppData/Roaming/Code/User/mcp.json"),
+        ("gemini", "linux", ".gemini/settings.json"),
+        ("gemini", "darwin", ".gemini/settings.json"),
+        ("gemini", "win32", ".gemini/settings.json"),
+        ("codex", "linux", ".codex/config.toml"),
+        ("codex", "darwin", ".codex/config.toml"),
+        ("codex", "win32", ".codex/config.toml"),
+    ],
+)
+def test_the_users_configuration_is_where_the_client_looks(
+    client: str, platform: str, path: str
+) -> None:
+    assert location(CLIENTS[client], "user", places(platform=platform)) == HOME / path
+
+
+@pytest.mark.parametrize(
+    ("client", "path"),
+    [
+        ("claude-code", ".mcp.json"),
+        ("cursor", ".cursor/mcp.json"),
+        ("vscode", ".vscode/mcp.json"),
+        ("gemini", ".gemini/settings.json"),
+        ("codex", ".codex/config.toml"),
+    ],
+)
+@pytest.mark.parametrize("platform", PLATFORMS)
+def test_the_projects_configuration_is_in_the_project(
+    client: str, path: str, platform: str
+) -> None:
+    assert location(CLIENTS[client], "project", places(platform=platform)) == PROJECT / path
+
+
+@pytest.mark.parametrize(
+    ("client", "platform", "variable", "path"),
+    [
+        ("claude-code", "linux", "CLAUDE_CONFIG_DIR", ".claude.json"),
+        ("codex", "darwin", "CODEX_HOME", "config.toml"),
+        ("gemini", "win32", "GEMINI_CLI_HOME", ".gemini/settings.json"),
+        ("vscode", "linux", "XDG_CONFIG_HOME", "Code/User/mcp.json"),
+        ("vscode", "win32", "APPDATA", "Code/User/mcp.json"),
+        ("claude-desktop", "win32", "APPDATA", "Claude/claude_desktop_config.json"),
+    ],
+)
+def test_a_variable_of_the_client_or_the_platform_moves_the_users_file(
+    client: str, platform: str, variable: str, path: str
+) -> None:
+    moved = places(platform=platform, variables={variable: "/else where"})
+    assert location(CLIENTS[client], "user", moved) == Path("/else where") / path
+    unmoved = places(platform=platform, variables={variable: " "})
+    assert location(CLIENTS[client], "user", unmoved).is_relative_to(HOME)
+
+
+def test_a_packaged_claude_desktop_on_windows_has_settings_of_its_own(tmp_path: Path) -> None:
+    here = places(tmp_path, platform="win32")
+    packages = tmp_path / "AppData" / "Local" / "Packages"
+    inside = Path("LocalCache", "Roaming", "Claude", "claude_desktop_config.json")
+    (packages / "Claude_one").mkdir(parents=True)
+    assert location(CLIENTS["claude-desktop"], "user", here) == packages / "Claude_one" / inside
+    used = packages / "Claude_two" / inside
+    used.parent.mkdir(parents=True)
+    used.write_text("{}")
+    assert location(CLIENTS["claude-desktop"], "user", here) == used
+
+
+def test_a_client_without_project_configuration_says_so() -> None:
+    with pytest.raises(InvalidInput) as refused:
+        location(CLIENTS["claude-desktop"], "project", places())
+    assert refused.value.argument == "scope"
+
+
+@pytest.mark.parametrize(
+    ("client", "section", "typed"),
+    [
+        ("claude-code", "mcpServers", True),
+        ("claude-desktop", "mcpServers", False),
+        ("cursor", "mcpServers", True),
+        ("vscode", "servers", True),
+        ("gemini", "mcpServers", False),
+        ("codex", "mcp_servers", False),
+    ],
+)
+def test_a_fresh_installation_holds_the_entry_in_the_clients_form(
+    here: Places, client: str, section: str, typed: bool
+) -> None:
+    planned = install(client, here, environment={"MINUTEBOOK_HOME": "/data/minute book"})
+    expected: dict[str, Any] = {
+        "command": COMMAND[0],
+        "args": ["serve"],
+        "env": {"MINUTEBOOK_HOME": "/data/minute book"},
+    }
+    if typed:
+        expected = {"type": "stdio", **expected}
+    assert parsed(planned) == {section: {"minutebook": expected}}
+    assert planned.before is None
+    assert planned.backup is None
+    assert planned.note
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_without_variables_the_entry_has_no_table_of_them(here: Places, client: str) -> None:
+    assert '"env"' not in install(client, here).after
+    assert "env =" not in install(client, here).after
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_installing_twice_changes_nothing_the_second_time(here: Places, client: str) -> None:
+    first = install(client, here, environment={"A": "1"})
+    stamp = first.path.stat().st_mtime_ns
+    second = install(client, here, environment={"A": "1"}, now=NOW + timedelta(hours=1))
+    assert first.changed
+    assert not second.changed
+    assert second.backup is None
+    assert first.path.stat().st_mtime_ns == stamp
+    assert list(first.path.parent.glob("*.bak")) == []
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_removing_takes_out_what_installing_put_in_and_nothing_else(
+    here: Places, client: str
+) -> None:
+    other = install(client, here, server_name="other", command=["/bin/other"])
+    install(client, here)
+    removal = plan_removal(client, scope="user", places=here, now=NOW + timedelta(hours=1))
+    apply(removal)
+    assert other.path.read_text(encoding="utf-8").strip() == other.after.strip()
+    again = plan_removal(client, scope="user", places=here, now=NOW)
+    assert not again.changed
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_removing_where_there_is_no_file_makes_none(here: Places, client: str) -> None:
+    removal = plan_removal(client, scope="user", places=here, now=NOW)
+    apply(removal)
+    assert not removal.changed
+    assert not removal.path.exists()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_empty_file_is_an_empty_configuration(here: Places, client: str) -> None:
+    path = location(CLIENTS[client], "user", here)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"")
+    assert "minutebook" in str(parsed(install(client, here)))
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_snippet_is_what_a_fresh_installation_would_write(here: Places, client: str) -> None:
+    text = snippet(client, command=COMMAND, environment={"A": "1"})
+    assert text == install(client, here, environment={"A": "1"}).after
+
+
+def test_what_a_person_added_to_the_entry_stays(here: Places) -> None:
+    path = here.home / ".cursor" / "mcp.json"
+    path.parent.mkdir()
+    entry = {"command": "old", "args": [], "env": {"KEY": "k"}, "envFile": ".env"}
+    path.write_text(json.dumps({"mcpServers": {"minutebook": entry}}))
+    planned = install("cursor", here, environment={"A": "1"})
+    assert parsed(planned)["mcpServers"]["minutebook"] == {
+        "command": COMMAND[0],
+        "args": ["serve"],
+        "env": {"KEY": "k", "A": "1"},
+        "envFile": ".env",
+        "type": "stdio",
+    }
+
+
+def test_the_earlier_file_is_kept_beside_the_new_one_with_its_bytes_and_permissions(
+    here: Places,
+) -> None:
+    path = here.home / ".claude.json"
+    path.write_bytes(b'{"a": 1.50}\r\n')
+    path.chmod(0o640)
+    planned = install("claude-code", here)
+    backup = here.home / ".claude.json.20260301T123005Z.bak"
+    assert planned.backup == backup
+    assert backup.read_bytes() == b'{"a": 1.50}\r\n'
+    assert stat.S_IMODE(backup.stat().st_mode) == 0o640
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert sorted(found.name for found in here.home.iterdir()) == [path.name, backup.name]
+
+
+def test_the_name_of_a_backup_tells_universal_time_whatever_zone_was_given(here: Places) -> None:
+    (here.home / ".claude.json").write_text("{}")
+    local = NOW.astimezone(timezone(timedelta(hours=5, minutes=30)))
+    backup = install("claude-code", here, now=local).backup
+    assert backup == here.home / ".claude.json.20260301T123005Z.bak"
+
+
+def test_an_earlier_backup_is_never_overwritten(here: Places) -> None:
+    path = here.home / ".claude.json"
+    path.write_text("{}")
+    install("claude-code", here)
+    with pytest.raises(Conflict) as refused:
+        install("claude-code", here, command=["/bin/new"])
+    assert refused.value.id.endswith(".bak")
+    assert json.loads(path.read_text())["mcpServers"]["minutebook"]["command"] == COMMAND[0]
+
+
+def test_a_new_file_is_its_owners_alone(here: Places) -> None:
+    planned = install("codex", here)
+    assert stat.S_IMODE(planned.path.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_a_linked_configuration_stays_a_link(here: Places, tmp_path: Path, exists: bool) -> None:
+    target = tmp_path / "dot files" / "claude.json"
+    target.parent.mkdir()
+    if exists:
+        target.write_text('{"kept": true}')
+    link = here.home / ".claude.json"
+    link.symlink_to(Path(os.path.relpath(target, link.parent)))
+    install("claude-code", here)
+    assert link.is_symlink()
+    data = json.loads(target.read_text())
+    assert ("kept" in data) is exists
+    assert data["mcpServers"]["minutebook"]["command"] == COMMAND[0]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [(b"{]\n", "line 1"), (b"\xff\xfe{\x00}\x00", "UTF-8"), (b"a = \n= b", "line 1")],
+    ids=["broken", "UTF-16", "neither"],
+)
+def test_a_broken_configuration_is_refused_untouched(
+    here: Places, client: str, content: bytes, told: str
+) -> None:
+    path = location(CLIENTS[client], "user", here)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    with pytest.raises(InvalidInput) as refused:
+        install(client, here)
+    assert refused.value.argument == str(path)
+    assert told in refused.value.remedy
+    assert path.read_bytes() == content
+    assert list(path.parent.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['{"mcpServers": []}', '{"mcpServers": {"minutebook": "x"}}',
+     '{"mcpServers": {"minutebook": {"env": ["A=1"]}}}'],
+)  # fmt: skip
+def test_a_configuration_of_another_shape_is_refused_untouched(here: Places, content: str) -> None:
+    path = here.home / ".claude.json"
+    path.write_text(content)
+    with pytest.raises(InvalidInput):
+        install("claude-code", here)
+    assert path.read_text() == content
+
+
+@pytest.mark.parametrize("key", ["url", "httpUrl"])
+def test_a_remote_server_by_that_name_is_not_made_a_local_one(here: Places, key: str) -> None:
+    path = here.home / ".gemini" / "settings.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps({"mcpServers": {"minutebook": {key: "http://127.0.0.1/mcp"}}}))
+    with pytest.raises(Conflict):
+        install("gemini", here)
+    assert install("gemini", here, server_name="minutebook-local").changed
+
+
+def test_a_layout_that_only_a_person_can_edit_is_refused_with_what_to_add(here: Places) -> None:
+    path = here.home / ".codex" / "config.toml"
+    path.parent.mkdir()
+    path.write_text('mcp_servers = {a = {command = "x"}}\n')
+    with pytest.raises(Conflict) as refused:
+        install("codex", here)
+    assert snippet("codex", command=COMMAND, environment={}) in refused.value.reason
+
+
+def test_a_file_that_changed_after_planning_is_not_overwritten(here: Places) -> None:
+    path = here.home / ".claude.json"
+    path.write_text('{"a": 1}')
+    planned = plan(
+        "claude-code", command=COMMAND, environment={}, scope="user", places=here, now=NOW
+    )
+    path.write_text('{"a": 2}')
+    with pytest.raises(Conflict):
+        apply(planned)
+    assert path.read_text() == '{"a": 2}'
+    assert list(here.home.iterdir()) == [path]
+
+
+def test_a_folder_in_place_of_the_file_is_told_as_a_conflict(here: Places) -> None:
+    (here.home / ".claude.json").mkdir()
+    with pytest.raises(Conflict) as refused:
+        install("claude-code", here)
+    assert refused.value.id == str(here.home / ".claude.json")
+
+
+def test_a_file_in_place_of_the_folder_is_told_as_a_conflict(here: Places) -> None:
+    (here.home / ".codex").write_text("")
+    with pytest.raises(Conflict):
+        install("codex", here)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a path there is always text")
+def test_a_path_that_is_no_text_is_refused() -> None:
+    program = os.fsdecode(b"/opt/\xff/minutebook")
+    with pytest.raises(InvalidInput) as refused:
+        snippet("cursor", command=[program], environment={})
+    assert refused.value.argument == "command"
+
+
+@pytest.mark.parametrize(
+    ("argument", "wrong"),
+    [
+        ("client", {"client": "emacs"}),
+        ("server_name", {"server_name": "mine.book"}),
+        ("server_name", {"server_name": ""}),
+        ("server_name", {"server_name": "a" * 65}),
+        ("command", {"command": []}),
+        ("command", {"command": ["", "serve"]}),
+        ("command", {"command": ["/bin/x", "a\0b"]}),
+        ("environment", {"environment": {"A=B": "1"}}),
+        ("environment", {"environment": {"A": "\ud800"}}),
+    ],
+)
+def test_an_argument_that_no_client_could_use_is_named(
+    argument: str, wrong: dict[str, Any]
+) -> None:
+    right: dict[str, Any] = {"client": "codex", "command": COMMAND, "environment": {}} | wrong
+    with pytest.raises(InvalidInput) as refused:
+        snippet(right.pop("client"), **right)
+    assert refused.value.argument == argument

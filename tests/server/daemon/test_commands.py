@@ -1,0 +1,111 @@
+"""Commands typed at a terminal while a daemon serves the store: real processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from minutebook.invocation import Invocation
+from minutebook.server.daemon import client
+from minutebook.server.daemon.rendezvous import DaemonAddress, meeting
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")
+
+OWN_PROCESS = "minutebook.app"
+"""The module that a command imports when its own process opens the store."""
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Invocation:
+    """What commands and the daemon of this test are given."""
+    variables = {"MINUTEBOOK_DAEMON": "on", "MINUTEBOOK_EMBEDDER": "none"}
+    environment = {**os.environ, **variables, "MINUTEBOOK_HOME": str(tmp_path / "home")}
+    return Invocation({}, (), environment)
+
+
+@pytest.fixture
+def daemon(asked: Invocation) -> Iterator[DaemonAddress]:
+    place = meeting(asked.address)
+    client.start(asked, place)
+    yield place
+    client.stop(place)
+
+
+def typed(asked: Invocation, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command in a process that lists what it imports on stderr."""
+    return subprocess.run(
+        [sys.executable, "-P", "-X", "importtime", "-m", "minutebook", *words],
+        env=dict(asked.environment),
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+
+def test_a_command_has_the_daemon_read_and_write(asked: Invocation, daemon: DaemonAddress) -> None:
+    kept = typed(asked, "remember", "The kettle is in the attic.")
+    listed = typed(asked, "list")
+    assert kept.stdout.strip() in listed.stdout
+    assert "The kettle is in the attic." in listed.stdout
+    assert OWN_PROCESS not in kept.stderr + listed.stderr
+    unknown = typed(asked, "show", "00000000000000000000")
+    assert unknown.returncode == 1
+    assert "there is no memory 00000000000000000000" in unknown.stderr
+    assert OWN_PROCESS not in unknown.stderr
+
+
+def test_a_command_does_not_wait_for_a_daemon_that_does_not_answer(
+    asked: Invocation, daemon: DaemonAddress
+) -> None:
+    status = client.ask(daemon, "status")
+    assert status is not None
+    pid = int(str(status["pid"]))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        kept = typed(asked, "remember", "Tea at five.")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert OWN_PROCESS in kept.stderr
+    listed = typed(asked, "list", "--json")
+    assert json.loads(listed.stdout)["total"] == 1
+
+
+@contextmanager
+def ending(place: DaemonAddress) -> Iterator[None]:
+    """Be a daemon that ends when it was told to run a command."""
+    with place.door.open() as listener:
+
+        def end() -> None:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as lines:
+                lines.readline()
+                connection.sendall(b'{"ready": true}\n')
+                lines.readline()
+
+        thread = threading.Thread(target=end)
+        thread.start()
+        yield
+        thread.join()
+    place.take_away()
+
+
+def test_a_daemon_that_ended_within_a_command_is_told_where_it_may_have_written(
+    asked: Invocation,
+) -> None:
+    with ending(meeting(asked.address)):
+        kept = typed(asked, "remember", "Tea at five.")
+    assert kept.returncode == 1
+    assert "the daemon ended while it ran `remember`" in kept.stderr
+    assert OWN_PROCESS not in kept.stderr
+    with ending(meeting(asked.address)):
+        listed = typed(asked, "list")
+    # It was read again by a process of its own, which finds that nothing was ever kept there.
+    assert (listed.returncode, listed.stdout) == (1, "")
+    assert "there is no store" in listed.stderr

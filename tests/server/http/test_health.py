@@ -1,0 +1,160 @@
+"""How a server is: alive, ready, in figures and in its log."""
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from minutebook.config import Settings
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.http import health
+from minutebook.server.http.metrics import Metrics
+from tests.contracts.requirements import requirement
+from tests.server.http.speaking import Server, call, served
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    home = tmp_path_factory.mktemp("served")
+    with served(home, MINUTEBOOK_LOG_LEVEL="info", MINUTEBOOK_LOG_FORMAT="json") as one:
+        yield one
+
+
+def figures(server: Server) -> dict[tuple[str, ...], float]:
+    """Each figure by its name and the values of its labels, in the order of their names."""
+    text = server.get("/metrics").text
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def line_of(server: Server, request: str) -> dict[str, object]:
+    """The line of the log about one request."""
+    while True:
+        for line in list(server.said):
+            if line.startswith("{") and json.loads(line).get("request") == request:
+                told: dict[str, object] = json.loads(line)
+                return told
+        time.sleep(0.01)
+
+
+def test_it_is_ready_once_the_store_is_open_and_the_model_settled(server: Server) -> None:
+    while server.get("/readyz").status_code != 200:
+        time.sleep(0.02)
+    told = server.get("/readyz").json()
+    assert told == {"status": "ready", "store": "open", "model": "error"}
+
+
+def test_it_is_alive_and_not_ready_with_a_store_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "minutebook.db").write_bytes(b"this is no database" * 100)
+    with served(tmp_path) as server:
+        assert server.get("/healthz").status_code == 200
+        assert server.get("/readyz").status_code == 503
+        answer = server.post("/mcp", call("get_status"))
+        assert answer.status_code == 503
+        assert "the log of the server tells why" in answer.json()["error"]["message"]
+        assert "minutebook.db" not in answer.text
+        assert any("minutebook.db" in line for line in server.said)
+        told = server.get("/readyz").json()
+        assert told == {"status": "starting", "store": "failed", "model": "loading"}
+
+
+@requirement("journal/considered/metrics")
+def test_figures_count_and_time_what_was_asked_for(server: Server) -> None:
+    before = figures(server)
+    for _ in range(3):
+        server.post("/mcp", call("store_memory", content="counted"))
+    server.post("/mcp", call("get_memory", id="0" * 20))
+    server.post("/mcp/catalog", call("memory-delete", id="00" * 16))
+    server.post("/mcp", b"no message")
+    after = figures(server)
+
+    def more(*name: str) -> float:
+        return after.get(name, 0.0) - before.get(name, 0.0)
+
+    stored = "knowledge", "store_memory"
+    assert more("minutebook_operation_seconds_count", *stored) == 3
+    assert 0 < more("minutebook_operation_seconds_sum", *stored) < 60
+    assert more("minutebook_errors_total", "tool", "knowledge", "get_memory") == 1
+    assert more("minutebook_errors_total", "404", "catalog", "memory-delete") == 1
+    assert more("minutebook_http_responses_total", "400") == 1
+    assert more("minutebook_http_responses_total", "200") >= 5
+    assert more("minutebook_engine_writes_total") >= 3
+    assert more("minutebook_engine_write_seconds_total") > 0
+    assert after[("minutebook_engine_bytes",)] > 0
+    assert after[("minutebook_model_queue",)] == 0
+    assert after[("minutebook_model_ready",)] == 0
+
+
+@requirement("journal/considered/metrics")
+def test_figures_tell_how_many_records_there_are_and_how_summarising_went(server: Server) -> None:
+    before = figures(server)
+    turn = {"prompt": "hello", "thought": "", "response": "", "sessionId": "counted"}
+    server.post("/mcp/journal", call("add_memory", **turn))
+    server.post("/mcp/journal", call("summarize_sessions", sessionId="counted"))
+    server.post("/mcp/journal", call("summarize_sessions", sessionId="unknown"))
+    after = figures(server)
+    made = "minutebook_summaries_total", "built-in extractive summarizer"
+    assert after[made] - before.get(made, 0.0) == 1
+    assert after[("minutebook_summaries_failed_total",)] == 0
+    assert after[("minutebook_summary_models_unanswered_total",)] == 0
+    for kind in ("turn", "summary"):
+        records = "minutebook_records", kind
+        assert after[records] - before[records] == 1
+
+
+@pytest.mark.parametrize(("readers", "routes"), [("admin", 1), ("off", 0)])
+def test_figures_that_are_switched_off_are_not_there(
+    tmp_path: Path, readers: str, routes: int
+) -> None:
+    opening = AppLoader(Settings(home=tmp_path, embedder="none"))
+    assert len(health.figures(Metrics(opening), readers, [])) == routes
+
+
+def test_a_name_that_no_contract_offers_makes_no_figure(server: Server) -> None:
+    server.post("/mcp", call("invented_by_a_client"))
+    assert not any("invented_by_a_client" in name for name in figures(server))
+
+
+def test_a_line_of_the_log_tells_of_a_request_and_of_nothing_in_it(server: Server) -> None:
+    server.post("/mcp?content=hidden", call("get_status"), X_Request_Id="of-mine.1")
+    told = line_of(server, "of-mine.1")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT.*\+00:00", str(told.pop("time")))
+    assert isinstance(told.pop("seconds"), float)
+    assert "hidden" not in str(told.pop("message"))
+    assert told == {
+        "level": "info",
+        "logger": "minutebook.server.http.access_log",
+        "request": "of-mine.1",
+        "method": "POST",
+        "path": "/mcp",
+        "status": 200,
+        "caller": "agent",
+    }
+
+
+def test_a_path_makes_no_lines_of_its_own_in_the_log(server: Server) -> None:
+    server.get("/none%0aERROR%20forged", X_Request_Id="forger")
+    assert line_of(server, "forger")["path"] == "/none%0aERROR%20forged"
+    server.get("/" + "x" * 5000, X_Request_Id="long")
+    assert len(str(line_of(server, "long")["path"])) == 200
+
+
+@pytest.mark.parametrize("given", ["", "a b", "x" * 65, "{}", '"'])
+def test_an_id_that_does_not_fit_into_a_log_is_replaced(server: Server, given: str) -> None:
+    answer = server.get("/healthz", X_Request_Id=given)
+    assert re.fullmatch(r"[0-9a-f]{16}", answer.headers["x-request-id"])
+
+
+def test_the_id_of_a_request_is_on_the_trail(server: Server) -> None:
+    told = call("store_memory", content="with an id")
+    server.post("/mcp", {**told, "id": 7}, X_Request_Id="on-the-trail")
+    kept = (server.home / "minutebook.db").read_bytes()
+    log = server.home / "minutebook.db-wal"
+    assert b"on-the-trail-7" in kept + (log.read_bytes() if log.exists() else b"")

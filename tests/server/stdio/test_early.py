@@ -1,0 +1,249 @@
+"""What the proxy answers by itself is what the server would have answered."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mcp_types import InitializeRequestParams, methods
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from minutebook.config import load
+from minutebook.contracts.announced import announced
+from minutebook.contracts.registry import CONTRACTS, opened
+from minutebook.domain.errors import InvalidInput
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.stdio.early import VERSIONS, EarlyAnswers
+from minutebook.server.stdio.in_process import connection_server
+from minutebook.server.stdio.transport import serve_on
+from tests.server.stdio.test_in_process import INITIALIZE, INITIALIZED
+
+TOOLS = {"jsonrpc": "2.0", "id": "tools", "method": "tools/list"}
+PING = {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"_meta": {"progressToken": 1}}}
+TOGETHER = [["knowledge", "ledger"], ["catalog", "knowledge"], ["journal", "ledger", "knowledge"]]
+
+
+class Server:
+    """The real server of some contracts, on a socket."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._lines = connection.makefile("rb")
+
+    def asks(self, message: dict[str, Any]) -> dict[str, Any]:
+        self.hears(message)
+        answer: dict[str, Any] = json.loads(self._lines.readline())
+        return answer
+
+    def hears(self, message: dict[str, Any]) -> None:
+        self._connection.sendall(json.dumps(message).encode() + b"\n")
+
+
+@contextmanager
+def server(names: list[str], spelling: str) -> Iterator[Server]:
+    settings = load({"tool_names": spelling}, {"MINUTEBOOK_EMBEDDER": "none"})
+    built = connection_server(settings, opened(names), AppLoader(settings), settings.caller())
+    near, far = socket.socketpair()
+    with near:
+        work = threading.Thread(target=serve_on, args=(far, built, lambda: None))
+        work.start()
+        one = Server(near)
+        yield one
+        near.shutdown(socket.SHUT_WR)
+        work.join()
+
+
+def early(names: list[str], spelling: str = "contract") -> EarlyAnswers:
+    found = announced(names, spelling)
+    assert found is not None
+    return EarlyAnswers(found)
+
+
+def asked(answers: EarlyAnswers, message: dict[str, Any]) -> Any:
+    answer = answers.answer(json.dumps(message).encode() + b"\n")
+    return None if answer is None else json.loads(answer)
+
+
+def initialize(**params: Any) -> dict[str, Any]:
+    return {**INITIALIZE, "params": {**INITIALIZE["params"], **params}}  # type: ignore[dict-item]
+
+
+def test_the_revisions_with_a_handshake_are_those_of_the_sdk() -> None:
+    assert VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+
+
+@pytest.mark.parametrize("spelling", ["contract", "safe"])
+@pytest.mark.parametrize("names", [*([name] for name in CONTRACTS), *TOGETHER], ids=",".join)
+def test_each_answer_is_the_servers_at_every_revision(names: list[str], spelling: str) -> None:
+    for version in (*VERSIONS, "2026-07-28", "1999-01-01"):
+        answers = early(names, spelling)
+        begun = initialize(protocolVersion=version)
+        with server(names, spelling) as real:
+            assert asked(answers, begun) == real.asks(begun)
+            real.hears(INITIALIZED)
+            assert asked(answers, TOOLS) == real.asks(TOOLS)
+            assert asked(answers, PING) == real.asks(PING)
+
+
+@pytest.mark.parametrize("names", [["nothing"], ["catalog", "governance"], ["../catalog"], [""]])
+def test_what_cannot_be_served_is_announced_by_nobody(names: list[str]) -> None:
+    assert announced(names, "contract") is None
+    with pytest.raises(InvalidInput):
+        opened(names)
+
+
+@pytest.mark.parametrize("spelling", ["short", "", None, 1])
+def test_a_spelling_that_is_none_is_left_to_the_server(spelling: object) -> None:
+    assert announced(["knowledge"], spelling) is None
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "info"),
+    [
+        # As Cursor, VS Code and Claude Code send them.
+        (
+            {"tools": True, "logging": False, "elicitation": {}, "roots": {"listChanged": False}},
+            {"name": "cursor-vscode", "version": "1.0.0"},
+        ),
+        (
+            {
+                "roots": {"listChanged": True},
+                "sampling": {},
+                "elicitation": {"form": {}, "url": {}},
+                "tasks": {
+                    "list": {},
+                    "cancel": {},
+                    "requests": {"sampling": {"createMessage": {}}},
+                },
+                "extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": ["text/html"]}},
+            },
+            {"name": "Visual Studio Code", "version": "1.109.0"},
+        ),
+        (
+            {"roots": {}, "elicitation": {}},
+            {
+                "name": "claude-code",
+                "title": "Claude Code",
+                "version": "2.1.0",
+                "websiteUrl": "https://claude.com/claude-code",
+            },
+        ),
+    ],
+)
+def test_the_handshakes_of_well_known_clients_are_answered(
+    capabilities: dict[str, Any], info: dict[str, str]
+) -> None:
+    begun = initialize(capabilities=capabilities, clientInfo=info, protocolVersion="2025-06-18")
+    with server(["knowledge"], "contract") as real:
+        assert asked(early(["knowledge"]), begun) == real.asks(begun)
+
+
+MODERN = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"no JSON",
+        b"[]",
+        b'"ping"',
+        b"\xff\xfe",
+        json.dumps({**PING, "jsonrpc": "1.0"}).encode(),
+        json.dumps({**PING, "id": None}).encode(),
+        json.dumps({**PING, "id": True}).encode(),
+        json.dumps({**PING, "id": 1.5}).encode(),
+        json.dumps({**PING, "id": 10**30}).encode(),
+        json.dumps({**PING, "id": "\ud800"}).encode(),
+        json.dumps({**PING, "more": 1}).encode(),
+        json.dumps({**PING, "params": []}).encode(),
+        json.dumps({**PING, "params": MODERN}).encode(),
+        json.dumps({**TOOLS, "params": MODERN}).encode(),
+        json.dumps({**TOOLS, "params": {"cursor": "x"}}).encode(),
+        json.dumps({**TOOLS, "params": {"_meta": {"progressToken": float("nan")}}}).encode(),
+        json.dumps({**TOOLS, "method": "tools/call"}).encode(),
+        json.dumps({**TOOLS, "method": "server/discover", "params": MODERN}).encode(),
+        json.dumps(INITIALIZED).encode(),
+        json.dumps(INITIALIZE).encode(),
+        b"[" * 100_000,
+    ],
+)
+def test_whatever_else_is_asked_is_left_to_the_server(line: bytes) -> None:
+    answers = early(["knowledge"])
+    assert asked(answers, INITIALIZE)
+    assert answers.answer(line + b"\n") is None
+
+
+@pytest.mark.parametrize("message", [PING, TOOLS])
+def test_nothing_is_answered_before_the_handshake(message: dict[str, Any]) -> None:
+    assert asked(early(["knowledge"]), message) is None
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"protocolVersion": 1},
+        {"capabilities": []},
+        {"capabilities": {"roots": {"listChanged": "yes"}}},
+        {"capabilities": {"sampling": 5}},
+        {"capabilities": {"experimental": {"x": 5}}},
+        {"clientInfo": {"name": "x"}},
+        {"clientInfo": {"name": "x", "version": 1}},
+        {"clientInfo": {"name": "x", "version": "1", "icons": 5}},
+        {"_meta": {}},
+    ],
+)
+def test_a_handshake_in_another_form_is_left_to_the_server(params: dict[str, Any]) -> None:
+    assert asked(early(["knowledge"]), initialize(**params)) is None
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=4),
+    lambda each: (
+        st.lists(each, max_size=2) | st.dictionaries(st.text(max_size=4), each, max_size=2)
+    ),
+    max_leaves=4,
+)
+_NAMES = st.sampled_from(
+    ["roots", "sampling", "elicitation", "tasks", "experimental", "extensions", "other"]
+)
+_INNER = st.sampled_from(
+    [
+        "listChanged",
+        "form",
+        "url",
+        "context",
+        "tools",
+        "list",
+        "cancel",
+        "requests",
+        "createMessage",
+    ]
+)
+_NESTED: st.SearchStrategy[Any] = st.recursive(
+    st.just({}) | st.booleans(),
+    lambda each: st.dictionaries(_INNER, each, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(
+    st.dictionaries(_NAMES, _NESTED | _JSON, max_size=4),
+    st.dictionaries(
+        st.sampled_from(["name", "version", "title", "description", "websiteUrl"]),
+        st.text(max_size=4) | _JSON,
+    ),
+)
+def test_what_is_answered_is_what_the_server_accepts(
+    capabilities: dict[str, Any], info: dict[str, Any]
+) -> None:
+    begun = initialize(capabilities=capabilities, clientInfo={"name": "x", "version": "1", **info})
+    if asked(early(["knowledge"]), begun) is not None:
+        for version in VERSIONS:
+            methods.validate_client_request("initialize", version, begun["params"])
+        InitializeRequestParams.model_validate(begun["params"], by_name=False)

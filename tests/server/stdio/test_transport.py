@@ -1,0 +1,182 @@
+"""What a client may send that is no message: each line has its answer, and the next is served."""
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.config import Settings
+from minutebook.contracts.knowledge import knowledge
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.stdio.in_process import connection_server
+from minutebook.server.stdio.transport import MOST, serve_on
+
+SETTINGS = Settings(home=Path("unused"))
+
+INITIALIZE: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 0,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+PING = {"jsonrpc": "2.0", "id": "after", "method": "ping"}
+
+
+class Client:
+    """A client that writes whatever it likes."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._connection.settimeout(30)
+        self._file = connection.makefile("rb")
+
+    def write(self, data: bytes) -> None:
+        self._connection.sendall(data)
+
+    def send(self, message: object) -> None:
+        self.write(json.dumps(message).encode() + b"\n")
+
+    def read(self) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(self._file.readline())
+        return answer
+
+    def end(self) -> bytes:
+        """Stop writing; all that still comes."""
+        self._connection.shutdown(socket.SHUT_WR)
+        return self._file.read()
+
+    def vanish(self) -> None:
+        self._file.close()
+        self._connection.close()
+
+
+@pytest.fixture(scope="module")
+def opening(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppLoader]:
+    settings = Settings(home=tmp_path_factory.mktemp("home"), embedder="none")
+    opened = AppLoader(settings)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def client(opening: AppLoader) -> Iterator[Client]:
+    """A client that has shaken hands."""
+    near, far = socket.socketpair()
+    server = connection_server(SETTINGS, [knowledge()], opening, SETTINGS.caller())
+    thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
+    thread.start()
+    one = Client(near)
+    one.send(INITIALIZE)
+    assert one.read()["result"]["protocolVersion"] == "2025-06-18"
+    one.send(INITIALIZED)
+    yield one
+    one.vanish()
+    thread.join(30)
+    assert not thread.is_alive()
+
+
+SURROGATE = b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"\\ud800"}}'
+
+BAD = {
+    "no JSON": (b"this is no JSON", -32700, None),
+    "half a message": (b'{"jsonrpc":"2.0","id":1,"met', -32700, None),
+    "no UTF-8": (b'{"jsonrpc":"2.0","id":1,"method":"\xff\xfe"}', -32700, None),
+    "null bytes": (b'{"jsonrpc":"2.0","id":1,"method":"pi\x00ng"}', -32700, None),
+    "only a null byte": (b"\x00", -32700, None),
+    "a lone surrogate": (SURROGATE, -32700, 5),
+    "a lone surrogate as its id": (SURROGATE.replace(b"5", b'"\\ud800"', 1), -32700, None),
+    "nested too deeply": (b"[" * 100_000, -32700, None),
+    "nested too deeply, and whole": (b"[" * 100_000 + b"]" * 100_000, -32700, None),
+    "a batch": (b'[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, None),
+    "an empty batch": (b"[]", -32600, None),
+    "a number": (b"7", -32600, None),
+    "no method": (b'{"jsonrpc":"2.0","id":8}', -32600, 8),
+    "no version": (b'{"id":"9","method":"ping"}', -32600, "9"),
+    "an id that can be none": (b'{"jsonrpc":"2.0","id":[1],"method":"ping"}', -32600, None),
+    "too long": (b"x" * (MOST + 1), -32600, None),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(
+    client: Client, name: str
+) -> None:
+    line, code, id = BAD[name]
+    client.write(line + b"\n")
+    answer = client.read()
+    assert answer["error"]["code"] == code
+    assert answer["id"] == id
+    client.send(PING)
+    assert client.read() == {"jsonrpc": "2.0", "id": "after", "result": {}}
+
+
+def test_an_error_that_a_client_answers_with_is_not_sent_back(client: Client) -> None:
+    client.send({"jsonrpc": "2.0", "id": 7, "error": {"code": -1, "message": "no"}})
+    client.send(PING)
+    assert client.read()["id"] == "after"
+
+
+def test_blank_lines_are_passed_over(client: Client) -> None:
+    client.write(b"\n  \r\n\n")
+    client.send(PING)
+    assert client.read()["id"] == "after"
+
+
+def test_a_message_in_pieces_and_several_in_one_are_all_read(client: Client) -> None:
+    one, other, last = (json.dumps({**PING, "id": id}).encode() for id in (1, 2, 3))
+    client.write(one[:20])
+    client.write(one[20:] + b"\r\n" + other + b"\n" + last)
+    assert sorted(json.loads(each)["id"] for each in client.end().splitlines()) == [1, 2, 3]
+
+
+def test_a_notification_that_speaks_of_an_id_is_one(client: Client) -> None:
+    params = {"progressToken": "id", "progress": 1, "_meta": {"id": 1}}
+    client.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    client.send(PING)
+    assert client.read()["id"] == "after"
+
+
+def test_what_was_asked_is_answered_after_the_client_stopped_writing(client: Client) -> None:
+    call = {"name": "list_memories", "arguments": {}}
+    client.write(json.dumps({**PING, "method": "tools/call", "params": call}).encode())
+    assert json.loads(client.end())["result"]["isError"] is False
+
+
+def test_a_client_that_vanishes_mid_call_ends_its_connection_only(
+    client: Client, opening: AppLoader
+) -> None:
+    call = {"name": "store_memory", "arguments": {"content": "said before the line went dead"}}
+    client.send({**PING, "method": "tools/call", "params": call})
+    client.vanish()
+    assert opening.is_open or opening()
+
+
+@given(lines=st.lists(st.binary(max_size=60), max_size=8))
+def test_whatever_is_sent_the_connection_is_served_to_its_end(
+    opening: AppLoader, lines: list[bytes]
+) -> None:
+    near, far = socket.socketpair()
+    server = connection_server(SETTINGS, [knowledge()], opening, SETTINGS.caller())
+    thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
+    thread.start()
+    one = Client(near)
+    one.send(INITIALIZE)
+    one.read()
+    one.write(b"\n".join(lines) + b"\n")
+    one.send(PING)
+    ids = [json.loads(each)["id"] for each in one.end().splitlines()]
+    assert ids.count("after") == 1
+    one.vanish()
+    thread.join(30)
+    assert not thread.is_alive()

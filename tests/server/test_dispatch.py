@@ -1,0 +1,188 @@
+"""Connections of one process: each has a session of its own, and leaves when it ends."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+from mcp.client import Client
+
+from minutebook.config import Settings
+from minutebook.contracts.journal import journal
+from minutebook.domain.errors import StoreClosed
+from minutebook.domain.records import Kind
+from minutebook.server.app_loader import AppLoader
+from minutebook.server.dispatch import Dispatcher, new_session
+from minutebook.server.protocol.server import build_server
+from minutebook.store.filelock import FileLock
+from tests.server.test_journal_stdio import ask
+from tests.world import World, everything
+
+SAID = {"prompt": "hello", "thought": "", "response": ""}
+
+
+def server(world: World) -> Any:
+    return build_server([journal()], Dispatcher(lambda: world.app, lambda context: world.caller))
+
+
+def test_a_session_is_named_after_its_time_and_unlike_any_other() -> None:
+    names = {new_session() for _ in range(1000)}
+    assert len(names) == 1000
+    assert all(name.startswith("session_1") for name in names)
+
+
+def test_connections_to_one_server_have_a_session_each(world: World) -> None:
+    async def talk() -> None:
+        shared = server(world)
+        async with (
+            Client(shared, mode="legacy") as one,
+            Client(shared, mode="legacy") as other,
+        ):
+            first = (await ask(one, "add_memory", **SAID))["sessionId"]
+            second = (await ask(other, "add_memory", **SAID))["sessionId"]
+            assert first != second
+            assert (await ask(one, "add_memory", **SAID))["sessionId"] == first
+
+    anyio.run(talk)
+
+
+def test_a_stop_is_one_connections_and_one_that_ended_holds_nothing_open(world: World) -> None:
+    async def talk() -> None:
+        shared = server(world)
+        async with Client(shared, mode="legacy") as one:
+            async with Client(shared, mode="legacy") as other:
+                for client in (one, other):
+                    await ask(client, "get_all_summaries")
+                assert (await ask(one, "stop_database"))["status"] == "stopped"
+                assert (await ask(other, "healthcheck"))["status"] == "healthy"
+                assert (await one.call_tool("get_all_summaries", {})).is_error
+                assert world.app.store.count(Kind.TURN, everything("default")) == 0
+                assert (await ask(one, "start_database"))["status"] == "started"
+            assert (await ask(one, "stop_database"))["status"] == "stopped"
+            with pytest.raises(StoreClosed):
+                world.app.store.count(Kind.TURN, everything("default"))
+
+    anyio.run(talk)
+
+
+@pytest.fixture
+def opening(tmp_path: Path) -> Iterator[AppLoader]:
+    """A store that nobody has opened yet."""
+    opened = AppLoader(Settings(home=tmp_path / "home", embedder="none", writer_wait=60.0))
+    yield opened
+    opened.close()
+
+
+def of(opening: AppLoader) -> Any:
+    caller = Settings().caller()
+    return build_server([journal()], Dispatcher(opening, lambda context: caller, look=opening.seen))
+
+
+async def connected(client: Client) -> dict[str, Any]:
+    """Ask how it is until the store could be read; what is answered."""
+    with anyio.fail_after(30):
+        while True:
+            health = await ask(client, "healthcheck")
+            if health["database"]["connection"]["connected"]:
+                return health
+            await anyio.sleep(0.02)
+
+
+def test_health_is_told_while_the_store_is_being_opened(tmp_path: Path, opening: AppLoader) -> None:
+    (tmp_path / "home").mkdir()
+    other = FileLock(tmp_path / "home" / "minutebook.db-lock")
+    other.acquire(0.0)
+
+    async def talk() -> None:
+        async with Client(of(opening)) as client, anyio.create_task_group() as group:
+            for _ in range(50):
+                # More than there are threads for calls that wait.
+                group.start_soon(lambda: ask(client, "add_memory", **SAID))
+            await anyio.sleep(0.1)
+            health = await ask(client, "healthcheck")
+            assert health["status"] == "degraded"
+            assert "being opened" in health["details"][0]
+            assert health["database"]["process"]["running"] is False
+            assert health["database"]["connection"]["connected"] is False
+            other.close()
+            await connected(client)
+
+    anyio.run(talk)
+    assert opening().store.count(Kind.TURN, everything("default")) == 50
+
+
+def test_a_store_that_cannot_be_opened_is_unhealthy_until_it_can(
+    tmp_path: Path, opening: AppLoader
+) -> None:
+    (tmp_path / "home").write_text("no folder", encoding="utf-8")
+
+    async def talk() -> None:
+        async with Client(of(opening)) as client:
+            refused = await client.call_tool("add_memory", SAID)
+            assert "Database connection failed" in refused.content[0].text  # type: ignore[union-attr]
+            health = await ask(client, "healthcheck")
+            assert health["status"] == "unhealthy"
+            assert "cannot be opened" in health["details"][0]
+            assert "--home" in health["details"][0]
+            assert health["features"] == {"summarization": False}
+            (tmp_path / "home").unlink()
+            # Nobody but who asks how it is has it tried again.
+            assert (await connected(client))["database"]["process"]["running"] is True
+
+    anyio.run(talk)
+
+
+def test_health_opens_nothing_that_no_connection_wants(world: World) -> None:
+    async def talk() -> None:
+        shared = server(world)
+        async with Client(shared, mode="legacy") as one, Client(shared, mode="legacy") as other:
+            await ask(one, "stop_database")
+            health = await ask(other, "healthcheck")
+            assert (health["status"], health["database"]["process"]["pid"]) == ("degraded", None)
+            assert "next call" in health["details"][0]
+            await ask(other, "get_all_summaries")
+            assert (await ask(other, "healthcheck"))["status"] == "healthy"
+            assert (await ask(one, "healthcheck"))["status"] == "unhealthy"
+
+    anyio.run(talk)
+
+
+def test_a_store_that_cannot_be_opened_again_is_unhealthy(world: World, tmp_path: Path) -> None:
+    database = tmp_path / "one" / "minutebook.db"
+
+    async def talk() -> None:
+        async with Client(server(world)) as one, Client(server(world)) as other:
+            await ask(one, "stop_database")
+            kept = database.read_bytes()
+            database.write_bytes(b"no database" * 1000)
+            assert (await other.call_tool("get_all_summaries", {})).is_error
+            health = await ask(other, "healthcheck")
+            assert health["status"] == "unhealthy"
+            assert "not a database" in health["details"][0]
+            database.write_bytes(kept)
+            await ask(other, "get_all_summaries")
+            assert (await ask(other, "healthcheck"))["status"] == "healthy"
+
+    anyio.run(talk)
+
+
+UNTOLD = SimpleNamespace(client_params=None)
+"""The session of a client that does not say what it is."""
+
+
+@pytest.mark.parametrize("id", ["x\n2026 INFO all is well", "x" * 65, "", "ümlaut", 10**70])
+def test_an_id_that_cannot_stand_in_a_line_is_named_by_its_digest(world: World, id: Any) -> None:
+    worker = Dispatcher(lambda: world.app, lambda context: replace(world.caller, session="s"))
+    asking = worker.asking(SimpleNamespace(request_id=id, session=UNTOLD, request=None))  # type: ignore[arg-type]
+    _, _, named = asking.request.partition("-")
+    assert re.fullmatch("[0-9a-f]{16}", named)
+
+
+def test_an_id_that_can_stand_in_a_line_is_shown(world: World) -> None:
+    worker = Dispatcher(lambda: world.app, lambda context: replace(world.caller, session="s"))
+    asking = worker.asking(SimpleNamespace(request_id="call:7", session=UNTOLD, request=None))  # type: ignore[arg-type]
+    assert asking.request.endswith("-call:7")

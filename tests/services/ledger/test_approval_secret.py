@@ -1,0 +1,140 @@
+import stat
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.errors import (
+    Forbidden,
+    GuessedTooOften,
+    InvalidInput,
+    Refused,
+    StoreError,
+    WrongSecret,
+)
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import Role
+from minutebook.services.ledger.approval_secret import LONGEST_WAIT, Secret
+from tests.contracts.requirements import requirement
+from tests.services.decided import ADMIN, PERSON, SECRET
+from tests.world import NOON, Opener, World
+
+OTHER = "close sesame"
+
+
+def check(world: World, guess: str | None) -> None:
+    world.app.secret.check(ADMIN, "accept", "proposal", guess)
+
+
+def file_of(tmp_path: Path) -> Path:
+    return tmp_path / "one" / "secret"
+
+
+@requirement("ledger/accept_proposal/secret")
+def test_the_secret_is_kept_as_a_hash_that_only_its_owner_reads(
+    world: World, tmp_path: Path
+) -> None:
+    world.app.secret.set(ADMIN, SECRET)
+    assert world.app.secret.is_set
+    kept = file_of(tmp_path)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert SECRET not in kept.read_text(encoding="utf-8")
+    check(world, SECRET)
+    assert all(SECRET not in repr(each) for each in world.trail())
+
+
+def test_the_same_secret_twice_has_two_hashes(opener: Opener, tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        opener(name=name).app.secret.set(ADMIN, SECRET)
+    one, two = ((tmp_path / name / "secret").read_text("utf-8") for name in ("one", "two"))
+    assert one != two
+
+
+@requirement("ledger/accept_proposal/pinned")
+def test_the_first_admin_start_pins_the_secret_that_it_was_given(opener: Opener) -> None:
+    for role in (Role.AGENT, Role.HUMAN):
+        assert not opener(role=role, agent_memory_secret=SECRET).app.secret.is_set
+    world = opener(role=Role.ADMIN, agent_memory_secret=SECRET)
+    check(world, SECRET)
+    later = opener(role=Role.ADMIN, agent_memory_secret=OTHER)
+    assert later.app.secret.given == OTHER
+    with pytest.raises(WrongSecret):
+        check(later, OTHER)
+
+
+def test_whoever_sets_another_secret_knows_the_present_one(world: World) -> None:
+    world.app.secret.set(ADMIN, SECRET)
+    with pytest.raises(Forbidden):
+        world.app.secret.set(ADMIN, OTHER)
+    with pytest.raises(WrongSecret):
+        world.app.secret.set(ADMIN, OTHER, OTHER)
+    world.clock.turn(1)
+    world.app.secret.set(ADMIN, OTHER, SECRET)
+    check(world, OTHER)
+    acts = [(each.act, each.outcome) for each in world.entries("secret")]
+    assert acts == [
+        ("set_secret", "done"),
+        ("set_secret", "Forbidden"),
+        ("set_secret", "WrongSecret"),
+        ("set_secret", "done"),
+    ]
+
+
+def test_only_an_admin_sets_a_secret_and_it_is_no_short_one(world: World) -> None:
+    with pytest.raises(Forbidden):
+        world.app.secret.set(PERSON, SECRET)
+    with pytest.raises(InvalidInput, match="8"):
+        world.app.secret.set(ADMIN, "sesame!")
+    assert not world.app.secret.is_set
+
+
+@requirement("ledger/accept_proposal/guesses")
+def test_each_wrong_guess_puts_off_the_next_for_twice_as_long_whoever_asks(
+    opener: Opener,
+) -> None:
+    one, two = opener(), opener()
+    one.app.secret.set(ADMIN, SECRET)
+    for number, world in enumerate([one, two, one, two]):
+        with pytest.raises(WrongSecret):
+            check(world, OTHER)
+        opens = world.clock.now + timedelta(seconds=2**number)
+        world.clock.turn(2**number - 0.001)
+        for guess in (OTHER, SECRET):
+            with pytest.raises(GuessedTooOften) as refusal:
+                check(one, guess)
+            assert refusal.value.opens == opens
+        world.clock.turn(0.001)
+    check(two, SECRET)
+    with pytest.raises(WrongSecret):
+        check(two, OTHER)
+    assert [each.outcome for each in one.entries("proposal")].count("GuessedTooOften") == 8
+
+
+def test_nobody_is_kept_out_for_long_and_a_clock_set_back_keeps_nobody_out_for_longer(
+    world: World,
+) -> None:
+    world.app.secret.set(ADMIN, SECRET)
+    for _ in range(30):
+        with pytest.raises(Refused):
+            check(world, OTHER)
+        world.clock.turn(LONGEST_WAIT.total_seconds())
+    with pytest.raises(WrongSecret):
+        check(world, OTHER)
+    world.clock.now = NOON - timedelta(days=400)
+    with pytest.raises(GuessedTooOften) as refusal:
+        check(world, SECRET)
+    assert refusal.value.opens == world.clock.now + LONGEST_WAIT
+
+
+def test_a_damaged_file_lets_nobody_in(world: World, tmp_path: Path) -> None:
+    world.app.secret.set(ADMIN, SECRET)
+    file_of(tmp_path).write_text("{", encoding="utf-8")
+    with pytest.raises(StoreError, match="remove it"):
+        check(world, SECRET)
+
+
+def test_a_secret_of_any_signs_can_be_told(world: World, tmp_path: Path) -> None:
+    strange = "päßwörd \ud800 日本"
+    world.app.secret.set(ADMIN, strange)
+    again: Secret = world.app.secret
+    again.check(Caller(name="eve", role=Role.ADMIN), "accept", "proposal", strange)

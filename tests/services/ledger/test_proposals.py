@@ -1,0 +1,133 @@
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from minutebook.domain.decision_drafts import accepted, settled
+from minutebook.domain.errors import Conflict, Forbidden, NotFound, UnderReview, WrongSecret
+from minutebook.domain.ids import decision_id
+from minutebook.domain.policy import Caller
+from minutebook.domain.records import (
+    Authorship,
+    DecisionStatus,
+    Kind,
+    Proposal,
+    ProposalStatus,
+    Role,
+)
+from tests.services.decided import ADMIN, AGENT, PERSON, SECRET, committed, draft, ledger_of
+from tests.world import Opener, World
+
+HOUR = 3600.0
+
+
+@pytest.fixture
+def sealed(opener: Opener) -> World:
+    """A world in which the secret is set."""
+    world = opener()
+    world.app.secret.set(ADMIN, SECRET)
+    return world
+
+
+def kept(world: World, id: str) -> Proposal:
+    found = world.app.store.get(Kind.PROPOSAL, "default", id)
+    assert isinstance(found, Proposal)
+    return found
+
+
+def test_a_proposal_changes_nothing_that_holds(sealed: World) -> None:
+    old = sealed.app.decisions.record(PERSON, draft())
+    head = ledger_of(sealed.app).head()
+    made = sealed.app.proposals.propose(AGENT, draft(title="Use files"), [old.id])
+    assert sealed.app.decisions.truths(AGENT) == [old]
+    assert ledger_of(sealed.app).head() == head
+    assert sealed.app.proposals.pending(AGENT) == [made]
+    assert sealed.app.decisions.read(AGENT, made.id) == made
+    assert [each.act for each in sealed.entries(made.id)] == ["propose"]
+
+
+def test_an_accepted_proposal_is_the_word_of_the_admin_in_place_of_what_stood(
+    sealed: World,
+) -> None:
+    old = sealed.app.decisions.record(PERSON, draft())
+    made = sealed.app.proposals.propose(AGENT, draft(title="Use files"))
+    sealed.clock.turn(HOUR)
+    new = sealed.app.proposals.accept(ADMIN, made.id, SECRET)
+    assert sealed.app.decisions.truths(AGENT) == [new]
+    assert (new.title, new.supersedes, new.proposal) == ("Use files", (old.id,), made.id)
+    assert (new.authorship, new.author) == (Authorship.HUMAN, "ada")
+    assert kept(sealed, made.id) == settled(made, new)
+    assert sealed.app.proposals.pending(AGENT) == []
+    with pytest.raises(Conflict, match=new.id):
+        sealed.app.proposals.accept(ADMIN, made.id, SECRET)
+    with pytest.raises(Forbidden):
+        sealed.app.decisions.supersede(AGENT, [new.id], draft())
+
+
+@pytest.mark.parametrize("role", [role for role in Role if role is not Role.ADMIN])
+def test_only_an_admin_accepts(sealed: World, role: Role) -> None:
+    made = sealed.app.proposals.propose(AGENT, draft())
+    sealed.clock.turn(HOUR)
+    with pytest.raises(Forbidden):
+        sealed.app.proposals.accept(Caller(name="x", role=role), made.id, SECRET)
+    assert kept(sealed, made.id).status is ProposalStatus.PENDING
+    assert [each.outcome for each in sealed.entries(made.id)] == ["done", "Forbidden"]
+
+
+def test_a_proposal_is_under_review_for_the_length_that_is_set(opener: Opener) -> None:
+    world = opener(review_window=90.0)
+    world.app.secret.set(ADMIN, SECRET)
+    made = world.app.proposals.propose(AGENT, draft())
+    world.clock.turn(89.999)
+    with pytest.raises(UnderReview) as refusal:
+        world.app.proposals.accept(ADMIN, made.id, SECRET)
+    assert refusal.value.opens == made.created_at + timedelta(seconds=90)
+    assert world.app.proposals.opens(made) == refusal.value.opens
+    world.clock.turn(0.001)
+    assert world.app.proposals.accept(ADMIN, made.id, SECRET).proposal == made.id
+
+
+def test_without_the_secret_nothing_is_accepted_and_each_guess_is_entered(sealed: World) -> None:
+    made = sealed.app.proposals.propose(AGENT, draft())
+    sealed.clock.turn(HOUR)
+    with pytest.raises(Forbidden):
+        sealed.app.proposals.accept(ADMIN, made.id, None)
+    with pytest.raises(WrongSecret):
+        sealed.app.proposals.accept(ADMIN, made.id, SECRET.upper())
+    assert sealed.app.decisions.truths(AGENT) == []
+    outcomes = [each.outcome for each in sealed.entries(made.id)]
+    assert outcomes == ["done", "Forbidden", "WrongSecret"]
+    assert ledger_of(sealed.app).head() is None
+
+
+def test_where_no_secret_is_set_nobody_accepts(world: World) -> None:
+    made = world.app.proposals.propose(AGENT, draft())
+    world.clock.turn(HOUR)
+    with pytest.raises(Forbidden, match="minutebook secret set"):
+        world.app.proposals.accept(ADMIN, made.id, "")
+
+
+def test_a_proposal_names_only_decisions_on_its_target(sealed: World) -> None:
+    other = sealed.app.decisions.record(PERSON, draft("wire"))
+    unseen = sealed.app.decisions.record(replace(PERSON, user="ben"), draft("wire"))
+    before = sealed.contents()
+    with pytest.raises(Conflict, match="another target"):
+        sealed.app.proposals.propose(AGENT, draft(), [other.id])
+    with pytest.raises(NotFound):
+        sealed.app.proposals.propose(replace(AGENT, user="ana"), draft("wire"), [unseen.id])
+    assert sealed.contents() == before
+    beside = sealed.app.proposals.propose(AGENT, draft("wire"), [unseen.id])
+    assert beside.user == "ben"
+
+
+def test_an_acceptance_that_a_kill_cut_short_after_its_commit_is_brought_to_its_end(
+    sealed: World,
+) -> None:
+    made = sealed.app.proposals.propose(AGENT, draft())
+    now = sealed.clock.turn(HOUR)
+    id = decision_id(now, lambda _: 7)
+    committed(sealed.app, accepted(ADMIN, made, id, now))
+    sealed.app.ledgers.catch_up()
+    [truth] = sealed.app.decisions.truths(AGENT)
+    assert (truth.id, truth.status) == (id, DecisionStatus.ACTIVE)
+    assert kept(sealed, made.id) == settled(made, truth)

@@ -1,0 +1,554 @@
+import getpass
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pygit2
+import pytest
+
+from minutebook.app import start_anew
+from minutebook.config import Settings
+from minutebook.domain.errors import (
+    Conflict,
+    Decided,
+    Forbidden,
+    LedgerBroken,
+    LedgerDamaged,
+    LedgerError,
+    StoreLost,
+)
+from minutebook.domain.lineage import Rule, superseding
+from minutebook.domain.origin import Origin
+from minutebook.domain.policy import ANYBODY
+from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, LedgerMark
+from minutebook.ledger import markdown
+from minutebook.ledger.history import read_all
+from minutebook.services.maintenance.doctor import examine
+from minutebook.services.search.decisions import Mode
+from tests.contracts.requirements import requirement
+from tests.services.decided import (
+    ADMIN,
+    AGENT,
+    PERSON,
+    VIEWER,
+    committed,
+    decisions_in,
+    draft,
+    git,
+    ledger_of,
+    written,
+)
+from tests.world import NOON, Opener, World
+
+ELSEWHERE = pygit2.Signature("cleo", "cleo@example.org", 1767700800, 0)
+
+
+def rewritten(world: World, change: Callable[[bytes], bytes], decision: Decision) -> str:
+    """Commit a decision's file as somebody changed it by hand."""
+    ledger = ledger_of(world.app)
+    repository = ledger.open()
+    tip = repository.references["refs/heads/main"].target
+    assert isinstance(tip, pygit2.Oid)
+    head = cast("pygit2.Commit", repository[tip])
+    folder, name = ledger.layout.path(decision).split("/")
+    shard = head.tree[folder]
+    assert isinstance(shard, pygit2.Tree)
+    blob = shard[name]
+    assert isinstance(blob, pygit2.Blob)
+    inner = repository.TreeBuilder(shard)
+    inner.insert(name, repository.create_blob(change(blob.data)), pygit2.enums.FileMode.BLOB)
+    outer = repository.TreeBuilder(head.tree)
+    outer.insert(folder, inner.write(), pygit2.enums.FileMode.TREE)
+    parents = [head.id]
+    made = repository.create_commit("HEAD", ELSEWHERE, ELSEWHERE, "x", outer.write(), parents)
+    return str(made)
+
+
+def reasons(world: World) -> list[str]:
+    return [each.reason for each in world.app.ledgers.states() if each.reason is not None]
+
+
+def agree(world: World) -> bool:
+    """Tell whether Git and the tables say the same."""
+    ledger, tables = ledger_of(world.app), decisions_in(world.app)
+    head = ledger.head()
+    assert head is not None
+    read = read_all(ledger, head)
+    found = {each.id: each for each in read if isinstance(each, Decision)}
+    return found == {id: replace(each, commit_id=None) for id, each in tables.items()}
+
+
+# What one side lacks
+
+
+def test_a_commit_that_the_tables_lack_is_taken_in_at_the_next_question(world: World) -> None:
+    first = world.app.decisions.record(AGENT, draft("wire"))
+    commit = committed(world.app, made := written(1))
+    assert world.app.decisions.read(AGENT, made.id) == replace(made, commit_id=commit)
+    assert {each.id for each in world.app.decisions.truths(AGENT)} == {first.id, made.id}
+    [entry] = world.entries(made.id)
+    assert (entry.actor, entry.role, entry.act) == ("cleo", "human", "take_in")
+    assert agree(world)
+    assert world.app.embedded.advance() == 1
+
+
+@requirement("ledger/git/crash")
+def test_a_commit_that_the_tables_lack_is_taken_in_at_start_and_once(opener: Opener) -> None:
+    world = opener()
+    committed(world.app, made := written(1))
+    world.app.close()
+    again = opener()
+    for _ in range(2):
+        again.app.ledgers.catch_up()
+        assert set(decisions_in(again.app)) == {made.id}
+        assert len(again.entries(made.id)) == 1
+
+
+def test_what_came_is_looked_at_before_anything_is_decided_on_top(world: World) -> None:
+    committed(world.app, made := written(1))
+    with pytest.raises(Decided) as refusal:
+        world.app.decisions.record(PERSON, draft())
+    assert refusal.value.id == made.id
+    new = world.app.decisions.supersede(PERSON, [made.id], draft())
+    assert new.supersedes == (made.id,)
+    assert agree(world)
+
+
+@requirement("ledger/git/rebuild")
+def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_path: Path) -> None:
+    world = opener()
+    old = world.app.decisions.record(PERSON, draft())
+    world.app.decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    before = decisions_in(world.app)
+    world.app.close()
+    for each in (tmp_path / "one").glob("minutebook.db*"):
+        each.unlink()
+    shutil.rmtree(tmp_path / "one" / "index", ignore_errors=True)
+    with pytest.raises(StoreLost):
+        opener()
+    start_anew(Settings(home=tmp_path / "one"), NOON)
+    again = opener()
+    again.app.ledgers.catch_up()
+    assert decisions_in(again.app) == before
+    assert again.app.ledgers.check() == []
+
+
+def test_whoever_lost_the_repository_reads_on_and_has_it_again_by_a_rebuild(world: World) -> None:
+    old = world.app.decisions.record(PERSON, draft())
+    new = world.app.decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    shutil.rmtree(ledger_of(world.app).path)
+    assert [each.id for each in world.app.decisions.truths(AGENT)] == [new.id]
+    [reason] = reasons(world)
+    assert "no commits any more" in reason
+    with pytest.raises(LedgerBroken):
+        world.app.decisions.record(PERSON, draft("wire"))
+    rebuilt = world.app.ledgers.rebuild(PERSON)
+    assert set(rebuilt.to_git) == {old.id, new.id}
+    assert rebuilt.to_tables == ()
+    assert agree(world)
+    assert reasons(world) == []
+    world.app.decisions.record(PERSON, draft("wire"))
+
+
+@requirement("ledger/git/rebuild")
+def test_a_rebuild_gives_each_side_what_it_lacks(world: World) -> None:
+    old = world.app.decisions.record(PERSON, draft())
+    early = ledger_of(world.app).head()
+    assert early is not None
+    new = world.app.decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    other = world.app.decisions.record(PERSON, draft("wire"))
+    # The branch is set back, and others go on from there.
+    git(ledger_of(world.app).path, "update-ref", "refs/heads/main", early)
+    committed(world.app, theirs := written(1, target="model"))
+    [reason] = reasons(world)
+    assert "rewritten" in reason
+    rebuilt = world.app.ledgers.rebuild(PERSON)
+    assert set(rebuilt.to_git) == {old.id, new.id, other.id}
+    assert set(rebuilt.to_tables) == {theirs.id}
+    assert set(decisions_in(world.app)) == {old.id, new.id, other.id, theirs.id}
+    assert agree(world)
+    assert world.app.ledgers.check() == []
+    assert [each.act for each in world.trail()][-2:] == ["take_in", "rebuild"]
+    assert world.app.ledgers.rebuild(PERSON).to_git == ()
+
+
+def test_agents_rebuild_nothing(world: World) -> None:
+    for caller in (AGENT, VIEWER):
+        with pytest.raises(Forbidden):
+            world.app.ledgers.rebuild(caller)
+    assert [each.outcome for each in world.trail()] == ["Forbidden", "Forbidden"]
+
+
+# What may not be
+
+
+@requirement("ledger/invariants/read-only", "ledger/git/tampered")
+@pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        (b"needs no server", b"needs a server", Rule.FIXED),
+        (b"author: ann", b"author: eve", Rule.FIXED),
+        (b"status: active", b"status: superseded", Rule.ENDED),
+        (b"status: active", b"status: lost", Rule.READABLE),
+        (b"id: decision_2026", b"id: decision_2027", Rule.KEPT),
+    ],
+)
+def test_a_history_that_somebody_changed_is_found_served_as_it_was_and_never_mended_silently(
+    world: World, old: bytes, new: bytes, rule: Rule
+) -> None:
+    made = world.app.decisions.record(PERSON, draft())
+    kept = world.kept()
+    rewritten(world, lambda data: data.replace(old, new), made)
+    assert world.app.decisions.truths(AGENT) == [made]
+    assert world.app.decision_search.search(AGENT, "SQLite", Mode.STRICT, 5)[0].record == made
+    [state] = world.app.ledgers.states()
+    assert state.reason is not None
+    assert str(rule) in state.reason or rule is Rule.KEPT
+    for act in (
+        lambda: world.app.decisions.record(PERSON, draft("wire")),
+        lambda: world.app.decisions.supersede(PERSON, [made.id], draft()),
+        lambda: world.app.ledgers.rebuild(PERSON),
+    ):
+        with pytest.raises(LedgerBroken):
+            act()
+    assert world.kept() == kept
+    app = world.app
+    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    assert "read-only" in finding.finding
+
+
+def test_what_was_undone_by_hand_is_sound_again_once_somebody_says_so(world: World) -> None:
+    made = world.app.decisions.record(PERSON, draft())
+    rewritten(world, lambda data: data.replace(b"needs no", b"needs a"), made)
+    rewritten(world, lambda data: data.replace(b"needs a", b"needs no"), made)
+    assert reasons(world) != []
+    rebuilt = world.app.ledgers.rebuild(PERSON)
+    assert {each.rule for each in rebuilt.notes} == {Rule.FIXED}
+    assert reasons(world) == []
+    world.app.decisions.record(PERSON, draft("wire"))
+
+
+def test_a_rewritten_history_is_found(world: World) -> None:
+    world.app.decisions.record(PERSON, draft())
+    early = ledger_of(world.app).head()
+    assert early is not None
+    world.app.decisions.record(PERSON, draft("wire"))
+    git(ledger_of(world.app).path, "update-ref", "refs/heads/main", early)
+    [reason] = reasons(world)
+    assert "rewritten" in reason
+    assert len(world.app.decisions.truths(AGENT)) == 2
+
+
+# Colleagues
+
+
+def test_two_truths_after_a_merge_are_a_conflict_on_that_target_alone(world: World) -> None:
+    ours = world.app.decisions.record(AGENT, draft())
+    committed(world.app, theirs := written(1))
+    assert {each.id for each in world.app.decisions.truths(AGENT)} == {ours.id, theirs.id}
+    assert reasons(world) == []
+    [violation] = world.app.ledgers.check()
+    assert violation.rule is Rule.ONE_ACTIVE
+    assert set(violation.ids) == {ours.id, theirs.id}
+    app = world.app
+    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    assert "supersedes all of them" in finding.remedy
+    with pytest.raises(Decided):
+        app.decisions.record(PERSON, draft())
+    with pytest.raises(Conflict):
+        app.decisions.supersede(PERSON, [ours.id], draft())
+    with pytest.raises(Forbidden):
+        app.decisions.supersede(AGENT, [ours.id, theirs.id], draft())
+    app.decisions.record(AGENT, draft("wire"))
+    new = app.decisions.supersede(PERSON, [ours.id, theirs.id], draft(title="Use files"))
+    assert set(new.supersedes) == {ours.id, theirs.id}
+    assert app.ledgers.check() == []
+
+
+def test_a_colleague_may_supersede_what_was_recorded_here(world: World) -> None:
+    ours = world.app.decisions.record(AGENT, draft())
+    new, replaced = superseding(written(1), [replace(ours, commit_id=None)])
+    committed(world.app, new, *replaced.values())
+    [truth] = world.app.decisions.truths(AGENT)
+    assert truth.id == new.id
+    assert decisions_in(world.app)[ours.id].status is DecisionStatus.SUPERSEDED
+    assert world.app.ledgers.check() == []
+
+
+# A person's own repository
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    place = tmp_path / "a project"
+    place.mkdir()
+    git(place, "init", "--quiet", "--initial-branch=main")
+    git(place, "config", "user.name", "Ann")
+    git(place, "config", "user.email", "ann@example.org")
+    (place / "README.md").write_text("hello\n", encoding="utf-8")
+    git(place, "add", ".")
+    git(place, "commit", "--quiet", "--message=First")
+    return place
+
+
+@requirement("ledger/git/place")
+@pytest.mark.parametrize("named", [".", "docs/decisions", "docs/adr"])
+def test_a_ledger_lies_in_the_project_that_is_named(
+    opener: Opener, project: Path, named: str
+) -> None:
+    world = opener(ledger=project / named)
+    made = world.app.decisions.record(PERSON, draft())
+    folder = "docs/decisions" if named == "." else named
+    path = project / folder / markdown.file_name(made)
+    assert path.read_bytes() == markdown.written(made)
+    assert git(project, "status", "--porcelain") == ""
+    assert git(project, "log", "--format=%an|%s", "-1") == "ann|Record store: Use SQLite"
+    assert git(project, "fsck", "--strict") == ""
+    assert not (project.parent / "one" / "ledgers").exists()
+
+
+def test_two_stores_share_a_project(opener: Opener, project: Path) -> None:
+    one, two = opener(ledger=project), opener(name="two", ledger=project)
+    made = one.app.decisions.record(PERSON, draft())
+    assert two.app.decisions.truths(AGENT) == [made]
+    with pytest.raises(Decided):
+        two.app.decisions.record(AGENT, draft())
+    new = two.app.decisions.supersede(PERSON, [made.id], draft(title="Use files"))
+    assert one.app.decisions.truths(AGENT) == [new]
+
+
+def test_other_organizations_keep_their_own_ledger(opener: Opener, project: Path) -> None:
+    world = opener(ledger=project)
+    world.app.decisions.record(replace(PERSON, organization="Acme & Söhne"), draft())
+    assert git(project, "rev-list", "--count", "HEAD") == "1"
+    state = {each.organization: each for each in world.app.ledgers.states()}["Acme & Söhne"]
+    assert Path(state.path).parent == project.parent / "one" / "ledgers"
+
+
+def test_a_ledger_without_git_refuses_writes_with_the_way_out(
+    opener: Opener, tmp_path: Path
+) -> None:
+    (tmp_path / "plain").mkdir()
+    world = opener(ledger=tmp_path / "plain")
+    kept = world.kept()
+    with pytest.raises(LedgerError, match="git init"):
+        world.app.decisions.record(PERSON, draft())
+    assert world.kept() == kept
+    assert world.app.decisions.truths(AGENT) == []
+    assert len(reasons(world)) == 1
+
+
+def test_a_detached_head_refuses_writes_and_nothing_is_half_done(
+    opener: Opener, project: Path
+) -> None:
+    world = opener(ledger=project)
+    made = world.app.decisions.record(PERSON, draft())
+    git(project, "checkout", "--quiet", "--detach")
+    kept, head = world.kept(), git(project, "rev-parse", "HEAD")
+    with pytest.raises(LedgerError, match="detached"):
+        world.app.decisions.record(PERSON, draft("wire"))
+    assert (world.kept(), git(project, "rev-parse", "HEAD")) == (kept, head)
+    assert world.app.decisions.truths(AGENT) == [made]
+
+
+def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
+    opener: Opener, project: Path
+) -> None:
+    world = opener()
+    old = world.app.decisions.record(PERSON, draft())
+    new = world.app.decisions.supersede(PERSON, [old.id], draft(title="Use files"))
+    world.app.close()
+    moved = opener(ledger=project)
+    assert [each.id for each in moved.app.decisions.truths(AGENT)] == [new.id]
+    rebuilt = moved.app.ledgers.rebuild(ADMIN)
+    assert set(rebuilt.to_git) == {old.id, new.id}
+    assert agree(moved)
+
+
+# Where nobody decides
+
+
+def test_who_decides_nothing_has_no_repository(world: World, tmp_path: Path) -> None:
+    world.remember("Ana likes tea")
+    world.app.ledgers.catch_up()
+    assert world.app.decisions.truths(AGENT) == []
+    assert world.app.ledgers.states() == []
+    assert not (tmp_path / "one" / "ledgers").exists()
+
+
+def test_how_far_a_ledger_was_followed_is_kept(world: World) -> None:
+    made = world.app.decisions.record(AGENT, draft())
+    assert made.authorship is Authorship.AGENT
+    mark = world.app.store.get(Kind.LEDGER, "default", "own")
+    assert isinstance(mark, LedgerMark)
+    assert mark.commit_id == made.commit_id
+
+
+def test_a_store_that_fails_after_the_commit_says_so_and_takes_it_in_later(
+    opener: Opener, project: Path, tmp_path: Path
+) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", small], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("no small disk can be mounted here")
+    try:
+        world = opener(name="small", ledger=project)
+        first = world.app.decisions.record(PERSON, draft("wire"))
+        ballast = small / "ballast"
+        with suppress(OSError), ballast.open("wb") as file:
+            while True:
+                file.write(bytes(4096))
+                file.flush()
+        with pytest.raises(LedgerError) as failure:
+            world.app.decisions.record(PERSON, draft())
+        assert "is in Git" in failure.value.reason
+        ballast.unlink()
+        made = {each.target: each for each in world.app.decisions.truths(AGENT)}
+        assert made["wire"] == first
+        assert made["store"].id in failure.value.reason
+        assert world.app.ledgers.check() == []
+        world.app.close()
+    finally:
+        subprocess.run(["umount", "--lazy", small], check=True)
+
+
+@pytest.mark.cold_start
+def test_whoever_has_no_ledger_starts_without_loading_git() -> None:
+    told = (
+        "import sys, minutebook.cli, minutebook.app; print({'pygit2', 'yaml'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "set()"
+
+
+# Git that is damaged, or busy
+
+
+def cut_short(world: World, name: str, size: int) -> Path:
+    """Cut an object of the ledger to so many bytes, as a torn write leaves it."""
+    place = ledger_of(world.app).path
+    id = git(place, "rev-parse", name)
+    file = place / "objects" / id[:2] / id[2:]
+    file.chmod(0o600)
+    file.write_bytes(file.read_bytes()[:size])
+    return file
+
+
+@requirement("ledger/invariants/read-only")
+@pytest.mark.parametrize(("name", "size"), [("HEAD^{tree}", 20), ("HEAD", 8)])
+def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out(
+    world: World, name: str, size: int
+) -> None:
+    old = world.app.decisions.record(PERSON, draft("wire"))
+    made = world.app.decisions.record(PERSON, draft())
+    file = cut_short(world, name, size)
+    app = world.app
+    for act in (
+        lambda: app.decisions.record(PERSON, draft("model")),
+        lambda: app.decisions.supersede(PERSON, [made.id], draft()),
+        lambda: app.ledgers.rebuild(PERSON),
+    ):
+        with pytest.raises(LedgerDamaged) as damage:
+            act()
+        assert str(file) in damage.value.reason
+    assert app.decisions.truths(AGENT) == [made, old]
+    world.remember("Ana likes tea")
+    [reason] = reasons(world)
+    assert str(file) in reason
+    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    assert str(file) in finding.finding
+    assert "git fsck" in finding.remedy
+    # The remedy holds: the tables have everything.
+    place = ledger_of(app).path
+    place.rename(place.with_name("away"))
+    app.ledgers.rebuild(PERSON)
+    assert reasons(world) == []
+    assert agree(world)
+
+
+def test_damage_anywhere_in_the_history_is_found_by_the_doctor(world: World) -> None:
+    world.app.decisions.record(PERSON, draft("wire"))
+    world.app.decisions.record(PERSON, draft())
+    files = {cut_short(world, "HEAD^", 8), cut_short(world, "HEAD^{tree}", 0)}
+    app = world.app
+    found = examine(app.store, app.trail, app.embedding, app.ledgers)
+    assert len(found) == 2
+    assert all(any(str(file) in each.finding for each in found) for file in files)
+
+
+def test_while_a_decision_waits_for_another_git_command_others_write(
+    opener: Opener, project: Path
+) -> None:
+    world = opener(ledger=project)
+    held = project / ".git" / "index.lock"
+    held.write_text("")
+    made: list[Decision] = []
+    deciding = threading.Thread(
+        target=lambda: made.append(world.app.decisions.record(PERSON, draft()))
+    )
+    deciding.start()
+    try:
+        for number in range(3):
+            world.remember(f"Ana likes tea {number}")
+        assert deciding.is_alive()
+    finally:
+        held.unlink()
+        deciding.join()
+    assert world.app.decisions.truths(AGENT) == made
+    assert git(project, "status", "--porcelain") == ""
+
+
+# In whose name
+
+
+def author_of(place: Path) -> str:
+    return git(place, "log", "-1", "--format=%an <%ae>")
+
+
+CLIENT = Origin(client="claude-code", version="2.1")
+
+
+@requirement("ledger/git/author")
+def test_the_author_of_a_commit_is_who_acted(opener: Opener) -> None:
+    world = opener()
+    who = [
+        (replace(AGENT, name="codex", origin=CLIENT), "codex <agent@minutebook.invalid>"),
+        (replace(AGENT, name=ANYBODY, origin=CLIENT), "claude-code <agent@minutebook.invalid>"),
+        (replace(AGENT, name=ANYBODY), "agent <agent@minutebook.invalid>"),
+        (PERSON, "ann <human@minutebook.invalid>"),
+        (replace(PERSON, name=ANYBODY), f"{getpass.getuser()} <human@minutebook.invalid>"),
+        (
+            replace(PERSON, name="bo", token="t", origin=CLIENT),
+            "bo <human@minutebook.invalid>",
+        ),
+    ]
+    for number, (caller, author) in enumerate(who):
+        world.app.decisions.record(caller, draft(f"target {number}"))
+        assert author_of(ledger_of(world.app).path) == author
+
+
+@requirement("ledger/git/author")
+def test_in_their_own_repository_a_person_is_who_git_says(opener: Opener, project: Path) -> None:
+    world = opener(ledger=project)
+    who = [
+        (replace(PERSON, name=getpass.getuser()), "Ann <ann@example.org>"),
+        (replace(PERSON, name=ANYBODY), "Ann <ann@example.org>"),
+        (replace(PERSON, name="bo"), "bo <human@minutebook.invalid>"),
+        (replace(PERSON, name=getpass.getuser(), token="t"), None),
+        (replace(AGENT, name=ANYBODY, origin=CLIENT), "claude-code <agent@minutebook.invalid>"),
+    ]
+    for number, (caller, author) in enumerate(who):
+        world.app.decisions.record(caller, draft(f"target {number}"))
+        expected = author or f"{caller.name} <human@minutebook.invalid>"
+        assert author_of(project) == expected

@@ -1,0 +1,231 @@
+"""Backups made while others write, without room, and restores that are killed."""
+
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from minutebook.app import alone_in, data_directory, restoring
+from minutebook.config import Settings
+from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
+from minutebook.services.maintenance.atomic_file import noted_in, scratch_folder
+from minutebook.services.maintenance.backups import BackedUp, Backups
+from minutebook.services.maintenance.doctor import examine
+from minutebook.services.maintenance.restores import Restores
+from tests.services.decided import PERSON, decisions_in, draft
+from tests.services.test_archives_processes import small
+from tests.services.test_decisions_together import check_agreed, decider, start
+from tests.store.samples import memory
+from tests.world import NOON, Opener, World, failed
+
+__all__ = ["small"]
+
+
+def backed_up(world: World, home: Path, path: Path) -> BackedUp:
+    place = data_directory(Settings(home=home))
+    return Backups(place, world.app.store, world.app.trail, world.clock).make(PERSON, path)
+
+
+def restored(home: Path, path: Path) -> None:
+    restoring(Settings(home=home)).run(path, NOON)
+
+
+def test_a_directory_that_a_restore_makes_is_its_owners_alone(
+    opener: Opener, tmp_path: Path
+) -> None:
+    world = opener(name="home")
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+    restored(tmp_path / "other", tmp_path / "all.tar")
+    assert (tmp_path / "other").stat().st_mode & 0o777 == 0o700
+
+
+def test_nobody_is_in_the_directory_while_it_is_restored(opener: Opener, tmp_path: Path) -> None:
+    world = opener(name="home")
+    world.remember("tea at five")
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+    settings = Settings(home=tmp_path / "home")
+    with pytest.raises(StoreBusy, match="in use"), alone_in(settings):
+        pass
+    world.app.store.close()
+    # Stopped, but it would go on with whatever is there.
+    with pytest.raises(StoreBusy, match="in use"), alone_in(settings):
+        pass
+    world.app.close()
+    with alone_in(settings), pytest.raises(StoreBusy, match="try again"):
+        opener(name="home")
+    assert len(opener(name="home").ids("list_memories")) == 1
+
+
+def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    world = opener(name="home")
+    sizes: list[int] = []
+    with decider(home, "bo", 40, "wire") as process:
+        start(process)
+        while process.poll() is None:
+            path = tmp_path / f"{len(sizes)}.tar"
+            world.remember(f"note {len(sizes)}")
+            backed_up(world, home, path)
+            restored(tmp_path / f"home{len(sizes)}", path)
+            other = opener(name=f"home{len(sizes)}")
+            # Both are of one moment: neither the tables nor Git are ahead.
+            assert [each.reason for each in other.app.ledgers.states()] in ([], [None])
+            if decisions_in(other.app):
+                assert not [each for each in other.trail() if each.act == "take_in"]
+                sizes.append(len(check_agreed(other)))
+            else:
+                sizes.append(0)
+            findings = examine(
+                other.app.store, other.app.trail, other.app.embedding, other.app.ledgers
+            )
+            assert findings == []
+            assert len(other.ids("list_memories")) == len(sizes)
+    assert sizes == sorted(sizes)
+    assert len(set(sizes)) > 1
+
+
+def test_a_backup_for_which_there_is_no_room_leaves_nothing(
+    opener: Opener, small: Path, tmp_path: Path
+) -> None:
+    world = opener(failed(), name="home")
+    for number in range(20):
+        world.remember(f"{number} " + "long " * 10_000)
+    with pytest.raises(StoreError, match=r"full|No space"):
+        backed_up(world, tmp_path / "home", small / "all.tar")
+    assert list(small.iterdir()) == []
+
+
+def test_a_restore_for_which_there_is_no_room_changes_nothing(
+    opener: Opener, small: Path, tmp_path: Path
+) -> None:
+    world = opener(failed(), name="home")
+    for number in range(20):
+        world.remember(f"{number} " + "long " * 10_000)
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+    (small / "home").mkdir()
+    (small / "home" / "config.toml").write_text("")
+    with pytest.raises(StoreError, match="No space"):
+        restored(small / "home", tmp_path / "all.tar")
+    assert [each.name for each in (small / "home").iterdir()] == ["config.toml"]
+
+
+def test_a_store_that_a_later_version_wrote_is_not_restored(opener: Opener, tmp_path: Path) -> None:
+    world = opener(name="home")
+    world.remember("tea")
+    backed_up(world, tmp_path / "home", tmp_path / "all.tar")
+
+    def later(database: Path) -> None:
+        raise StoreTooNew(f"{database}: the store has format 99")
+
+    other = Settings(home=tmp_path / "other")
+    work = Restores(data_directory(other), partial(alone_in, other), later)
+    with pytest.raises(StoreTooNew):
+        work.run(tmp_path / "all.tar", NOON)
+    assert list((tmp_path / "other").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 8))]
+)
+def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
+    opener: Opener, tmp_path: Path, seed: int
+) -> None:
+    chance = Random(seed)
+    source = opener(name="source")
+    source.remember("tea at five")
+    source.app.decisions.record(PERSON, draft())
+    path = tmp_path / "all.tar"
+    backed_up(source, tmp_path / "source", path)
+    old = opener(name="home")
+    old.remember("coffee at six")
+    old.app.decisions.record(PERSON, draft("wire"))
+    old.app.close()
+    home = tmp_path / "home"
+    for _ in range(4):
+        process = begun(home, path)
+        time.sleep(chance.uniform(0.2, 0.9))
+        process.kill()
+        process.wait()
+        assert (home / "minutebook.db").is_file()
+    assert begun(home, path).wait(60) == 0
+    world = opener(name="home")
+    assert len(check_agreed(world)) == 1
+    assert [each["content"] for each in world.call("list_memories")["memories"]] == ["tea at five"]
+    assert any(each.name.startswith("replaced-") for each in home.iterdir())
+    assert left_in(home) == []
+
+
+@pytest.fixture
+def large(opener: Opener, tmp_path: Path) -> Path:
+    """A data directory of some 40 MB, so that a backup of it can be killed halfway."""
+    world = opener(name="home")
+    with world.app.store.transaction():
+        for number in range(200):
+            world.app.store.put(memory(f"m{number:03}", metadata={"x": "long " * 40_000}))
+    world.app.close()
+    return tmp_path / "home"
+
+
+def killed_backup(home: Path, folder: Path) -> None:
+    """Begin a backup and kill it while its copy of the store is being made."""
+    process = run_in("backup", str(folder / "all.tar"), "--home", str(home))
+    deadline = time.monotonic() + 60
+    while not [each for each in folder.rglob("minutebook.db") if each.stat().st_size > 1 << 20]:
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    assert not (folder / "all.tar").exists()
+    # A part and its copy of the store; and the note of where they are.
+    assert len(left_in(folder)) == 3
+    assert len(left_in(home)) == 2
+
+
+@pytest.mark.parametrize("next_one", ["backup beside it", "backup elsewhere", "doctor"])
+def test_a_backup_that_is_killed_leaves_no_copy_once_the_next_command_ran(
+    large: Path, tmp_path: Path, next_one: str
+) -> None:
+    folder, other = tmp_path / "one", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    killed_backup(large, folder)
+    command = {
+        "backup beside it": ("backup", str(folder / "again.tar")),
+        "backup elsewhere": ("backup", str(other / "again.tar")),
+        "doctor": ("doctor",),
+    }[next_one]
+    run_in(*command, "--home", str(large)).wait(60)
+    assert left_in(large) == left_in(folder) == left_in(other) == []
+    made = [each.name for each in (*folder.iterdir(), *other.iterdir())]
+    assert made == ([] if next_one == "doctor" else ["again.tar"])
+
+
+def test_a_backup_under_way_is_left_alone(opener: Opener, tmp_path: Path) -> None:
+    home, folder = tmp_path / "home", tmp_path / "one"
+    folder.mkdir()
+    opener(name="home").remember("tea at five")
+    with noted_in(home, folder / "all.tar"), scratch_folder(folder / "all.tar") as work:
+        (work / "minutebook.db").touch()
+        run_in("doctor", "--home", str(home)).wait(60)
+        run_in("backup", str(folder / "other.tar"), "--home", str(home)).wait(60)
+        assert (work / "minutebook.db").exists()
+        assert len(left_in(home)) == 2
+    assert [each.name for each in folder.iterdir()] == ["other.tar"]
+    assert left_in(home) == []
+
+
+def left_in(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir() if ".minutebook.part" in each.name]
+
+
+def run_in(*command: str) -> "subprocess.Popen[bytes]":
+    return subprocess.Popen([sys.executable, "-P", "-m", "minutebook", *command])
+
+
+def begun(home: Path, path: Path) -> "subprocess.Popen[bytes]":
+    return run_in("restore", str(path), "--replace", "--home", str(home))

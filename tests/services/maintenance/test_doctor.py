@@ -1,0 +1,39 @@
+from minutebook.domain.records import Kind
+from minutebook.services.maintenance.doctor import examine, mend
+from tests.world import Opener, World, failed
+
+
+def findings(world: World) -> list[str]:
+    app = world.app
+    return [each.finding for each in examine(app.store, app.trail, app.embedding, app.ledgers)]
+
+
+def test_a_sound_store_has_no_findings(world: World) -> None:
+    world.remember("Ana likes tea")
+    world.entity("Ana")
+    assert findings(world) == []
+
+
+def test_a_broken_trail_and_a_model_that_failed_are_findings_with_a_remedy(
+    opener: Opener,
+) -> None:
+    world = opener(failed("model.onnx is damaged"), wait=10)
+    for text in ("a", "b", "c"):
+        world.remember(text)
+    world.app.store.delete(Kind.ENTRY, "default", "2")
+    found = examine(world.app.store, world.app.trail, world.app.embedding, world.app.ledgers)
+    assert len(found) == 2
+    assert "default breaks at entry 2" in found[0].finding
+    assert "model.onnx is damaged" in found[1].finding
+    assert all(each.remedy for each in found)
+
+
+def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None:
+    for text in ("Ana likes tea", "the boiler hums", "Ana sleeps"):
+        world.remember(text)
+    world.entity("Ana")
+    before = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
+    mend(world.app.store, world.app.mentions)
+    again = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
+    assert again == before
+    assert findings(world) == []

@@ -1,0 +1,188 @@
+import os
+import sys
+import threading
+from collections.abc import Sequence
+
+import pytest
+
+from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Kind
+from minutebook.embedding import Model, Rows, Vector
+from minutebook.services.embeddings import PRIORITY
+from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready
+
+
+class OtherEmbedder(WordEmbedder):
+    """Words again, under another name."""
+
+    model = Model("other words", "2", DIMENSIONS)
+
+
+class UnreachableEmbedder(WordEmbedder):
+    """Opens, and then cannot be reached, as a service on the network may."""
+
+    def embed_query(self, text: str) -> Vector:
+        raise ModelUnavailable("http://localhost:1 does not answer", "start the service")
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        raise ModelUnavailable("http://localhost:1 does not answer", "start the service")
+
+
+class NotingEmbedder(WordEmbedder):
+    """Notes how far the thread that embeds stands back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.priorities: list[int] = []
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        self.priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return super().embed_passages(texts)
+
+
+class BrokenEmbedder(WordEmbedder):
+    """Fails as nobody foresaw."""
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+        raise ZeroDivisionError
+
+
+def pending(world: World) -> int:
+    return world.app.embedded.pending(Kind.MEMORY, Filter(organization="default"))
+
+
+def space_of(world: World, id: str) -> str | None:
+    kept = world.app.store.vectors(Kind.MEMORY, "default", id)
+    return None if kept is None else kept[0].name
+
+
+def test_what_was_stored_without_a_model_gets_its_vectors_once_there_is_one(
+    opener: Opener,
+) -> None:
+    broken = opener(failed(), name="same", wait=10)
+    made = [broken.remember(f"Ana likes tea {number}") for number in range(70)]
+    assert {space_of(broken, id) for id in made} == {None}
+    world = opener(name="same")
+    assert pending(world) == 70
+    assert world.ids("search", query="tea") == []
+    assert world.app.embedded.catch_up(threading.Event()) == 70
+    assert {space_of(world, id) for id in made} == {"words"}
+    assert pending(world) == 0
+    assert len(world.ids("search", query="tea", limit=50)) == 50
+
+
+def test_catching_up_stops_when_it_is_told(opener: Opener) -> None:
+    opener(failed(), name="same", wait=10).remember("a")
+    world = opener(name="same")
+    stop = threading.Event()
+    stop.set()
+    assert world.app.embedded.catch_up(stop) == 0
+    assert pending(world) == 1
+
+
+def test_another_model_embeds_everything_anew_and_never_mixes(opener: Opener) -> None:
+    id = opener(name="same").remember("Ana likes tea")
+    world = opener(ready(OtherEmbedder()), name="same", wait=10)
+    assert world.ids("search", query="tea") == []
+    assert world.ids("search_text", query="tea") == [id]
+    assert world.app.embedded.catch_up(threading.Event()) == 1
+    assert space_of(world, id) == "other words"
+    assert world.ids("search", query="tea") == [id]
+
+
+def test_the_background_catches_up_by_itself(opener: Opener) -> None:
+    id = opener(failed(), name="same", wait=10).remember("a")
+    world = opener(ready(), name="same")
+    world.app.start()
+    for _ in range(3000):
+        if space_of(world, id) == "words":
+            break
+        threading.Event().wait(0.01)
+    assert space_of(world, id) == "words"
+
+
+def test_a_long_text_is_found_by_any_of_its_parts(world: World) -> None:
+    id = world.remember(" ".join([*["tea"] * 100, *["boiler"] * 40]))
+    world.remember("the cat sleeps")
+    kept = world.app.store.vectors(Kind.MEMORY, "default", id)
+    assert kept is not None
+    assert kept[1].shape == (4, DIMENSIONS)
+    (first, *_) = world.call("search", query="boiler")["results"]
+    assert first["id"] == id
+    assert first["score"] > 0.99
+
+
+def test_a_model_that_loads_in_time_is_waited_for(opener: Opener) -> None:
+    release = threading.Event()
+    world = opener(loading(release), wait=30)
+    world.app.embedding.start()
+    threading.Timer(0.05, release.set).start()
+    assert space_of(world, world.remember("a")) == "words"
+
+
+def test_who_waits_for_the_model_is_told_so(opener: Opener) -> None:
+    release = threading.Event()
+    world = opener(loading(release), wait=30)
+    world.app.embedding.start()
+    heard: list[tuple[float, str]] = []
+
+    def listener(part: float, what: str) -> None:
+        heard.append((part, what))
+        release.set()
+
+    world.by(listener=listener).remember("a")
+    ((part, what),) = heard
+    assert 0 < part < 1
+    assert what == "the embedding model is loading"
+
+
+def test_a_question_without_a_model_says_why(opener: Opener) -> None:
+    world = opener(failed("no such file"), wait=10)
+    assert world.app.embedded.passage("a") is None
+    with pytest.raises(EmbeddingNotReady) as refusal:
+        world.app.embedded.query("a")
+    assert refusal.value.state == "error"
+    assert "no such file" in refusal.value.reason
+
+
+def test_a_service_that_does_not_answer_stores_nothing_and_says_so(opener: Opener) -> None:
+    id = opener(name="same").remember("Ana likes tea")
+    world = opener(ready(UnreachableEmbedder()), name="same", wait=10)
+    before = world.contents()
+    for tool, arguments in (
+        ("store_memory", {"content": "a"}),
+        ("update_memory", {"id": id, "content": "a"}),
+        ("search", {"query": "tea"}),
+    ):
+        text = world.refused(tool, **arguments)
+        assert text.startswith("Embedding service not ready. Please try again.")
+        assert "start the service" in text
+    assert world.contents() == before
+
+
+def test_a_service_that_does_not_answer_leaves_recall_by_words(opener: Opener) -> None:
+    id = opener(name="same").remember("Ana likes tea")
+    world = opener(ready(UnreachableEmbedder()), name="same", wait=10)
+    assert world.ids("recall", query="tea") == [id]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no priority of their own")
+def test_vectors_made_in_the_background_stand_back_and_those_of_a_call_do_not(
+    opener: Opener,
+) -> None:
+    opener(failed(), name="same", wait=10).remember("Ana likes tea")
+    embedder = NotingEmbedder()
+    world = opener(ready(embedder), name="same")
+    stands = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+    assert world.app.embedded.catch_up(threading.Event()) == 1
+    world.remember("Ben likes coffee")
+    assert embedder.priorities == [max(stands, PRIORITY), stands]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_an_error_that_nobody_foresaw_is_no_result(opener: Opener) -> None:
+    opener(failed(), name="same", wait=10).remember("Ana likes tea")
+    world = opener(ready(BrokenEmbedder()), name="same")
+    with pytest.raises(RuntimeError, match="reported"):
+        world.app.embedded.catch_up(threading.Event())

@@ -1,0 +1,232 @@
+"""The built-in summarizer: the same turns, the same account, and one that a reader would want."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.domain.records import Category, Turn
+from minutebook.summarizing.extractive import account_of
+from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS, Account
+from minutebook.summarizing.titles import phrases, title_of
+from tests.store.samples import START, turn
+
+Said = tuple[str, str, str]
+
+LOGIN: list[Said] = [
+    (
+        "Hi! Our users report that login sometimes crashes with a 500. Can you find out why and fix it? The "
+        "code is in src/auth/.",
+        "Let me look at the middleware first. I should reproduce the crash before I change anything.",
+        "I looked into src/auth/middleware.py. The request handler reads `request.cookies['sid']` without a "
+        "default, so a request without the session cookie raises KeyError: 'sid'.\n\n```\n$ curl -i localhost\n"
+        "KeyError: 'sid'\n```\n\nShall I treat a missing cookie as an anonymous session?",
+    ),
+    (
+        "Yes, anonymous is right. Please add a test for it too.",
+        "Need to edit the middleware and tests/test_login.py. pytest is used here.",
+        "Done. In src/auth/middleware.py a missing cookie now yields an anonymous session, and I added "
+        "tests/test_login.py. Running pytest gives 1 failed: sqlalchemy.exc.OperationalError: no such table.",
+    ),
+    (
+        "It still fails on CI: OperationalError: database is locked",
+        "Two workers share the same file.",
+        "Each worker now gets a database of its own through tmp_path_factory, so the lock error is gone. All "
+        "42 tests pass with `pytest -n 4`.",
+    ),
+    (
+        "Great. Commit it.",
+        "",
+        'Committed as 3f2a91c: "Treat a missing session cookie as an anonymous session".',
+    ),
+]
+
+
+def session(said: Sequence[Said]) -> list[Turn]:
+    return [
+        turn(str(n), response, prompt=prompt, thought=thought, at=START + timedelta(minutes=n))
+        for n, (prompt, thought, response) in enumerate(said)
+    ]
+
+
+def account(said: Sequence[Said]) -> Account:
+    turns = session(said)
+    return account_of(lambda: turns, len(turns))
+
+
+def test_a_session_of_coding_is_told_so_that_one_need_not_read_it() -> None:
+    told = account(LOGIN)
+    assert told.title == "Login sometimes crashes with a 500"
+    assert told.category is Category.BUGFIX
+    assert "without a default" in told.summary
+    assert "Committed as 3f2a91c" in told.summary
+    assert "Files: src/auth/middleware.py, tests/test_login.py." in told.summary
+    assert "KeyError: 'sid' (resolved)" in told.summary
+    assert "OperationalError: database is locked (resolved)" in told.summary
+    assert "Shall I" not in told.summary
+    assert {"python", "pytest", "sqlalchemy"} <= set(told.technologies)
+    assert told.quality == 90
+    assert told.reasons["quality"] == "3 of 3 errors resolved, tests passed, 1 corrections"
+
+
+def test_sentences_stand_in_the_order_in_which_they_were_said() -> None:
+    told = account(LOGIN).summary
+    places = [told.index(part) for part in ("login sometimes", "without a default", "Committed")]
+    assert places == sorted(places)
+
+
+@pytest.mark.parametrize(
+    ("said", "title", "summary"),
+    [
+        ([("", "", "")], "A session without words", "Nothing was said."),
+        ([("hello", "", "hi")], "Hello", "hello"),
+        ([("```\nx = 1\n```", "", "")], "X = 1", "x = 1"),
+        ([("", "", "Cormorants dive for fish.")], "Cormorants dive for fish", "Agent: Cormorants dive for fish."),
+        ([("请修复登录页面的崩溃问题。", "", "好的。")], "请修复登录页面的崩溃问题", "User: 请修复登录页面的崩溃问题。"),
+    ],
+)  # fmt: skip
+def test_little_is_told_of_little(said: list[Said], title: str, summary: str) -> None:
+    told = account(said)
+    assert (told.title, told.summary) == (title, summary)
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["a", "a.", "a/", "```\n", "[](", " ", "\n", "Error: ", "so ", "东", "😀", "\ud800", "\0"],
+)
+def test_a_megabyte_of_anything_is_summarised(said: str) -> None:
+    told = account([(said * (1_000_000 // len(said)), "", said * 1000)])
+    assert told.title
+    assert len(told.title) <= MAX_TITLE
+    assert len(told.summary) < 5000
+
+
+def test_a_long_session_is_told_in_few_sentences_of_all_its_parts() -> None:
+    long = [
+        (f"Add the report number {n} to f{n}.py", "", f"Added the report {n} to f{n}.py.")
+        for n in range(900)
+    ]
+    told = account(long)
+    assert len(told.summary) < 4000
+    assert "and 892 more" in told.summary
+    assert told.complexity > 60
+
+
+def test_what_is_said_again_and_again_is_told_once() -> None:
+    told = account([("Fix the oven.", "", "The oven is repaired now, it bakes bread.")] * 6)
+    assert told.summary.count("bakes bread") == 1
+
+
+def test_a_talk_without_a_request_is_named_by_a_sentence_of_it() -> None:
+    talk = [
+        ("We saw cormorants near the lighthouse today.", "", "Cormorants are lovely birds!"),
+        ("The lighthouse was painted white.", "", "I painted a lighthouse once."),
+        ("The cormorants were diving.", "", "They dive deep, cormorants."),
+    ]
+    assert account(talk).title == "We saw cormorants near the lighthouse today"
+    assert account(talk).category is Category.OTHER
+
+
+@pytest.mark.parametrize(
+    ("sentence", "title"),
+    [
+        ("Could you please fix the login page?", "Fix the login page"),
+        (
+            "Add a button which opens the dialog with all of the settings that we have.",
+            "Add a button",
+        ),
+        (
+            "Rename every one of the very many old functions of the module for billing",
+            "Rename every one of the very many old functions",
+        ),
+        ("x" * 300, "X" + "x" * 98 + "…"),
+        ("- [ ]", "[ ]"),
+        ("!!!", "!!!"),
+    ],
+)
+def test_a_title_is_cut_where_it_may_be(sentence: str, title: str) -> None:
+    assert title_of(sentence) == title
+
+
+@pytest.mark.parametrize(
+    ("sentence", "title"),
+    [
+        (
+            "Users report that checkout hangs when the cart has more than fifty items and one is out of stock.",
+            "Checkout hangs when the cart has more than fifty items",
+        ),
+        (
+            "Die Anmeldung wurde so geändert, dass nun jeder Benutzer ein Passwort mit zwölf Zeichen braucht.",
+            "Die Anmeldung wurde so geändert",
+        ),
+        (
+            "Untersuche bitte, warum unsere Cloud-Rechnung im Oktober um 40 Prozent gestiegen ist.",
+            "Warum unsere Cloud-Rechnung im Oktober um 40 Prozent gestiegen ist",
+        ),
+        ("¿Puedes arreglar la página de pagos, por favor?", "Arreglar la página de pagos"),
+        (
+            "El servidor pierde la conexión con la base de datos cada noche a las tres.",
+            "El servidor pierde la conexión",
+        ),
+    ],
+)
+def test_a_title_is_a_whole_phrase_in_each_language(sentence: str, title: str) -> None:
+    assert title_of(sentence) == title
+
+
+def test_a_german_sentence_is_not_cut_before_a_preposition_where_its_verb_would_be_lost() -> None:
+    sentence = "Der nächtliche Export hat in der letzten Version die Umlaute der Kunden verloren."
+    assert list(phrases(sentence)) == []
+
+
+def test_what_was_taken_back_is_not_repeated() -> None:
+    told = account(
+        [
+            ("How slow is checkout? Please measure it.", "", "The p99 is 310 ms on staging."),
+            ("Really?", "", "Correction: the p99 is 190 ms, I had read the wrong column."),
+        ]
+    ).summary
+    assert "310" not in told
+    assert "190 ms" in told
+
+
+def test_an_error_is_told_as_resolved_when_all_tests_pass_after_it() -> None:
+    told = account(
+        [
+            ("Fix the import in a.py", "", "I see KeyError: 'sid'. Two tests still fail."),
+            ("And now?", "", "All 42 tests pass, not one is skipped."),
+        ]
+    )
+    assert "KeyError: 'sid' (resolved)" in told.summary
+    assert told.category is Category.BUGFIX
+
+
+words = st.sampled_from(
+    ["Fix", "the", "bug.", "a.py", "KeyError: 'a'", "still fails", "Fixed.", "please", "\n", "```", "東京。", "- ", "and", "?"]
+)  # fmt: skip
+texts = (st.lists(words, max_size=30).map(" ".join)) | st.text(max_size=60)
+sessions = st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=5)
+
+
+@given(sessions)
+def test_every_account_keeps_to_its_form_and_is_the_same_each_time(said: list[Said]) -> None:
+    told = account(said)
+    assert told.title.strip()
+    assert len(told.title.split()) <= MAX_TITLE_WORDS
+    assert len(told.title) <= MAX_TITLE
+    assert "\n" not in told.title
+    assert told.summary.strip()
+    assert len(told.technologies) == len(set(told.technologies))
+    for name in ("quality", "productivity", "impact", "complexity"):
+        assert 0 <= getattr(told, name) <= 100
+        assert told.reasons[name]
+    assert told == account(said)
+
+
+@given(sessions)
+def test_who_else_was_there_changes_nothing(said: list[Said]) -> None:
+    turns = [replace(each, author="someone", user="u") for each in session(said)]
+    assert account_of(lambda: turns, len(turns)) == account(said)

@@ -1,0 +1,117 @@
+"""What a later statement of a session takes back, and what it leaves."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.summarizing.retractions import Statement, clauses, retracted, takes_back
+
+
+def said(text: str, turn: int, *, by_user: bool = False) -> Statement:
+    return Statement(text, turn, by_user)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("The p99 is 310 ms.", "Correction: the p99 is 190 ms."),
+        ("The export runs at 2 in the night.", "Actually, the export runs at 4 in the night."),
+        ("The disk is full.", "I was wrong about the disk, it has 40 GB left."),
+        ("Deliveries are retried eight times.", "Deliveries are retried five times now."),
+        ("I estimate three weeks.", "I overlooked the rules: five weeks rather than three."),
+        ("We keep the sessions in Redis.", "Actually, we don't want Redis."),
+        ("Die Datei ist in UTF-8 kodiert.", "Das war falsch, die Datei ist in Latin-1 kodiert."),
+        ("Die Aufbewahrung beträgt 14 Tage.", "Stimmt, die Aufbewahrung sind nicht 14 Tage."),
+        ("Der Termin ist um 14 Uhr.", "Der Termin ist doch erst um 9 Uhr."),
+        ("El límite es de 100 peticiones.", "En realidad el límite es de 50 peticiones."),
+        ("El fallo está en la cola.", "Me equivoqué: la cola funciona bien."),
+        ("Vienen ocho amigos a cenar.", "Al final vienen diez amigos, no ocho."),
+    ],
+)
+def test_a_correction_takes_back_what_it_corrects(earlier: str, later: str) -> None:
+    assert takes_back(said(later, 1), said(earlier, 0))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("DuckDB needs 0.9 s for the sum.", "With an index SQLite needs 6.1 s."),
+        ("The p99 is 310 ms.", "The p50 is 20 ms."),
+        ("I fixed the login page.", "Correction: the export has 40 columns."),
+        ("The cart asks the tax service once per item.", "The tax service is run by another team."),
+        ("Ich habe drei Tests geschrieben.", "Alle 27 Tests sind grün."),
+        ("La cola tiene dos consumidores.", "La tabla tiene cuatro índices."),
+        ("Added the report 3 to f3.py.", "Added the chart 4 to g4.py."),
+    ],
+)
+def test_another_statement_takes_nothing_back(earlier: str, later: str) -> None:
+    assert not takes_back(said(later, 1), said(earlier, 0))
+
+
+@pytest.mark.parametrize(
+    ("proposed", "objection"),
+    [
+        ("I replaced it with Luxon.", "Not Luxon, the team agreed on date-fns."),
+        ("The site is at Netlify.", "We don't want Netlify."),
+        ("Die Seite liegt bei Netlify.", "Netlify möchten wir nicht."),
+        ("Guardo todo en MongoDB.", "No queremos MongoDB, usa lo que ya tenemos."),
+    ],
+)
+def test_what_the_user_turns_down_is_taken_back(proposed: str, objection: str) -> None:
+    assert takes_back(said(objection, 1, by_user=True), said(proposed, 0))
+    assert not takes_back(said(f"{objection[:-1]}?", 1, by_user=True), said(proposed, 0))
+
+
+def test_an_agent_that_owns_a_fault_gives_up_what_the_talk_is_of() -> None:
+    listed = [
+        said("The fault is the driver.", 0),
+        said("I built the labels in labels.svg.", 0),
+        said("The driver is a year old.", 1, by_user=True),
+        said("You are right, the template is wrong.", 1),
+    ]
+    assert retracted(listed, listed) == {0}
+    again = [*listed, said("The fault is the driver.", 2)]
+    assert retracted(again, again) == set()
+
+
+def test_only_a_later_turn_takes_back() -> None:
+    first, second = "The p99 is 310 ms.", "Correction: the p99 is 190 ms."
+    assert not takes_back(said(second, 0), said(first, 0))
+    assert not takes_back(said(second, 0), said(first, 1))
+
+
+def test_an_agent_does_not_take_back_what_the_user_said() -> None:
+    wish = said("The limit shall be 100 requests.", 0, by_user=True)
+    assert not takes_back(said("Actually the limit is 50 requests.", 1), wish)
+    assert takes_back(said("Actually the limit is 50 requests.", 1, by_user=True), wish)
+
+
+def test_what_repeats_a_statement_before_it_was_taken_back_goes_with_it() -> None:
+    listed = [
+        said("The dentist is on Tuesday at 14 o'clock.", 0, by_user=True),
+        said("I noted the dentist, Tuesday at 14 o'clock.", 1),
+        said("Actually, the dentist is on Thursday at 9 o'clock.", 2, by_user=True),
+    ]
+    assert retracted(listed, listed) == {0, 1}
+
+
+def test_a_statement_can_be_taken_back_without_the_other_of_its_sentence() -> None:
+    assert clauses("I built the payment in shop.py; the fee is 2.9 %.") == [
+        "I built the payment in shop.py;",
+        "the fee is 2.9 %.",
+    ]
+    assert clauses("Salt and pepper.") == ["Salt and pepper."]
+
+
+texts = st.lists(
+    st.sampled_from(["the", "limit", "is", "50", "100", "not", "actually", "wrong", "ms", "", "東京", "ocho"]),
+    max_size=8,
+).map(" ".join)  # fmt: skip
+
+
+@given(st.lists(st.tuples(texts, st.booleans()), max_size=6))
+def test_the_last_statement_always_stands(told: list[tuple[str, bool]]) -> None:
+    listed = [said(text, turn, by_user=user) for turn, (text, user) in enumerate(told)]
+    gone = retracted(listed, listed)
+    assert len(listed) - 1 not in gone
+    assert gone == retracted(listed, listed)
