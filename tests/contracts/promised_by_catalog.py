@@ -184,6 +184,7 @@ _READING = [
         "resources",
         {
             "index-order": "memory://index is ordered by `updated_at`, newest first.",
+            "metadata-order": "`metadata` keeps its order.",
             "made-title": "An index entry without a title shows one made from the text.",
             "index-metadata": "It shows the first 5 scalar values of metadata, long strings cut at 50 characters.",
             "memory": "memory://{id} is the whole memory.",

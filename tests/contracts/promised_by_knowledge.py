@@ -285,6 +285,7 @@ _CODE = [
             "languages": "Fifteen languages and five formats by structure.",
             "watch-delay": "`watch: true` re-indexes 500 ms after the last change.",
             "chunk_type": "`chunk_type`: function, class, struct, module, impl, other.",
+            "unknown-language": "`language` unknown: refused with the known ones.",
             "unknown-project": "`get_index_status` of an unknown project: Project not found: {id}.",
         },
     ),

@@ -20,6 +20,7 @@ _PUBLISHED = [
         {
             "contract-first": "The API is defined by JSON Schemas, not by the implementation.",
             "version": "The API has version 1.0.0, which is immutable.",
+            "breaking": "Breaking changes will result in v2.0.0.",
             "any-client": "Any MCP client can work with the server by the exported document.",
         },
     ),

@@ -72,7 +72,7 @@ def test_the_index_shows_five_scalars_of_the_metadata_cut_at_fifty_characters(fa
     assert entry["metadata"] == {"a": "x" * 50, "d": None, "e": True, "f": 0.5, "g": "ä"}
 
 
-@requirement("catalog/resources/index-metadata")
+@requirement("catalog/resources/index-metadata", "catalog/resources/metadata-order")
 def test_metadata_keeps_the_order_of_its_keys_and_the_index_shows_the_first_five(
     facts: World,
 ) -> None:

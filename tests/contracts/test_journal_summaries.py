@@ -194,7 +194,7 @@ def test_all_summaries_are_deleted_and_the_turns_stay(client: Client) -> None:
 def test_an_agent_deletes_its_own_summaries_and_says_what_stays(client: Client) -> None:
     write(client, "s1", "one")
     write(client, "s2", "two")
-    client.call("summarize_sessions", sessionId="s1")
+    client.by(name="bob").call("summarize_sessions", sessionId="s1")
     ana = client.by(name="ana")
     ana.call("summarize_sessions", sessionId="s2")
     done = ana.call("delete_all_summaries")

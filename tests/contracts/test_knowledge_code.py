@@ -394,6 +394,13 @@ def test_recall_merges_memories_and_code_by_their_own_deviations(
     }
 
 
+@requirement("knowledge/code/unknown-language")
+def test_an_unknown_language_is_refused_with_the_known_ones(world: World) -> None:
+    refused = world.refused("recall", query="Point", language="klingon", include_code=True)
+    assert refused.startswith("Invalid argument `language`: must be one of bash, c, ")
+    assert refused.count("typescript") == 1
+
+
 @requirement("knowledge/recall/project-and-language")
 def test_recall_of_code_keeps_to_a_project_and_a_language(world: World, kettle: Path) -> None:
     world.call("index_project", path=str(kettle))
@@ -405,7 +412,6 @@ def test_recall_of_code_keeps_to_a_project_and_a_language(world: World, kettle: 
 
     assert paths(language="rust") == {"src/point.rs"}
     assert paths(language="Rust") == paths(language="rs") == {"src/point.rs"}
-    assert paths(language="klingon") == set()
     assert paths(project_id="other") == {"a.py"}
     assert paths(project_id="other", language="rust") == set()
     assert world.refused("recall", **asked, project_id="x") == "Project not found: x"

@@ -228,6 +228,7 @@ def test_a_journal_keeps_a_token_to_its_scopes(world: World) -> None:
         sessions.add(viewer, "s", "Tea?", "", "Tea.")
 
 
+@requirement("policy/roots")
 def test_a_bearer_has_only_folders_indexed_that_are_named_for_their_organization(
     world: World, opener: Opener, tmp_path: Path
 ) -> None:

@@ -139,7 +139,7 @@ def test_each_turn_is_entered_on_the_trail_without_its_words(world: World) -> No
 
 
 def test_a_megabyte_is_kept_at_once_and_embedded_in_parts_soon(world: World) -> None:
-    long = " ".join(f"word{number}" for number in range(120_000)) + " cormorant"
+    long = "cormorant " + " ".join(f"word{number}" for number in range(120_000))
     turn = world.app.sessions.add(world.caller, "s", long, "", "")
     assert len(turn.text) > 1_000_000
     assert world.app.store.get(Kind.TURN, "default", turn.id) == turn
@@ -149,7 +149,7 @@ def test_a_megabyte_is_kept_at_once_and_embedded_in_parts_soon(world: World) -> 
     kept = world.app.store.vectors(Kind.TURN, "default", turn.id)
     assert kept is not None
     assert len(kept[1]) > 100
-    (found_now,) = world.app.journal_search.turns(world.caller, "word119999 cormorant", 5)
+    (found_now,) = world.app.journal_search.turns(world.caller, "word0 cormorant", 5)
     assert found_now.distance is not None
     assert found_now.distance < 0.9
 

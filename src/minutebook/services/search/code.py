@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import cast
 
-from minutebook.code.languages import language_named
+from minutebook.code.languages import LANGUAGES, Language, language_named
+from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, Kind
@@ -50,7 +51,10 @@ class CodeSearch:
         language: str | None = None,
         weights: Mapping[Signal, float] = WEIGHTS,
     ) -> list[FoundCode]:
-        """Rank chunks, of one project or language where these are named; NotFound, EmbeddingNotReady.
+        """Rank chunks, of one project or language where these are named.
+
+        Raises NotFound for an unknown project, InvalidInput for an unknown language,
+        EmbeddingNotReady while the model loads.
 
         A language may be called as people do: `C++`, `TypeScript`, `py`.
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
@@ -78,8 +82,7 @@ class CodeSearch:
     def _reach(self, caller: Caller, project: str | None, language: str | None) -> list[Filter]:
         conditions = {}
         if language is not None:
-            known = language_named(language)
-            conditions["language"] = language if known is None else known.name
+            conditions["language"] = _language(language).name
         if project is None:
             return [narrowed(where, **conditions) for where in filters(self._store, caller)]
         organization = read_project(self._store, caller, project).organization
@@ -88,6 +91,15 @@ class CodeSearch:
             for where in filters(self._store, caller)
             if where.organization == organization
         ]
+
+
+def _language(name: str) -> Language:
+    """Return the language that people call by this name. Raises InvalidInput if none is."""
+    known = language_named(name)
+    if known is None:
+        names = ", ".join(sorted({each.name for each in LANGUAGES}))
+        raise InvalidInput("language", f"must be one of {names}")
+    return known
 
 
 def _stood_in(near: Scores, lexical: Scores) -> Scores:
