@@ -2,6 +2,7 @@
 
 import _thread
 import json
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -105,10 +106,13 @@ class _Interrupting(BaseHTTPRequestHandler):
 
 @contextmanager
 def interrupting_service() -> Iterator[str]:
+    # Where SIGINT is ignored, as in a worker of pytest-xdist, interrupt_main does nothing.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Interrupting) as server:
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/v1"
         server.shutdown()
+    signal.signal(signal.SIGINT, before)
 
 
 def test_ctrl_c_in_index_says_that_the_work_is_kept_and_how_it_goes_on(

@@ -51,7 +51,7 @@ _COMMON = [
             "open-by-default": "`open` is the default of a personal store on stdio.",
             "governed-with-tokens": "`governed` is the default as soon as tokens exist.",
             "repository-tokens": "A token that names repositories changes nothing that concerns its whole organization, whatever the kind and the act.",
-            "roots": "Index and archive roots belong to an organization; over HTTP none by default.",
+            "folders": "Index and archive roots belong to an organization; over HTTP none by default.",
             "out-of-sight": "Ids out of a caller's sight behave as unknown ones in every answer.",
             "role-of-caller": "The role is the caller's, given by the start-up identity.",
         },

@@ -228,7 +228,7 @@ def test_a_journal_keeps_a_token_to_its_scopes(world: World) -> None:
         sessions.add(viewer, "s", "Tea?", "", "Tea.")
 
 
-@requirement("policy/roots")
+@requirement("policy/folders")
 def test_a_bearer_has_only_folders_indexed_that_are_named_for_their_organization(
     world: World, opener: Opener, tmp_path: Path
 ) -> None:

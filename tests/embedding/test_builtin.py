@@ -275,7 +275,7 @@ class Watch(MetaPathFinder):
             seen.append(os.environ.get("ORT_DISABLE_TELEMETRY"))
 sys.meta_path.insert(0, Watch())
 from pathlib import Path
-from minutebook.embedding import builtin, derive, endpoint, folder, graph, tokens
+from minutebook.embedding import builtin, endpoint, local_model, onnx_graph, quantize, tokenizer
 assert not seen, seen
 builtin.open_model(Path(sys.argv[1]))
 assert seen == ["1"], seen

@@ -130,8 +130,8 @@ def test_all_of_a_users_daemons_are_shown_and_stopped(
     monkeypatch.setattr(meeting_places, "_folder", lambda: str(tmp_path))
     tmp_path.chmod(0o700)
     begin = (
-        "import sys; from minutebook.server import meeting, start;"
-        f"meeting._folder = lambda: {str(tmp_path)!r}; start.main(*sys.argv[1:], print)"
+        "import sys; from minutebook.server.daemon import rendezvous, start;"
+        f"rendezvous._folder = lambda: {str(tmp_path)!r}; start.main(*sys.argv[1:], print)"
     )
     with ExitStack() as stack:
         daemons = []

@@ -11,8 +11,8 @@ from minutebook.store.named_locks import NamedLocks
 HOLD = """
 import sys, time
 from pathlib import Path
-from minutebook.store.named_locks import Claims
-with Claims(Path(sys.argv[1])).taken("a") as mine:
+from minutebook.store.named_locks import NamedLocks
+with NamedLocks(Path(sys.argv[1])).taken("a") as mine:
     print(mine, flush=True)
     time.sleep(60)
 """

@@ -466,9 +466,13 @@ LIGHT = {
     "minutebook.__main__",
     "minutebook.invocation",
     "minutebook.server",
+    "minutebook.server.daemon",
     "minutebook.server.daemon.client",
     "minutebook.server.daemon.sockets",
     "minutebook.server.daemon.rendezvous",
+    "minutebook.server.protocol",
+    "minutebook.server.protocol.methods",
+    "minutebook.server.stdio",
     "minutebook.server.stdio.proxy",
 }
 

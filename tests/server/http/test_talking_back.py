@@ -11,6 +11,7 @@ import pytest
 
 from tests.server.http.speaking import Server, call, served
 from tests.server.test_journal_stdio import REVISIONS, ask, model, write
+from tests.world import wait_until
 
 
 @pytest.fixture(scope="module")
@@ -71,5 +72,11 @@ def test_a_call_that_the_client_gives_up_ends(server: Server, tmp_path: Path, mo
         assert time.monotonic() - began < 15
         time.sleep(0.05)
     project = f"given-up-{mode}"
-    told = server.post("/mcp", call("get_index_status", project_id=project)).json()["result"]
-    assert told["structuredContent"]["status"] != "indexing"
+
+    def status() -> str:
+        asked = call("get_index_status", project_id=project)
+        told: str = server.post("/mcp", asked).json()["result"]["structuredContent"]["status"]
+        return told
+
+    wait_until(lambda: status() != "indexing")
+    assert status() == "failed"
