@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
 from minutebook.server.app_loader import AppLoader
+from tests.world import wait_until
 
 
 def test_an_app_that_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> None:
@@ -36,6 +38,10 @@ def test_half_a_setting_is_refused_before_anything_is_opened(
     assert not home.exists()
 
 
+def _has_started(thread: threading.Thread) -> bool:
+    return thread.is_alive() or thread not in threading.enumerate()
+
+
 def warned(settings: Settings, caplog: pytest.LogCaptureFixture) -> list[str]:
     """What an app of these settings warns of, in all that it does in the background."""
     before = set(threading.enumerate())
@@ -44,6 +50,8 @@ def warned(settings: Settings, caplog: pytest.LogCaptureFixture) -> list[str]:
     app.embedding.settle(10)
     app.close()
     for thread in set(threading.enumerate()) - before:
+        # One that is about to start is listed too, and cannot be joined yet.
+        wait_until(partial(_has_started, thread))
         thread.join(10)
     return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
 

@@ -88,8 +88,9 @@ async def _play(home: Path) -> int:
         status = await story.call("get_status")
         model = status["embedding"]
         echo(
-            f"\n{status['memories_count']} memories, {status['entities_count']} entities; model "
-            f"{model['model']} ({model['dimensions']} dimensions), {model['status']}, in this process."
+            "",
+            f"{status['memories_count']} memories, {status['entities_count']} entities; model "
+            f"{model['model']} ({model['dimensions']} dimensions), {model['status']}, in this process.",
         )
     return _verdict([failure for failures in told for failure in failures])
 
