@@ -51,17 +51,17 @@ Look = Callable[[], App | NotOpen]
 CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
 """Tells who asks in a request; `request` is what the transport calls it, or empty."""
 
-AuditDraft = Callable[[App, Caller], T]
+Task = Callable[[App, Caller], T]
 """What a request asks for, done with the app in a caller's name."""
 
 _Work = Callable[[], T]
 
 Observer = Callable[[str, str, float, Failure | None], None]
-"""Hears of each deed: the contract, the act, its seconds, and what it failed with."""
+"""Hears of each task: the contract, the act, its seconds, and what it failed with."""
 
 
 def unobserved(contract: str, act: str, seconds: float, failure: Failure | None) -> None:
-    """Make nothing of a deed."""
+    """Make nothing of a task."""
 
 
 class Dispatcher:
@@ -91,7 +91,7 @@ class Dispatcher:
         listener: Listener = no_progress,
         ask: Ask | None = None,
     ) -> Caller:
-        """Give who asks in a request, as the deed is to know them."""
+        """Give who asks in a request, as the task is to know them."""
         caller = self._caller_of(context)
         request = f"{caller.request or self._connection}-{_plain(context.request_id)}"
         session = caller.session or self._session_of(connection_of(context.session))
@@ -110,14 +110,14 @@ class Dispatcher:
         act: str,
         given: Mapping[str, Any],
         asking: Caller,
-        deed: AuditDraft[T],
+        task: Task[T],
     ) -> T | Failure:
-        """Do a deed in a worker thread when it is its caller's turn; Full.
+        """Run a task in a worker thread when it is its caller's turn; Full.
 
         What fails is worded by the contract.
         """
         async with self._lines.turn(asking):
-            return await self.do_at_once(contract, act, given, asking, deed)
+            return await self.do_at_once(contract, act, given, asking, task)
 
     async def do_at_once(
         self,
@@ -125,16 +125,16 @@ class Dispatcher:
         act: str,
         given: Mapping[str, Any],
         asking: Caller,
-        deed: AuditDraft[T],
+        task: Task[T],
     ) -> T | Failure:
-        """Do a deed that others wait for, whatever else its caller has under way."""
+        """Run a task that others wait for, whatever else its caller has under way."""
         asking = over(asking, contract.name)
 
         def work() -> T:
             app = self._open_app()
             app.database.enter(asking.session)
             self._entered[asking.session] = app.database
-            return deed(app, asking)
+            return task(app, asking)
 
         return await anyio.to_thread.run_sync(self._observed, contract, act, given, asking, work)
 
@@ -237,7 +237,7 @@ def _plain(id: str | int | None) -> str:
 
 
 def failure_in(outcome: object) -> Failure | None:
-    """Give what a deed failed with; None if it did not."""
+    """Give what a task failed with; None if it did not."""
     if isinstance(outcome, Answer):
         return outcome.error
     return outcome if isinstance(outcome, Failure) else None
