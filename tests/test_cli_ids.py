@@ -1,5 +1,6 @@
 """Ids by a part that only one has, and what a shell completes."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from click.shell_completion import ShellComplete
 from minutebook.cli import main
 from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.grants import Grant
+from minutebook.domain.ids import uuid_of
 from minutebook.domain.records import Role
 from tests.store import samples
 from tests.terminal import Run, typed
@@ -51,6 +53,25 @@ def test_the_beginning_or_the_ending_of_an_id_is_enough_where_only_one_has_it(
     assert "Revoked" in done(run, "token", "revoke", kept["token"][:14])
     again = ("--target", "store", "--title", "Use PostgreSQL", "--rationale", WHY)
     done(run, "decide", *again, "--supersedes", kept["decision"][-8:])
+
+
+def test_a_part_of_a_uuid_finds_and_completes_the_memory_that_shows_it(
+    run: Run, kept: dict[str, str]
+) -> None:
+    uuid = json.loads(done(run, "show", THIRD.ljust(20, "0"), "--json"))["uuid"]
+    own = "aaaaaaaa-1111-4222-8333-bbbbbbbbbbbb"
+    with opened_or_made({}) as (app, _):
+        made = samples.memory("0mc".ljust(20, "0"), "made elsewhere", organization="default")
+        app.store.put(dataclasses.replace(made, given_uuid=own))
+    for part in (uuid[:13], uuid[:13].upper(), uuid[:19], uuid[-9:]):
+        assert "the third" in done(run, "show", part)
+    assert "made elsewhere" in done(run, "show", own[:6])
+    assert "made elsewhere" in done(run, "show", own[-6:])
+    assert completed("show", uuid[:13]) == [uuid]
+    assert completed("show", own[:9]) == [own]
+    # What its id would give is not what it shows.
+    other = str(uuid_of("0mc".ljust(20, "0")))
+    assert "there is no memory" in run("show", other[:13]).stderr
 
 
 def test_several_ids_that_begin_alike_are_shown_with_what_they_are(

@@ -12,6 +12,7 @@ from minutebook.domain.ids import (
     ledger_id_of,
     new_id,
     proposal_id,
+    start_of_ids,
     uuid_in,
     uuid_named,
     uuid_of,
@@ -112,6 +113,17 @@ def test_a_uuid_one_bit_away_from_ours_is_another_id(id: str, bit: int) -> None:
 def test_other_text_is_no_id(text: str) -> None:
     assert not is_id(text)
     assert id_of(text) is None
+
+
+@given(ids, st.integers(0, 36))
+def test_the_start_of_a_uuid_narrows_the_ids_down_to_some_that_hold_its_own(
+    id: str, length: int
+) -> None:
+    assert id.startswith(start_of_ids(str(uuid_of(id))[:length]))
+
+
+def test_a_whole_uuid_leaves_one_id() -> None:
+    assert start_of_ids(str(uuid_of("0mb".ljust(20, "0")))) == "0mb".ljust(20, "0")
 
 
 def test_a_name_that_is_a_uuid_is_its_own_whatever_its_case() -> None:

@@ -116,9 +116,18 @@ def completing(*kinds: Kind) -> Complete:
                 ]
         except MinutebookError:
             return []
-        return [CompletionItem(each.id, help=escaped(_told(each))) for each in found]
+        return [
+            CompletionItem(_as_begun(each, incomplete), help=escaped(_told(each))) for each in found
+        ]
 
     return complete
+
+
+def _as_begun(record: Any, text: str) -> str:
+    """Give the form of a record's id that begins with the text."""
+    if record.kind is not Kind.MEMORY or record.id.startswith(text.lower()):
+        return str(record.id)
+    return str(record.uuid)
 
 
 def _is_begun(database: Path) -> bool:

@@ -4,6 +4,7 @@ Decisions and proposals have names that people read: what it is, when, and eight
 """
 
 import hashlib
+import os
 import re
 import uuid
 from collections.abc import Callable
@@ -16,6 +17,7 @@ _VALUES = 36**_LENGTH
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SHORT = re.compile(rf"[0-9a-z]{{{_LENGTH}}}")
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_UUID_PART = re.compile(r"[0-9a-f-]{1,36}")
 _DECISION = re.compile(r"(?:decision|proposal)_\d{8}T\d{12}Z_[0-9a-f]{8}")
 
 RandomBits = Callable[[int], int]
@@ -63,6 +65,18 @@ def uuid_in(text: str) -> uuid.UUID | None:
     return uuid.UUID(text) if _UUID.fullmatch(text) else None
 
 
+def may_be_in_uuid(part: str) -> bool:
+    """Tell whether a part of a UUID could read so, in small letters."""
+    return _UUID_PART.fullmatch(part) is not None
+
+
+def start_of_ids(uuid_start: str) -> str:
+    """Give the longest text with which every id begins whose UUID begins with `uuid_start`."""
+    digits = uuid_start.replace("-", "")
+    numbers = (_number_in(int(digits.ljust(32, fill)[:32], 16)) for fill in "0f")
+    return os.path.commonprefix([_encode(min(number, _VALUES - 1)) for number in numbers])
+
+
 def uuid_named(name: str) -> uuid.UUID:
     """Give the UUID of an organization's or a repository's name.
 
@@ -86,8 +100,7 @@ def id_of(text: str) -> str | None:
         number = uuid.UUID(text).int
     except ValueError:
         return None
-    high = (number >> 80 << 12) | ((number >> 64) & 0xFFF)
-    candidate = (high << 60) | (number & ((1 << 60) - 1))
+    candidate = _number_in(number)
     if candidate < _VALUES and uuid_of(_encode(candidate)).int == number:
         return _encode(candidate)
     digest = hashlib.sha256(number.to_bytes(16, "big")).digest()
@@ -110,6 +123,12 @@ def _encode(number: int) -> str:
         number, digit = divmod(number, 36)
         digits.append(_ALPHABET[digit])
     return "".join(reversed(digits))
+
+
+def _number_in(uuid: int) -> int:
+    """Take the free fields of a UUID, which are all but version and variant."""
+    high = (uuid >> 80 << 12) | ((uuid >> 64) & 0xFFF)
+    return (high << 60) | (uuid & ((1 << 60) - 1))
 
 
 def _decode(id: str) -> int:

@@ -1,46 +1,65 @@
 """Find the records that a person means by a part of an id."""
 
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from minutebook.domain.filters import Filter
+from minutebook.domain.ids import may_be_in_uuid, start_of_ids, uuid_of
 from minutebook.domain.policy import Caller
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Record
 from minutebook.services.access.visibility import filters
 from minutebook.store.protocol import Store
 
 
 class IdLookup:
-    """The use case around parts of ids; a whole one is read by the service of its subject."""
+    """The use case around parts of ids; a whole one is read by the service of its subject.
+
+    Small and capital letters are alike, and soft-deleted records are found. A part of the UUID
+    of a memory finds it too.
+    """
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def begin_with(self, caller: Caller, kind: Kind, text: str, limit: int) -> list[Record]:
-        """Give the records the caller may see whose ids begin with the text, newest first.
-
-        A to Z are like a to z; soft-deleted ones are among them. At most `limit`.
-        """
-        found = [
-            record
-            for where in _all(self._store, caller, kind)
-            for record in self._store.find(
-                kind, replace(where, starts={"id": text}), order=("-id",), limit=limit
-            )
-        ]
-        return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
+        """Return the records the caller may see whose ids begin with the text, newest first."""
+        part, found = text.lower(), list[Record]()
+        for where in _all(self._store, caller, kind):
+            named = replace(where, starts={"id": part})
+            found += self._store.find(kind, named, order=("-id",), limit=limit)
+            if kind is Kind.MEMORY and may_be_in_uuid(part):
+                derived = replace(where, starts={"id": start_of_ids(part)})
+                given = replace(where, starts={"given_uuid": part})
+                found += self._with_uuid(derived, given, lambda uuid: uuid.startswith(part), limit)
+        return _newest(found, limit)
 
     def end_with(self, caller: Caller, kind: Kind, text: str, limit: int) -> list[Record]:
-        """Give those whose ids end with the text, which is where ids of one time differ."""
-        found: list[Record] = []
+        """Return those whose ids end with the text, which is where ids of one time differ."""
+        part, found = text.lower(), list[Record]()
         for where in _all(self._store, caller, kind):
-            ids = [
-                id
-                for id in self._store.ids(kind, where, ("-id",))
-                if id.lower().endswith(text.lower())
-            ]
-            here = replace(where, ids=frozenset(ids[:limit]))
-            found += self._store.find(kind, here) if ids else []
-        return sorted(found, key=lambda each: each.id, reverse=True)[:limit]
+            ids = [id for id in self._store.ids(kind, where, ("-id",)) if id.lower().endswith(part)]
+            found += self._store.find(kind, replace(where, ids=frozenset(ids[:limit])))
+            if kind is Kind.MEMORY and may_be_in_uuid(part):
+                given = replace(where, starts={"given_uuid": ""})
+                found += self._with_uuid(where, given, lambda uuid: uuid.endswith(part), limit)
+        return _newest(found, limit)
+
+    def _with_uuid(
+        self, derived: Filter, given: Filter, is_meant: Callable[[str], bool], limit: int
+    ) -> list[Memory]:
+        """Return memories by their UUIDs, which ids give and, where others were given, records."""
+        ids = self._store.ids(Kind.MEMORY, derived, ("-id",))
+        meant = [id for id in ids if is_meant(str(uuid_of(id)))]
+        found = [
+            *self._store.find(Kind.MEMORY, replace(derived, ids=frozenset(meant[:limit]))),
+            *self._store.find(Kind.MEMORY, given),
+        ]
+        return [each for each in found if isinstance(each, Memory) and is_meant(each.uuid)]
+
+
+def _newest(found: Iterable[Record], limit: int) -> list[Record]:
+    once = {(each.organization, each.id): each for each in found}
+    return sorted(once.values(), key=lambda each: each.id, reverse=True)[:limit]
 
 
 def _all(store: Store, caller: Caller, kind: Kind) -> list[Filter]:
