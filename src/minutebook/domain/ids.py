@@ -4,11 +4,11 @@ Decisions and proposals have names that people read: what it is, when, and eight
 """
 
 import hashlib
-import os
 import re
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from itertools import takewhile
 
 _ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 _LENGTH = 20
@@ -74,7 +74,9 @@ def start_of_ids(uuid_start: str) -> str:
     """Give the longest text with which every id begins whose UUID begins with `uuid_start`."""
     digits = uuid_start.replace("-", "")
     numbers = (_number_in(int(digits.ljust(32, fill)[:32], 16)) for fill in "0f")
-    return os.path.commonprefix([_encode(min(number, _VALUES - 1)) for number in numbers])
+    least, most = (_encode(min(number, _VALUES - 1)) for number in numbers)
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(least, most, strict=True))
+    return "".join(digit for digit, _ in alike)
 
 
 def uuid_named(name: str) -> uuid.UUID:
