@@ -23,7 +23,7 @@ import numpy as np
 import pygit2
 
 from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, timed
-from minutebook.app import App, Models, open_app
+from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import decision_id
@@ -33,6 +33,7 @@ from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.embedding import Embedding, Model, Rows, Vector
 from minutebook.ledger import markdown
 from minutebook.ledger.trees import with_files
+from minutebook.models import Models
 from minutebook.services.search.decisions import Mode
 
 CALLER = Caller(name="ann", role=Role.HUMAN)

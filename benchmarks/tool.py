@@ -35,13 +35,14 @@ from benchmarks.measure import (
 )
 from benchmarks.pipe import Pipe
 from benchmarks.store import Records, text_queries
-from minutebook.app import App, Models, open_app
+from minutebook.app import App, open_app
 from minutebook.config import Settings, load
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind
 from minutebook.embedding import Embedding, Rows, Vector, builtin
 from minutebook.embedding.builtin import BuiltInEmbedder
+from minutebook.models import Models
 from minutebook.search.text import parse_query
 from minutebook.services.search.recall import CANDIDATES
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.app import alone_in, open_app
+from minutebook.app import data_directory, open_app
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
@@ -22,7 +22,7 @@ def test_an_app_that_cannot_be_opened_leaves_nothing_open(tmp_path: Path) -> Non
     # The error at hand holds on to all that was made before it.
     with pytest.raises(InvalidInput, match="at least 8") as failure:
         open_app(settings)
-    with alone_in(settings):
+    with data_directory(settings).alone():
         assert failure.traceback
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import apsw
 import numpy as np
 
-from minutebook.app import App, models_of, open_app
+from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
@@ -36,6 +36,7 @@ from minutebook.domain.records import (
     Status,
 )
 from minutebook.embedding import Embedder, Embedding, Model, Rows, Vector
+from minutebook.models import models_of
 from minutebook.search.text import words
 from minutebook.store.sqlite.tables import table_of, value_text
 

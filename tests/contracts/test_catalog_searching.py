@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.app import open_embedding
 from minutebook.config import Settings
+from minutebook.models import open_embedding
 from tests.contracts.cataloged import facts_of, found, write
 from tests.contracts.requirements import requirement
 from tests.examples import examples

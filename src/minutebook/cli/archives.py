@@ -130,13 +130,14 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
 
     Of a memory that is not deleted, --version brings back an earlier text.
     """
-    from minutebook.app import restoring
+    from minutebook.app import data_directory
     from minutebook.services.maintenance.backups import SUFFIX
+    from minutebook.services.maintenance.restores import Restores
 
     path = Path(what)
     if path.suffix == SUFFIX or path.is_file():
         if not replace:
-            restoring(load(given)).check_empty()
+            Restores(data_directory(load(given))).check_empty()
         _restore_backup(given, path.absolute())
         return
     try:
@@ -151,12 +152,13 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
 
 
 def _restore_backup(given: dict[str, str], path: Path) -> None:
-    from minutebook.app import now, restoring
+    from minutebook.app import data_directory, now
     from minutebook.domain.filters import default_organization
+    from minutebook.services.maintenance.restores import Restores
 
     settings = load(given)
     log_to_stderr(settings)
-    done = restoring(settings).run(path, now())
+    done = Restores(data_directory(settings)).run(path, now())
     with opened(given) as (app, caller):
         app.trail.note(caller, default_organization(caller), "restore", Kind.HEAD, [done.digest])
     echo(f"Restored {settings.home} from {path}.")

@@ -143,7 +143,7 @@ def _document(path: Path) -> Any:
 
 def _write(path: Path, text: str) -> None:
     """Put a file in the place of what was there, whole; for its owner's eyes, as it may hold keys."""
-    from minutebook.app import make_home
+    from minutebook.services.maintenance.data_directory import make_home
 
     make_home(path.parent)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")

@@ -42,7 +42,7 @@ _SHOWN = {
 @click.pass_obj
 def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
-    from minutebook.app import unloaded_model
+    from minutebook.models import unloaded_model
 
     settings = settings_of(given)
     with opened(given) as (app, caller):
@@ -136,13 +136,14 @@ def _clear_left(settings: Settings) -> None:
 
 
 def _start_anew(given: dict[str, str], *, is_damaged: bool) -> None:
-    from minutebook.app import now, start_anew
+    from minutebook.app import data_directory, now
+    from minutebook.services.maintenance.restores import Restores
 
     if not is_damaged:
         raise InvalidInput(
             "--start-anew", "is for a damaged or lost database; --home names another data directory"
         )
-    aside = start_anew(settings_of(given), now())
+    aside = Restores(data_directory(settings_of(given))).start_anew(now())
     warn(f"An empty store was begun. What was left of the old database is in {aside}.")
 
 

@@ -3,9 +3,10 @@
 import logging
 import threading
 
-from minutebook.app import App, models_of, open_app
+from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.domain.errors import MinutebookError
+from minutebook.models import models_of
 from minutebook.services.maintenance.database import NotOpen
 
 log = logging.getLogger(__name__)

@@ -12,7 +12,7 @@ from typing import cast
 import pygit2
 import pytest
 
-from minutebook.app import start_anew
+from minutebook.app import data_directory
 from minutebook.config import Settings
 from minutebook.domain.errors import (
     Conflict,
@@ -30,6 +30,7 @@ from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
 from minutebook.services.maintenance.doctor import examine
+from minutebook.services.maintenance.restores import Restores
 from minutebook.services.search.decisions import Mode
 from tests.contracts.requirements import requirement
 from tests.services.decided import (
@@ -132,7 +133,7 @@ def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_pat
     shutil.rmtree(tmp_path / "one" / "index", ignore_errors=True)
     with pytest.raises(StoreLost):
         opener()
-    start_anew(Settings(home=tmp_path / "one"), NOON)
+    Restores(data_directory(Settings(home=tmp_path / "one"))).start_anew(NOON)
     again = opener()
     again.app.ledgers.catch_up()
     assert decisions_in(again.app) == before

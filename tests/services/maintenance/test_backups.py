@@ -3,13 +3,14 @@
 import subprocess
 import sys
 import time
-from functools import partial
+from contextlib import closing
 from pathlib import Path
 from random import Random
 
+import apsw
 import pytest
 
-from minutebook.app import alone_in, data_directory, restoring
+from minutebook.app import data_directory
 from minutebook.config import Settings
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
 from minutebook.services.maintenance.atomic_file import noted_in, scratch_folder
@@ -31,7 +32,7 @@ def backed_up(world: World, home: Path, path: Path) -> BackedUp:
 
 
 def restored(home: Path, path: Path) -> None:
-    restoring(Settings(home=home)).run(path, NOON)
+    Restores(data_directory(Settings(home=home))).run(path, NOON)
 
 
 def test_a_directory_that_a_restore_makes_is_its_owners_alone(
@@ -47,15 +48,15 @@ def test_nobody_is_in_the_directory_while_it_is_restored(opener: Opener, tmp_pat
     world = opener(name="home")
     world.remember("tea at five")
     backed_up(world, tmp_path / "home", tmp_path / "all.tar")
-    settings = Settings(home=tmp_path / "home")
-    with pytest.raises(StoreBusy, match="in use"), alone_in(settings):
+    directory = data_directory(Settings(home=tmp_path / "home"))
+    with pytest.raises(StoreBusy, match="in use"), directory.alone():
         pass
     world.app.store.close()
     # Stopped, but it would go on with whatever is there.
-    with pytest.raises(StoreBusy, match="in use"), alone_in(settings):
+    with pytest.raises(StoreBusy, match="in use"), directory.alone():
         pass
     world.app.close()
-    with alone_in(settings), pytest.raises(StoreBusy, match="try again"):
+    with directory.alone(), pytest.raises(StoreBusy, match="try again"):
         opener(name="home")
     assert len(opener(name="home").ids("list_memories")) == 1
 
@@ -116,15 +117,11 @@ def test_a_restore_for_which_there_is_no_room_changes_nothing(
 def test_a_store_that_a_later_version_wrote_is_not_restored(opener: Opener, tmp_path: Path) -> None:
     world = opener(name="home")
     world.remember("tea")
+    with closing(apsw.Connection(str(tmp_path / "home" / "minutebook.db"))) as later:
+        later.pragma("user_version", 99)
     backed_up(world, tmp_path / "home", tmp_path / "all.tar")
-
-    def later(database: Path) -> None:
-        raise StoreTooNew(f"{database}: the store has format 99")
-
-    other = Settings(home=tmp_path / "other")
-    work = Restores(data_directory(other), partial(alone_in, other), later)
-    with pytest.raises(StoreTooNew):
-        work.run(tmp_path / "all.tar", NOON)
+    with pytest.raises(StoreTooNew, match="format 99"):
+        restored(tmp_path / "other", tmp_path / "all.tar")
     assert list((tmp_path / "other").iterdir()) == []
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from minutebook import __version__
-from minutebook.app import make_home
 from minutebook.config import Settings, environment, load
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
@@ -35,6 +34,7 @@ from minutebook.server.logs import log_to_stderr
 from minutebook.server.stdio.drain import LINGER
 from minutebook.server.stdio.in_process import connection_server, reading_tools
 from minutebook.server.stdio.transport import serve_on
+from minutebook.services.maintenance.data_directory import make_home
 
 log = logging.getLogger(__name__)
 

@@ -1,22 +1,36 @@
-"""What stands in a data directory, and which of it cannot be made again."""
+"""A data directory: what stands in it, which of it cannot be made again, who uses it."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
+from minutebook.store.filelock import FileLock
+from minutebook.store.named_locks import NamedLocks
+from minutebook.store.sqlite.exclusive import IN_USE, alone_with
+
 ASIDE = "replaced-"
 """How the name of a folder begins into which a restore has put what was there before."""
+
+_LOCK = "the data directory"
+"""What all who use it hold together, their store open or stopped, and a restore alone."""
 
 _PASSING_NAMES = ("*.lock", "*.part", "*.sock", "*.pid", "*.log", "*.log.*", ".*", f"{ASIDE}*")
 
 
 @dataclass(frozen=True, slots=True)
 class DataDirectory:
-    """The folder around a database; `passing` are places in it that are derived, or hold copies."""
+    """The folder around a database.
+
+    `locks` is the folder of the named locks; `passing` are other places in it that are derived, or
+    hold copies.
+    """
 
     database: Path
-    passing: tuple[Path, ...]
+    locks: Path
+    passing: tuple[Path, ...] = ()
 
     @property
     def path(self) -> Path:
@@ -59,4 +73,35 @@ class DataDirectory:
                     yield path.relative_to(self.path).as_posix(), path
 
     def _is_passing(self, path: Path) -> bool:
-        return any(path.is_relative_to(place) for place in self.passing)
+        return any(path.is_relative_to(place) for place in (self.locks, *self.passing))
+
+    def use(self) -> FileLock:
+        """Make the directory, unless it is there, and be among its users until the lock is closed.
+
+        Raises StoreBusy if one process has it alone, StoreError if it cannot be made.
+        """
+        make_home(self.path)
+        return NamedLocks(self.locks).shared(_LOCK)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep all others from the directory. Raises StoreBusy if another uses it."""
+        with NamedLocks(self.locks).taken(_LOCK) as mine, ExitStack() as stack:
+            if not mine:
+                # Who has stopped their database has no file open, and would go on in another.
+                raise StoreBusy(f"{self.database}: {IN_USE}")
+            if self.database.exists() and self.database.stat().st_size:
+                # A damaged database has no lock of its own; the named lock keeps its users out.
+                with suppress(StoreDamaged):
+                    stack.enter_context(alone_with(self.database))
+            yield
+
+
+def make_home(home: Path) -> None:
+    """Make a data directory, its owner's alone, unless it is there. Raises StoreError."""
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StoreError(
+            f"{home}: {error.strerror}; choose another data directory with --home"
+        ) from error

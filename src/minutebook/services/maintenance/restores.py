@@ -1,11 +1,9 @@
-"""Bring a data directory back from a backup."""
+"""Bring a data directory back from a backup, or begin an empty store in it."""
 
 import hashlib
 import json
 import shutil
 import tarfile
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -15,12 +13,7 @@ from minutebook.domain.errors import Conflict, InvalidArchive, InvalidInput, Sto
 from minutebook.services.maintenance.atomic_file import scratch_folder, sync_folder
 from minutebook.services.maintenance.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
-
-Alone = Callable[[], AbstractContextManager[None]]
-"""Keeps all others from the data directory meanwhile; raises StoreBusy."""
-
-Examine = Callable[[Path], None]
-"""Raises StoreError for a database that this version cannot open."""
+from minutebook.store.sqlite import SqliteStore, missing_database
 
 _DRAFT = "restore"
 _BLOCK = 1 << 20
@@ -38,10 +31,8 @@ class Restored:
 class Restores:
     """Restores into a data directory, which others must not use meanwhile."""
 
-    def __init__(self, place: DataDirectory, alone: Alone, examine: Examine) -> None:
+    def __init__(self, place: DataDirectory) -> None:
         self._place = place
-        self._alone = alone
-        self._examine = examine
 
     def check_empty(self) -> None:
         """Refuse a directory that holds a store, ledgers or settings already; Conflict."""
@@ -64,8 +55,9 @@ class Restores:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
             with scratch_folder(home / _DRAFT) as draft:
                 digest = _unpacked(backup, draft)
-                self._examine(draft / DATABASE)
-                with self._alone():
+                # Raises StoreError for a database that this version cannot open.
+                SqliteStore(draft / DATABASE).close()
+                with self._place.alone():
                     aside = self._put_aside(now)
                     unpacked = replace(self._place, database=draft / DATABASE, passing=())
                     for path in unpacked.kept():
@@ -77,14 +69,29 @@ class Restores:
             raise StoreError(f"{error.filename or home}: {error.strerror}") from error
         return Restored(digest, aside)
 
+    def start_anew(self, now: datetime) -> Path:
+        """Put aside what is left of a database and begin an empty store; return the folder with the rest.
+
+        Ledgers, settings and secret stay. Raises StoreBusy if others use the data directory.
+        """
+        with self._place.alone():
+            aside = self._folder_aside(now)
+            missing_database.put_aside(self._place.database, aside)
+        SqliteStore(self._place.database).close()
+        return aside
+
+    def _folder_aside(self, now: datetime) -> Path:
+        aside = self._place.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
+        aside.mkdir(mode=0o700)
+        return aside
+
     def _put_aside(self, now: datetime) -> Path | None:
         held = self._held()
         # Derived from the old store; made anew from the next.
         shutil.rmtree(self._place.index, ignore_errors=True)
         if not held:
             return None
-        aside = self._place.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
-        aside.mkdir(mode=0o700)
+        aside = self._folder_aside(now)
         self._place.shared_memory.unlink(missing_ok=True)
         for path in held:
             if path == self._place.database:

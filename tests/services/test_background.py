@@ -1,0 +1,71 @@
+"""The two threads of an app: vectors that are missing, and what was left half done."""
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.errors import ModelUnavailable
+from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.records import Kind
+from minutebook.embedding import Embedder, Embedding
+from minutebook.services.background import BackgroundWork
+from minutebook.services.embeddings import Embeddings
+from minutebook.store.named_locks import NamedLocks
+from tests.world import Opener, WordEmbedder, World, failed, ready, wait_until
+
+
+@contextmanager
+def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddings]:
+    """Run the background work of a world's store with a model of its own, at short intervals."""
+    app = world.app
+    embeddings = Embeddings(app.store, embedding, 0.0, NamedLocks(locks))
+    stop = threading.Event()
+    work = BackgroundWork(embedding, embeddings, app.ledgers, app.projects, stop, interval=0.01)
+    work.start()
+    try:
+        yield embeddings
+    finally:
+        work.stop()
+        wait_until(
+            lambda: not {"vectors", "resume"} & {each.name for each in threading.enumerate()}
+        )
+
+
+def vectors(world: World, embeddings: Embeddings) -> int:
+    where = Filter(organization=default_organization(world.caller))
+    return world.app.store.count(Kind.MEMORY, where) - embeddings.pending(Kind.MEMORY, where)
+
+
+def test_a_model_that_fails_is_tried_again_and_warned_of_once(
+    opener: Opener, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = opener(failed())
+    world.remember("tea at five")
+    failures = iter(["no file", "no file", "no file"])
+
+    def open_model() -> Embedder:
+        if reason := next(failures, None):
+            raise ModelUnavailable(reason, "wait")
+        return WordEmbedder()
+
+    with at_work(
+        world, Embedding(open_model, WordEmbedder.model), tmp_path / "locks"
+    ) as embeddings:
+        wait_until(lambda: vectors(world, embeddings) == 1)
+    warned = [each.getMessage() for each in caplog.records if each.levelno == logging.WARNING]
+    assert len(warned) == 1
+    assert "no file" in warned[0]
+
+
+def test_a_stopped_store_is_asked_again_until_it_is_started(opener: Opener, tmp_path: Path) -> None:
+    world = opener(failed())
+    world.remember("tea at five")
+    world.app.store.close()
+    with at_work(world, ready(), tmp_path / "locks") as embeddings:
+        wait_until(lambda: embeddings.state == "ready")
+        world.app.store.open()
+        wait_until(lambda: vectors(world, embeddings) == 1)
