@@ -28,6 +28,7 @@ from minutebook.app import App
 from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.caller import in_call
 from minutebook.domain.errors import Conflict
 from minutebook.services.code.projects import stopping
 
@@ -204,7 +205,7 @@ def _at_work(work: Callable[[threading.Event], object]) -> Iterator[None]:
 
 def _reading(app: App, folder: Path, stop: threading.Event) -> None:
     """Read a folder as if it was never read, over and over."""
-    caller = replace(Settings().caller(), listener=stopping(stop))
+    caller = in_call(Settings().caller(), progress=stopping(stop))
     while not stop.is_set():
         try:
             project = app.projects.index(caller, str(folder), 0.0).progress.project

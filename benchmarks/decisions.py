@@ -25,10 +25,10 @@ import pygit2
 from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, timed
 from minutebook.app import App, open_app
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.embedding import Embedding, Model, Rows, Vector
 from minutebook.ledger import markdown

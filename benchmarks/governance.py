@@ -22,9 +22,9 @@ from benchmarks import store as data
 from benchmarks.measure import DATA, Table, asked, machine, publish, timed
 from minutebook.app import open_app
 from minutebook.config import Settings
+from minutebook.domain.caller import Call, Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, MemoryType, Role
 from minutebook.embedding import Embedding, Model, Rows, Vector
 from minutebook.services.access.audit import Trail
@@ -35,7 +35,7 @@ from minutebook.store.sqlite import SqliteStore
 
 Written = tuple[str, str, float, float, float]
 Durability = Literal["full", "normal"]
-CALLER = Caller(name="agent", role=Role.HUMAN, organization=data.MAIN, request="r")
+CALLER = Caller(name="agent", role=Role.HUMAN, organization=data.MAIN, call=Call(request="r"))
 
 
 class Asked:

@@ -24,7 +24,7 @@ from benchmarks.measure import DATA, FORM, Cell, Table, asked, machine, publish,
 from minutebook.app import App, open_app
 from minutebook.config import Settings, load
 from minutebook.domain.archive import JOURNAL, Mode
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Call, Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind, Role, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.embedding import Embedding
@@ -33,7 +33,7 @@ from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.sqlite import SqliteStore
 
-CALLER = Caller(name="agent", role=Role.AGENT, request="r")
+CALLER = Caller(name="agent", role=Role.AGENT, call=Call(request="r"))
 LENGTH = 20
 """Turns of a session."""
 

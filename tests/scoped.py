@@ -7,9 +7,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Kind,

@@ -13,9 +13,9 @@ from click.testing import Result
 
 from minutebook.app import data_directory, open_app
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import MemoryType, Role
 from minutebook.services.maintenance.backups import Backups
 from tests.terminal import Run, remembered

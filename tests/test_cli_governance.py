@@ -2,16 +2,15 @@
 
 import json
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minutebook.app import open_app
 from minutebook.config import Settings
+from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import MemoryType, Role
 from tests.terminal import Run, remembered
 
@@ -165,14 +164,14 @@ def test_an_unknown_memory_is_named(run: Run, command: str) -> None:
 
 
 def test_which_program_wrote_what_is_shown_and_asked_for(run: Run, tmp_path: Path) -> None:
-    asks = Caller(name="agent", role=Role.AGENT, session="session_1")
+    asks = Caller(name="agent", role=Role.AGENT, call=Call(session="session_1"))
     origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="session_1")
     with closing(open_app(Settings(home=tmp_path / "home", embedder="none"))) as app:
-        cursor = replace(asks, origin=origin)
+        cursor = in_call(asks, origin=origin)
         draft = Draft(content="Deploy on Tuesdays.", type=MemoryType.FACT)
         id = app.memories.store(cursor, draft).id
         turn = app.sessions.add(cursor, None, "when?", "", "on Tuesdays")
-        other = replace(asks, origin=Origin(client="claude-code", version="2.0"))
+        other = in_call(asks, origin=Origin(client="claude-code", version="2.0"))
         app.memories.update(other, id, {"content": "Deploy on Mondays."})
     own = remembered(run, "The kettle is upstairs.")
     assert "by agent through cursor 1.2.3" in done(run, "list", "--client", "Cursor")

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import product
@@ -22,9 +22,9 @@ from minutebook.config import Settings
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,
@@ -114,6 +114,9 @@ def loading(release: threading.Event) -> Embedding:
     return Embedding(opener, WordEmbedder.model)
 
 
+_CALL = {each.name for each in fields(Call)}
+
+
 @dataclass(frozen=True)
 class World:
     """A contract on an app, as one caller meets it."""
@@ -153,7 +156,8 @@ class World:
 
     def by(self, **changes: Any) -> "World":
         """The same world as another caller meets it; to the system's own every door is open."""
-        caller = replace(self.caller, **changes)
+        call = {name: changes.pop(name) for name in list(changes) if name in _CALL}
+        caller = in_call(replace(self.caller, **changes), **call)
         if "organization" in changes and "writes_system" not in changes:
             caller = replace(caller, writes_system=caller.organization == SYSTEM_ORGANIZATION)
         return replace(self, caller=caller)

@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from minutebook.config import Settings
+from minutebook.domain.caller import ANYBODY
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.policy import ANYBODY, Policy, Rules, rules_of
+from minutebook.domain.policy import Policy, Rules, rules_of
 from minutebook.domain.roots import Roots
 from minutebook.embedding import Embedding
 from minutebook.models import Models, models_of

@@ -16,8 +16,9 @@ from urllib.parse import urlsplit
 
 import platformdirs
 
+from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.policy import ANYBODY, Caller, Policy
+from minutebook.domain.policy import Policy
 from minutebook.domain.records import Role
 from minutebook.domain.roots import NamedRoots
 from minutebook.invocation import FILE, PREFIX, SECRET, absolute, path_from

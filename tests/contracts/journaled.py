@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 
 from minutebook.contracts.journal import journal
-from minutebook.domain.policy import Ask
+from minutebook.domain.caller import Sample
 from tests.world import World
 
 CONTRACT = journal()
@@ -27,9 +27,9 @@ class Client:
         """The same client as another start-up identity, or another connection, makes it."""
         return replace(self, world=self.world.by(**changes))
 
-    def asking(self, ask: Ask) -> "Client":
+    def asking(self, sample: Sample) -> "Client":
         """The same client, with a model of its own."""
-        return self.by(ask=ask)
+        return self.by(sample=sample)
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must answer."""

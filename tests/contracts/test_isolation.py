@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.ids import id_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind, Role, Summary, Turn
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.journaled import Client

@@ -84,7 +84,7 @@ def test_after_a_stop_every_data_tool_says_so_until_the_start(client: Client, to
 def test_one_connections_stop_is_not_anothers(client: Client) -> None:
     other = client.by(session="session_2")
     for each in (client, other):
-        client.world.app.database.enter(each.world.caller.session)
+        client.world.app.database.enter(each.world.caller.call.session)
     client.call("stop_database")
     other.add("still here")
     assert other.prompts("session_2") == ["still here"]

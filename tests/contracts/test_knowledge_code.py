@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, Kind, Role
 from minutebook.services.code.watching import QUIET_MS
 from minutebook.store.named_locks import NamedLocks
@@ -255,9 +255,9 @@ def test_a_project_is_pending_then_indexing_then_failed_or_completed(
         assert mine
         world.call("index_project", path=str(kettle))
         assert status() == "pending"
-    world.by(listener=cut_short).refused("index_project", path=str(kettle))
+    world.by(progress=cut_short).refused("index_project", path=str(kettle))
     assert (seen, status()) == (["indexing"], "failed")
-    world.by(listener=look).call("index_project", path=str(kettle))
+    world.by(progress=look).call("index_project", path=str(kettle))
     assert (set(seen), status()) == ({"indexing"}, "completed")
 
 

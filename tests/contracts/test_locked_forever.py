@@ -18,9 +18,10 @@ from hypothesis.stateful import (
     rule,
 )
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Kind,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.grants import Grant
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
 from tests.contracts.journaled import Client
 from tests.world import World
@@ -27,7 +27,7 @@ OTHERS = (
 def bearer(world: World, **changes: Any) -> Client:
     """A client of the journal that came with a token."""
     issued = world.app.tokens.create(OWNER, replace(GRANT, **changes))
-    caller = replace(world.app.tokens.caller_of(issued.secret), session="session_1")
+    caller = in_call(world.app.tokens.caller_of(issued.secret), session="session_1")
     return Client(replace(world, caller=caller))
 
 

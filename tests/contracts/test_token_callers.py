@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from minutebook.contracts.registry import CONTRACTS
+from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import (
     EmbeddingNotReady,
     Forbidden,
@@ -20,7 +21,6 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
-from minutebook.domain.policy import ANYBODY, Caller
 from minutebook.domain.records import Kind, Memory, Role
 from tests.contracts import governed, ledgered
 from tests.contracts.cataloged import facts_of

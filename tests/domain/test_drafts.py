@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.archive import check_sound
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft, changed, drafted, locked, redrafted, stood, unlocked
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, Locked, Refused
 from minutebook.domain.filters import visible_filter
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, MemoryQuery, default_organization, visible_filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
     Edge,

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
 from minutebook.domain.lineage import (
     FIXED,
@@ -28,7 +29,6 @@ from minutebook.domain.lineage import (
     violations_between,
     violations_near,
 )
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     Authorship,
     Decision,

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain import policy
+from minutebook.domain.caller import ANYBODY, Caller, in_call
 from minutebook.domain.errors import Forbidden, Locked, Refused, ScopeViolation
-from minutebook.domain.policy import Caller, Policy, Scope
+from minutebook.domain.policy import Policy, Scope
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,
@@ -392,9 +393,8 @@ def test_what_a_request_names_narrows_its_caller_or_is_refused(
     repository: str | None,
     user: str | None,
 ) -> None:
-    who = replace(
-        caller(Role.ADMIN), organization=held, repositories=repositories, user=own, request="r"
-    )
+    held_to = replace(caller(Role.ADMIN), organization=held, repositories=repositories, user=own)
+    who = in_call(held_to, request="r")
     may = (
         (organization is None or (organization != "~system" and held in (None, organization)))
         and (repository is None or repositories is None or repository in repositories)
@@ -408,13 +408,13 @@ def test_what_a_request_names_narrows_its_caller_or_is_refused(
     assert narrow.organization == (organization or held)
     assert narrow.repositories == (repositories if repository is None else frozenset({repository}))
     assert narrow.user == (user or own)
-    assert (narrow.name, narrow.role, narrow.request) == (who.name, who.role, "r")
+    assert (narrow.name, narrow.role, narrow.call.request) == (who.name, who.role, "r")
 
 
 def test_an_agent_with_a_token_deletes_not_even_nobodys() -> None:
     bearer = Caller(name="me", role=Role.AGENT, token="t1")
     with pytest.raises(Forbidden, match="only its own"):
-        delete(OPEN, memory(author=policy.ANYBODY))(bearer)
+        delete(OPEN, memory(author=ANYBODY))(bearer)
 
 
 @requirement("policy/delete-own")
@@ -422,7 +422,7 @@ def test_an_agent_with_a_token_deletes_not_even_nobodys() -> None:
     ("role", "may", "attempt"),
     table(
         ("delete one's own", "n y y y y y", delete(GOVERNED, memory())),
-        ("delete nobody's", "n y y y y y", delete(GOVERNED, memory(author=policy.ANYBODY))),
+        ("delete nobody's", "n y y y y y", delete(GOVERNED, memory(author=ANYBODY))),
         ("delete another's, open", "n n y y y y", delete(OPEN, memory(author="other"))),
         ("delete another's, governed", "n n y y y y", delete(GOVERNED, memory(author="other"))),
         ("reset", "n y y y y y", policy.check_may_reset),

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from minutebook.domain.roots import NamedRoots, Roots
 

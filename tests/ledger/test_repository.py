@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Conflict,
     Decided,
@@ -18,7 +19,6 @@ from minutebook.domain.errors import (
     LedgerError,
 )
 from minutebook.domain.lineage import check_may_record
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository

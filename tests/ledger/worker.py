@@ -8,9 +8,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Decided, LedgerError
 from minutebook.domain.lineage import check_may_record, scoped_target, superseding
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Role
 from minutebook.ledger.history import read_all
 from minutebook.ledger.repository import Repository

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +12,7 @@ from mcp.client import Client
 
 from minutebook.config import Settings
 from minutebook.contracts.journal import journal
+from minutebook.domain.caller import in_call
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.records import Kind
 from minutebook.server.app_loader import AppLoader
@@ -176,13 +176,13 @@ UNTOLD = SimpleNamespace(client_params=None)
 
 @pytest.mark.parametrize("id", ["x\n2026 INFO all is well", "x" * 65, "", "ümlaut", 10**70])
 def test_an_id_that_cannot_stand_in_a_line_is_named_by_its_digest(world: World, id: Any) -> None:
-    worker = Dispatcher(lambda: world.app, lambda context: replace(world.caller, session="s"))
+    worker = Dispatcher(lambda: world.app, lambda context: in_call(world.caller, session="s"))
     asking = worker.asking(SimpleNamespace(request_id=id, session=UNTOLD, request=None))  # type: ignore[arg-type]
-    _, _, named = asking.request.partition("-")
+    _, _, named = asking.call.request.partition("-")
     assert re.fullmatch("[0-9a-f]{16}", named)
 
 
 def test_an_id_that_can_stand_in_a_line_is_shown(world: World) -> None:
-    worker = Dispatcher(lambda: world.app, lambda context: replace(world.caller, session="s"))
+    worker = Dispatcher(lambda: world.app, lambda context: in_call(world.caller, session="s"))
     asking = worker.asking(SimpleNamespace(request_id="call:7", session=UNTOLD, request=None))  # type: ignore[arg-type]
-    assert asking.request.endswith("-call:7")
+    assert asking.call.request.endswith("-call:7")

@@ -6,14 +6,13 @@ files may grow to, from then on.
 
 import resource
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.archive import JOURNAL, Mode
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import MinutebookError
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
 
 
@@ -29,7 +28,7 @@ def main(act: str, home: str, file: str, limit: str = "") -> None:
             _say("half")
             sys.stdin.readline()
 
-    caller = replace(Caller(name="ana", role=Role.AGENT), listener=listener)
+    caller = in_call(Caller(name="ana", role=Role.AGENT), progress=listener)
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     try:

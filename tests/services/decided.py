@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.app import App
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.writer import Act, writing

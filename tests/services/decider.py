@@ -9,9 +9,9 @@ from pathlib import Path
 
 from minutebook.app import open_app
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import Decided
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from minutebook.app import open_app
 from minutebook.config import Settings
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.records import Role
 
 
@@ -17,7 +17,7 @@ def main(home: str) -> None:
             sys.stdout.write(f"{what}\n")
             sys.stdout.flush()
 
-    app.summaries.summarize_all(Caller(name="robot", role=Role.AGENT, listener=listener))
+    app.summaries.summarize_all(in_call(Caller(name="robot", role=Role.AGENT), progress=listener))
 
 
 if __name__ == "__main__":

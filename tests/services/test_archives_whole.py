@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from minutebook.domain.archive import KINDS, LEFT_OUT, Mode
+from minutebook.domain.caller import in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Decision, Edge, Entry, Kind, Memory, MemoryType, Record
@@ -21,7 +22,7 @@ def test_every_kind_is_archived_or_left_out_for_a_reason() -> None:
 def filled(world: World) -> World:
     """Fill a world with every kind: changed, soft-deleted, locked, linked, decided and indexed."""
     origin = Origin(client="cursor", version="1.2.3", contract="knowledge", session="s")
-    app, asks = world.app, replace(ADMIN, organization="default", origin=origin)
+    app, asks = world.app, in_call(replace(ADMIN, organization="default"), origin=origin)
     app.memories.store(asks, Draft(content="tea", type=MemoryType.FACT))
     ana = world.entity("Ana")
     world.relate(ana, world.entity("Bo"))

@@ -131,7 +131,7 @@ def test_who_waits_for_the_model_is_told_so(opener: Opener) -> None:
         heard.append((part, what))
         release.set()
 
-    world.by(listener=listener).remember("a")
+    world.by(progress=listener).remember("a")
     ((part, what),) = heard
     assert 0 < part < 1
     assert what == "the embedding model is loading"

@@ -1,11 +1,11 @@
 """However a query comes, one that is too long is refused before any work is done on it."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Kind
@@ -59,7 +59,7 @@ def test_each_contract_says_the_same_of_each_query() -> None:
 
 def test_what_follows_the_longest_text_is_kept_and_not_found(world: World) -> None:
     long = "beginning " + "x" * (MAX_TEXT - 10) + " ending"
-    caller = replace(world.caller, session="session_long")
+    caller = in_call(world.caller, session="session_long")
     turn = world.app.sessions.add(caller, None, long, "", "")
     assert turn.prompt == long
     where = Filter(organization=turn.organization)

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, MemoryType, Role, ScopeLevel
 from minutebook.search.text import parse_query
 from minutebook.services.search.decisions import Mode

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.app import App
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import MinutebookError, NotFound
 from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.policy import Caller, narrowed_to
+from minutebook.domain.policy import narrowed_to
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,

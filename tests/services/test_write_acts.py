@@ -12,9 +12,9 @@ import pytest
 
 from minutebook.app import App
 from minutebook.domain.archive import JOURNAL, Mode
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InBatch, NotFound, Refused
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     MemoryType,

@@ -1,6 +1,5 @@
 """Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,6 +9,7 @@ from minutebook.cli.governance import restore_memory
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import bar, identity, interruptible, opened, opened_or_made
 from minutebook.config import load
+from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.records import Kind
 from minutebook.server.logs import log_to_stderr
@@ -46,9 +46,9 @@ def export(
     with (
         opened(given) as (app, caller),
         interruptible("Stopped. No file was written."),
-        bar("Exporting", hidden=False) as listener,
+        bar("Exporting", hidden=False) as progress,
     ):
-        told = dataclasses.replace(caller, listener=listener)
+        told = in_call(caller, progress=progress)
         is_journal = form == "journal"
         kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
         if is_journal:
@@ -83,9 +83,9 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
     with (
         opened_or_made(given) as (app, caller),
         interruptible("Stopped. Nothing was brought in."),
-        bar("Importing", hidden=False) as listener,
+        bar("Importing", hidden=False) as progress,
     ):
-        asks = dataclasses.replace(caller, listener=listener)
+        asks = in_call(caller, progress=progress)
         told = app.archives.import_from(asks, path.resolve(), mode)
     echo(f"Imported {_counted(told.imported)}.")
     for counts, what in (

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from minutebook.cli.terminal import (
     short,
     working_directory,
 )
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.policy import Caller
 
 _LINES = 8
 
@@ -46,9 +45,9 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
                 "Stopped. What was read of the folder is kept and can be found already;",
                 f"`minutebook index {path}` goes on from there.",
             ),
-            bar("Indexing", hidden=as_json) as listener,
+            bar("Indexing", hidden=as_json) as progress,
         ):
-            told = replace(caller, listener=listener)
+            told = in_call(caller, progress=progress)
             indexed = app.projects.index(told, str(path.expanduser().absolute()), None)
         progress = indexed.progress
         project = progress.project

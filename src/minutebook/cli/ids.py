@@ -11,10 +11,10 @@ from click.shell_completion import CompletionItem
 
 from minutebook.cli.printing import warn
 from minutebook.cli.terminal import opened, settings_of, short
+from minutebook.domain.caller import Caller
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import id_of, ledger_id_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind
 
 MOST_SHOWN = 10

@@ -1,7 +1,6 @@
 """See what was done, session by session; read a session; have sessions summarised."""
 
 import sys
-from dataclasses import replace
 from typing import Any
 
 import click
@@ -19,8 +18,8 @@ from minutebook.cli.terminal import (
     short,
     through,
 )
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import NotFound
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import SCORES
 
 _INDENT = "    "
@@ -89,9 +88,9 @@ def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  
             interruptible(
                 "Stopped. The summaries that were made are kept; `minutebook summarize` makes the rest."
             ),
-            bar("Summarising", hidden=as_json) as listener,
+            bar("Summarising", hidden=as_json) as progress,
         ):
-            asks = replace(caller, listener=listener)
+            asks = in_call(caller, progress=progress)
             if name is None:
                 batch = app.summaries.summarize_all(asks)
                 done, failed = batch.done, batch.failed

@@ -14,7 +14,7 @@ from minutebook.cli.terminal import (
     serving,
 )
 from minutebook.config import Settings, environment, load
-from minutebook.domain.policy import ANYBODY
+from minutebook.domain.caller import ANYBODY
 from minutebook.invocation import DEFAULT_CONTRACT, SERVING
 from minutebook.server.logs import log_to_stderr
 

@@ -17,6 +17,7 @@ import click
 from minutebook import __version__
 from minutebook.cli.printing import style, warn
 from minutebook.config import Settings, load
+from minutebook.domain.caller import ANYBODY, Call, Caller, Progress
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import (
     Conflict,
@@ -37,7 +38,6 @@ from minutebook.domain.errors import (
     UnderReview,
 )
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import ANYBODY, Caller, Listener
 from minutebook.domain.records import Memory, Role
 from minutebook.invocation import IDENTITY, SERVING, absolute
 from minutebook.server.daemon.commands import Command, Host
@@ -306,10 +306,12 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
             app, user = hosted.host.app(), hosted.command.user or getpass.getuser()
         asks = replace(
             settings.caller(),
-            request="command-line",
-            listener=until_loaded(app.embedding),
             writes_system=True,
-            origin=Origin(client="minutebook", version=__version__),
+            call=Call(
+                request="command-line",
+                origin=Origin(client="minutebook", version=__version__),
+                progress=until_loaded(app.embedding),
+            ),
         )
         if asks.role is Role.AGENT and "role" not in given:
             asks = replace(asks, role=Role.HUMAN)
@@ -341,7 +343,7 @@ def instant_given(option: str, text: str) -> datetime:
 
 
 @contextmanager
-def bar(label: str, *, hidden: bool) -> Iterator[Listener]:
+def bar(label: str, *, hidden: bool) -> Iterator[Progress]:
     """Show how far an act is, where there is a terminal to show it on."""
     if hidden or not sys.stderr.isatty():
         yield lambda part, what: None
@@ -352,23 +354,23 @@ def bar(label: str, *, hidden: bool) -> Iterator[Listener]:
         file=sys.stderr,
         item_show_func=lambda what: "" if what is None else escaped(short(str(what), 40)),
     )
-    with shown as progress:
+    with shown as drawn:
 
-        def listener(part: float, what: str) -> None:
-            progress.update(max(0, round(part * _STEPS) - progress.pos), what)
+        def progress(part: float, what: str) -> None:
+            drawn.update(max(0, round(part * _STEPS) - drawn.pos), what)
 
-        yield listener
-        progress.update(_STEPS - progress.pos)
+        yield progress
+        drawn.update(_STEPS - drawn.pos)
 
 
-def until_loaded(embedding: "Embedding") -> Listener:
-    """Give a listener that waits for as long as the model is loading, and shows what it waits for."""
+def until_loaded(embedding: "Embedding") -> Progress:
+    """Return a progress callback that waits while the model loads, and shows what it waits for."""
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if embedding.is_started:
             wait_for_model(embedding)
 
-    return listener
+    return progress
 
 
 def wait_for_model(embedding: "Embedding") -> None:
@@ -384,7 +386,7 @@ def wait_for_model(embedding: "Embedding") -> None:
 def preparing_shown() -> Iterator[Callable[[float], None]]:
     """Show how much of the model's preparation is done, once it is told that it is under way."""
     with ExitStack() as stack:
-        shown: Listener | None = None
+        shown: Progress | None = None
 
         def told(part: float) -> None:
             nonlocal shown

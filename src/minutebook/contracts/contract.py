@@ -14,11 +14,11 @@ from minutebook.contracts.answers import Answer, Content, Failure, answered, fai
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Reading, Resource, text_of
 from minutebook.contracts.stacks import Stack
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     InvalidInput,
     MinutebookError,
 )
-from minutebook.domain.policy import Caller
 from minutebook.domain.redaction import redacted_for
 from minutebook.services.maintenance.database import NotOpen
 

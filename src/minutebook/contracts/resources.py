@@ -9,7 +9,7 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.answers import Content
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 
 Reader = Callable[..., Content]
 """Reads one resource: takes the app, the caller and the template's variables by name."""

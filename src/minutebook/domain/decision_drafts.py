@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Place, place_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.lineage import FIXED, authorship_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
 
 LEAST_RATIONALE = 10
@@ -69,7 +69,7 @@ def proposed(
         supersedes=tuple(sorted(set(supersedes))),
         repository=place.repository,
         user=place.user,
-        origin=caller.origin,
+        origin=caller.call.origin,
     )
 
 
@@ -118,5 +118,5 @@ def _active(
         consequences=said.consequences,
         repository=place.repository,
         user=place.user,
-        origin=caller.origin,
+        origin=caller.call.origin,
     )

@@ -6,10 +6,11 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, ScopeViolation
 from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.metadata import check_metadata
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     DEFAULT_USER,
     SYSTEM_ORGANIZATION,
@@ -120,7 +121,7 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
         title=draft.title,
         importance=1.0 if draft.importance is None else draft.importance,
         metadata=draft.metadata or {},
-        origin=caller.origin,
+        origin=caller.call.origin,
     )
     return memory if draft.status is None else stood(caller, memory, draft.status, now)
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, cast
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Caller, Scope
+from minutebook.domain.policy import Scope
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
     Memory,

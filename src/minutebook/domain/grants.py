@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.policy import ANYBODY, Caller
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 
 SIGNED = "jwt:"

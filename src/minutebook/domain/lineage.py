@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
-from minutebook.domain.policy import Caller, check_may_write_to
+from minutebook.domain.policy import check_may_write_to
 from minutebook.domain.records import (
     Authorship,
     Decision,

@@ -1,12 +1,12 @@
 """Who may do what: one table for every contract, over caller, act and record."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol
 
+from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import Forbidden, Locked, ScopeViolation
-from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Memory,
@@ -21,9 +21,6 @@ from minutebook.domain.records import (
 PROTECTED_TYPES = frozenset({MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT})
 """What an agent may not write in a governed store."""
 
-ANYBODY = "agent"
-"""The name of a caller whose start-up named none: whoever connects may give their own."""
-
 _RANK = {role: rank for rank, role in enumerate(Role)}
 _STEWARDS = frozenset({Role.MANAGER, Role.ARCHITECT, Role.ADMIN})
 
@@ -37,52 +34,6 @@ class Policy(StrEnum):
 
 Rules = Callable[[], Policy]
 """Tells how strictly the store is kept at this moment."""
-
-Listener = Callable[[float, str], None]
-"""Hears which part of an act is done, in [0, 1], and what is next; raises to end the act."""
-
-
-def no_progress(part: float, what: str) -> None:
-    """Hear nothing."""
-
-
-Ask = Callable[[str, str, int], str]
-"""Asks the client's own model: what it is to be, what it is asked, how many tokens at most.
-
-Raises `Unanswered` where the client or its user declines, or nothing of use comes back.
-"""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
-    """Who asks, and in which request. None for organization, repositories, user means: any.
-
-    `token` is the id of the token with which they came, empty where they came without one.
-    The rest is what the door adds that they came through. `writes_system` opens system scope: the
-    command line's, and catalog's in an open store. `sets_status` lets the statuses `locked` and
-    `verified` be set as any other: catalog's in an open store. `governed` protects rules and
-    shared scopes from agents whatever the store's policy: the governance contract's.
-    `origin` is by which program, contract and session they ask: provenance, which no rule looks at.
-    `repository_bound` are bearers of a token that names repositories: what is the whole organization's, they
-    read only. `listener` hears how far a long act is. `session` is the connection's own, into which turns go
-    that name no other. `ask` asks the client's model, None where the client offers none.
-    """
-
-    name: str
-    role: Role
-    organization: str | None = None
-    repositories: frozenset[str] | None = None
-    user: str | None = None
-    request: str = ""
-    token: str = ""
-    writes_system: bool = False
-    sets_status: bool = False
-    governed: bool = False
-    repository_bound: bool = False
-    session: str = ""
-    origin: Origin | None = field(default=None, compare=False)
-    listener: Listener = field(default=no_progress, compare=False, repr=False)
-    ask: Ask | None = field(default=None, compare=False, repr=False)
 
 
 def may_read_metrics(caller: Caller, *, admins_only: bool) -> bool:

@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     EmbeddingNotReady,
     InBatch,
@@ -13,7 +14,6 @@ from minutebook.domain.errors import (
     StoreClosed,
     StoreError,
 )
-from minutebook.domain.policy import Caller
 
 REASON = "it cannot be used now; the log of the server tells why"
 _PATH = re.compile(r"(?:^|[^\w.])(?:/|~/|[A-Za-z]:[\\/])\w", re.MULTILINE)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import default_organization
-from minutebook.domain.policy import Caller
 
 Folders = tuple[Path, ...]
 

@@ -21,8 +21,8 @@ from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.stacks import Stack
+from minutebook.domain.caller import Call, Caller, Progress, Sample, no_progress
 from minutebook.domain.errors import Fault, MinutebookError
-from minutebook.domain.policy import Ask, Caller, Listener, no_progress
 from minutebook.domain.redaction import redacted_for
 from minutebook.server.limits import Lines
 from minutebook.server.logs import STACK, request_id
@@ -88,20 +88,19 @@ class Dispatcher:
     def asking(
         self,
         context: ServerRequestContext[Any, Any],
-        listener: Listener = no_progress,
-        ask: Ask | None = None,
+        progress: Progress = no_progress,
+        sample: Sample | None = None,
     ) -> Caller:
         """Give who asks in a request, as the task is to know them."""
         caller = self._caller_of(context)
-        request = f"{caller.request or self._connection}-{_plain(context.request_id)}"
-        session = caller.session or self._session_of(connection_of(context.session))
+        request = f"{caller.call.request or self._connection}-{_plain(context.request_id)}"
+        session = caller.call.session or self._session_of(connection_of(context.session))
+        origin = client_of(context)
         return replace(
             caller,
-            request=request,
-            session=session,
-            origin=client_of(context),
-            listener=listener,
-            ask=ask,
+            call=Call(
+                request=request, session=session, origin=origin, progress=progress, sample=sample
+            ),
         )
 
     async def do(
@@ -132,8 +131,8 @@ class Dispatcher:
 
         def work() -> T:
             app = self._open_app()
-            app.database.enter(asking.session)
-            self._entered[asking.session] = app.database
+            app.database.enter(asking.call.session)
+            self._entered[asking.call.session] = app.database
             return task(app, asking)
 
         return await anyio.to_thread.run_sync(self._observed, contract, act, given, asking, work)
@@ -169,7 +168,7 @@ class Dispatcher:
         work: _Work[T],
     ) -> T | Failure:
         # The thread has a context of its own: every line that is logged below bears this request.
-        request_id.set(asking.request)
+        request_id.set(asking.call.request)
         began = time.perf_counter()
         outcome = self._try(contract, act, given, asking, work)
         seconds, failure = time.perf_counter() - began, failure_in(outcome)
@@ -192,7 +191,7 @@ class Dispatcher:
             return contract.worded(error, asking, given)
         except Exception as error:  # noqa: BLE001 - logged without its message, which may quote content
             log.error("%s failed unexpectedly", act, extra={STACK: Stack(error)})
-            return contract.worded(Fault(act, asking.request), asking, given)
+            return contract.worded(Fault(act, asking.call.request), asking, given)
 
     def _session_of(self, connection: Connection) -> str:
         """Name a connection's session, from its first request until it ends."""
@@ -217,7 +216,7 @@ def _log_call(
         "tool": act,
         "outcome": "ok" if failure is None else failure.cause or "failed",
         "milliseconds": round(1000 * seconds, 1),
-        "client": asking.origin.program if asking.origin else "",
+        "client": asking.call.origin.program if asking.call.origin else "",
     }
     line = "%(contract)s %(tool)s: %(outcome)s in %(milliseconds)s ms, client %(client)r"
     log.info(line, facts, extra=facts)

@@ -7,8 +7,8 @@ from anyio import CapacityLimiter
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.grants import principal
-from minutebook.domain.policy import Caller
 
 THREADS = 40
 """Threads that anyio works in by default."""

@@ -7,9 +7,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import cast
 
+from minutebook.domain.caller import Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Listener, no_progress
 from minutebook.domain.records import Kind, TextRecord
 from minutebook.embedding.protocol import Rows
 from minutebook.embedding.service import Embedding, State
@@ -42,7 +42,7 @@ Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisio
 """
 
 TELL_EVERY = 0.5
-"""Seconds between two words to a listener that the model is still loading."""
+"""Seconds between two reports that the model is still loading."""
 
 MOST_TOLD = 0.1
 """The part of an act that waiting for the model may seem to be, so that the rest has room."""
@@ -76,12 +76,12 @@ class Embeddings:
         if self.space.dimensions == 0 and self._is_out_of_order(no_progress):
             raise EmbeddingNotReady("error", self._embedding.reason)
 
-    def passage(self, text: str, listener: Listener = no_progress) -> Vectors | None:
+    def passage(self, text: str, progress: Progress = no_progress) -> Vectors | None:
         """Embed a text to keep, its parts as rows; None where the model cannot be had at all.
 
-        While the model loads this waits, and tells the listener so, then raises EmbeddingNotReady.
+        While the model loads this waits, and reports so, then raises EmbeddingNotReady.
         """
-        if self._is_out_of_order(listener):
+        if self._is_out_of_order(progress):
             return None
         return self._embedding.embed_passages([text[:MAX_TEXT]])[0]
 
@@ -95,17 +95,17 @@ class Embeddings:
             log.warning("a text is kept without its meaning for now: %s", error)
             return None
 
-    def query(self, text: str, listener: Listener = no_progress) -> Vectors:
+    def query(self, text: str, progress: Progress = no_progress) -> Vectors:
         """Embed a question, shape (dimensions,); EmbeddingNotReady without a model, InvalidInput."""
         check_query(text)
-        if self._is_out_of_order(listener):
+        if self._is_out_of_order(progress):
             raise EmbeddingNotReady("error", self._embedding.reason)
         return self._embedding.embed_query(text)
 
-    def question(self, text: str, listener: Listener = no_progress) -> Vectors | None:
+    def question(self, text: str, progress: Progress = no_progress) -> Vectors | None:
         """Embed a question, or None where the model cannot be had; EmbeddingNotReady while it loads."""
         try:
-            return self.query(text, listener)
+            return self.query(text, progress)
         except EmbeddingNotReady as error:
             if error.state == "loading":
                 raise
@@ -113,10 +113,10 @@ class Embeddings:
             log.warning("a question is answered without its meaning: %s", error)
         return None
 
-    def question_in_time(self, text: str, listener: Listener = no_progress) -> Vectors | None:
+    def question_in_time(self, text: str, progress: Progress = no_progress) -> Vectors | None:
         """Embed a question, or None where no model can in time: for those whom words help, too."""
         try:
-            return self.question(text, listener)
+            return self.question(text, progress)
         except EmbeddingNotReady:
             return None
 
@@ -179,7 +179,7 @@ class Embeddings:
                     )
         return len(records)
 
-    def _is_out_of_order(self, listener: Listener) -> bool:
+    def _is_out_of_order(self, progress: Progress) -> bool:
         """Tell whether the model failed to load; wait first if it is still loading."""
         waited = 0.0
         while True:
@@ -194,7 +194,7 @@ class Embeddings:
                     raise
                 # How much of the load is done is not known: what is told is how much of the wait.
                 what = "loading" if self._embedding.prepared is None else "being prepared, once"
-                listener(waited / self._wait * MOST_TOLD, f"the embedding model is {what}")
+                progress(waited / self._wait * MOST_TOLD, f"the embedding model is {what}")
             except ModelUnavailable:
                 return True
             else:

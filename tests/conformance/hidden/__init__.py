@@ -11,8 +11,8 @@ from minutebook.app import App
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract, Operation
 from minutebook.contracts.resources import Reading
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, MinutebookError
-from minutebook.domain.policy import Caller
 from minutebook.server.protocol.tools import TELL_EVERY
 
 INTENDED = "This tool intentionally returns an error for testing"
@@ -37,15 +37,15 @@ def failing(app: App, caller: Caller) -> str:
 
 def progressing(app: App, caller: Caller) -> str:
     for part in (0.25, 0.5, 1.0):
-        caller.listener(part, f"{part:.0%} done")
+        caller.call.progress(part, f"{part:.0%} done")
         time.sleep(TELL_EVERY * 1.1)
     return "Told three times."
 
 
 def asking(app: App, caller: Caller, prompt: str = "What is the capital of France?") -> str:
-    if caller.ask is None:
+    if caller.call.sample is None:
         raise Conflict("sampling", "The client's model cannot be asked")
-    return f"LLM response: {caller.ask('Answer in one sentence.', prompt, 100)}"
+    return f"LLM response: {caller.call.sample('Answer in one sentence.', prompt, 100)}"
 
 
 def silent(app: App, caller: Caller) -> str:

@@ -20,8 +20,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from minutebook.app import open_app
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.grants import Grant
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
 from minutebook.services.access.tokens import Issued, Tokens
 

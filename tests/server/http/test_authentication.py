@@ -8,9 +8,9 @@ import pytest
 from starlette.applications import Starlette
 
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.grants import Grant, principal
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
 from minutebook.server.http.authentication import Identity, user_of
 from minutebook.services.access.tokens import NOBODY

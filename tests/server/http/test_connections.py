@@ -12,7 +12,7 @@ import pytest
 import uvicorn
 from starlette.types import Receive, Scope, Send
 
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from minutebook.server.http.connections import bounded
 from tests.server.http.speaking import SINGLE, Server, call

@@ -2,7 +2,7 @@
 
 import pytest
 
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.domain.records import Role
 from minutebook.server.http.rate_limit import BURST, KEPT, Pace, Queue
 from minutebook.server.limits import Full

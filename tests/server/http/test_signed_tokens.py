@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SYSTEM_ORGANIZATION, Role
 from minutebook.server.http.signed_tokens import (
     KEYS_LAST,

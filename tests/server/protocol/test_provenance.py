@@ -1,7 +1,6 @@
 """Which client wrote what: kept beside every record and audit entry, whatever way the client came."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -14,6 +13,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.contracts.journal import journal
 from minutebook.contracts.knowledge import knowledge
 from minutebook.contracts.ledger import ledger
+from minutebook.domain.caller import in_call
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Kind
 from minutebook.server.dispatch import Dispatcher
@@ -30,7 +30,7 @@ async def talk(
     world: World, contract: Contract, client: Implementation, mode: Any, *calls: Any
 ) -> list[Any]:
     """Call tools as a client of a connection in which `session` is the session."""
-    caller = replace(world.caller, session="session_1")
+    caller = in_call(world.caller, session="session_1")
     server = build_server([contract], Dispatcher(lambda: world.app, lambda context: caller))
     told = []
     async with Client(server, client_info=client, mode=mode) as speaking:

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Fault, Forbidden, StoreError
-from minutebook.domain.policy import Caller, Scope
+from minutebook.domain.policy import Scope
 from minutebook.domain.records import Entry, Kind, Role
 from minutebook.domain.trail import text_digest
 from minutebook.services.access.audit import LONGEST_WORD
@@ -29,7 +30,7 @@ def test_an_act_ends_with_its_entry(world: World) -> None:
 
 
 def test_what_callers_choose_fills_no_trail(world: World) -> None:
-    caller = replace(world.caller, role=Role.VIEWER, request="r" * 100_000)
+    caller = in_call(replace(world.caller, role=Role.VIEWER), request="r" * 100_000)
     with pytest.raises(Forbidden):
         world.app.sessions.add(caller, "s" * 100_000, "p", "t", "r")
     (entry,) = trail_of(world)

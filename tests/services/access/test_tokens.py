@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound, Unidentified
 from minutebook.domain.grants import Grant
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Policy
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
 from minutebook.services.access.tokens import NOBODY, REFUSAL_IS_ENTERED_EVERY, USE_IS_NOTED_EVERY
 from tests.contracts.requirements import requirement

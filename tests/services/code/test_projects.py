@@ -15,9 +15,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, NotFound
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project
 from minutebook.services.code.projects import stopping
 from tests.examples import examples
@@ -34,8 +34,8 @@ settings = Settings(home=Path(sys.argv[1]), embedder="none", durability="normal"
 app = open_app(settings)
 def listener(part, what):
     print(json.dumps([part, what]), flush=True)
-from dataclasses import replace
-caller = replace(settings.caller(), listener=listener)
+from minutebook.domain.caller import in_call
+caller = in_call(settings.caller(), progress=listener)
 indexed = app.projects.index(caller, sys.argv[2])
 print(json.dumps(["created", indexed.created]), flush=True)
 app.close()
@@ -97,7 +97,7 @@ def ending_after(count: int) -> Any:
 
 
 def heard_by(world: World, listener: Any) -> Caller:
-    return world.by(listener=listener).caller
+    return world.by(progress=listener).caller
 
 
 def test_a_run_that_is_cancelled_leaves_what_it_did_and_the_next_goes_on(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.domain.caller import Call, Caller
 from minutebook.domain.errors import Forbidden, InvalidInput, ScopeViolation
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Turn
 from tests.world import NOON, Opener, World, failed, worlds
 
-AGENT = Caller(name="robot", role=Role.AGENT, session="own")
+AGENT = Caller(name="robot", role=Role.AGENT, call=Call(session="own"))
 
 
 @pytest.fixture

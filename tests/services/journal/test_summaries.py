@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import Call, Caller
 from minutebook.domain.errors import (
     Conflict,
     Forbidden,
@@ -19,7 +20,6 @@ from minutebook.domain.errors import (
     StoreBusy,
     Unanswered,
 )
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Role, Summary
 from minutebook.services.journal.summaries import SUMMARIZE
 from minutebook.store.named_locks import NamedLocks
@@ -27,7 +27,7 @@ from tests.chat_service import ChatService, completed
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, failed, worlds
 
-AGENT = Caller(name="robot", role=Role.AGENT, session="own")
+AGENT = Caller(name="robot", role=Role.AGENT, call=Call(session="own"))
 ANSWER: dict[str, Any] = {
     "title": "Fix the login crash",
     "summary": "The session cookie was read without a default.",
@@ -217,7 +217,7 @@ def test_progress_is_told_and_the_listener_can_end_it_and_what_was_made_stays(
         heard.append((part, what))
 
     with pytest.raises(Conflict):
-        world.app.summaries.summarize_all(world.by(listener=listener).caller)
+        world.app.summaries.summarize_all(world.by(progress=listener).caller)
     assert heard == [(0.0, "a"), (0.25, "b")]
     rest = world.app.summaries.summarize_all(world.caller)
     assert [each.session for each in rest.done] == ["c", "d"]
@@ -344,7 +344,7 @@ def test_summaries_are_found_by_what_the_session_was_about(world: World) -> None
 def test_the_clients_model_is_asked_first_and_its_answer_kept(world: World) -> None:
     converse(world, "s")
     model = Model(ANSWER)
-    summary = summarized(world, ask=model)
+    summary = summarized(world, sample=model)
     assert summary.title == "Fix the login crash"
     assert (summary.category, summary.quality) == (Category.BUGFIX, 90)
     assert summary.technologies == ("python", "pytest")
@@ -360,7 +360,7 @@ def test_an_answer_that_does_not_fit_is_mended_once(world: World) -> None:
     model = Model(
         {**ANSWER, "category": "misc"}, "Here it is:\n```json\n" + json.dumps(ANSWER) + "\n```"
     )
-    assert summarized(world, ask=model).made_by == "the client's model"
+    assert summarized(world, sample=model).made_by == "the client's model"
     assert "category must be one of bugfix" in model.asked[1][1]
 
 
@@ -369,7 +369,7 @@ def test_where_no_answer_fits_the_built_in_summarizer_stands_in_and_says_so(
     world: World, answer: object
 ) -> None:
     converse(world, "s")
-    summary = summarized(world, ask=Model(answer, answer))
+    summary = summarized(world, sample=Model(answer, answer))
     assert summary.made_by == "built-in extractive summarizer"
     assert "answered twice what does not fit" in summary.reasons["made_by"]
 
@@ -378,7 +378,7 @@ def test_a_client_that_declines_is_not_asked_again_in_the_same_batch(world: Worl
     for session in ("a", "b", "c"):
         converse(world, session)
     model = Model(Unanswered("the user declined"))
-    batch = world.app.summaries.summarize_all(world.by(ask=model).caller)
+    batch = world.app.summaries.summarize_all(world.by(sample=model).caller)
     assert len(batch.done) == 3
     assert len(model.asked) == 1
     for summary in batch.done:
@@ -389,7 +389,7 @@ def test_a_model_is_shown_a_bounded_part_of_a_long_session(world: World) -> None
     for number in range(300):
         world.app.sessions.add(world.caller, "s", f"Prompt {number}", "t" * 500, "r" * 500)
     model = Model(ANSWER)
-    summarized(world, ask=model)
+    summarized(world, sample=model)
     ((_, prompt, _),) = model.asked
     assert len(prompt) < 40_000
     assert "Prompt 0\n" in prompt
@@ -421,7 +421,7 @@ def test_a_service_answers_for_a_client_that_declines(opener: Opener) -> None:
     with ChatService((200, completed(ANSWER))) as service:
         world = served(opener, service)
         converse(world, "s")
-        summary = summarized(world, ask=Model(Unanswered("declined")))
+        summary = summarized(world, sample=Model(Unanswered("declined")))
     assert summary.made_by == "small"
     assert "the client's model gave no answer: declined" in summary.reasons["made_by"]
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import (
     Conflict,
@@ -17,7 +18,7 @@ from minutebook.domain.errors import (
     Refused,
     ScopeViolation,
 )
-from minutebook.domain.policy import Caller, Policy
+from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     DEFAULT_USER,
     SYSTEM_ORGANIZATION,
@@ -243,10 +244,10 @@ def test_every_text_that_was_is_kept_with_who_when_and_by_which_request(world: W
     ana = world.by(name="ana", request="r1")
     memory = ana.app.memories.store(ana.caller, draft("one", title="T"))
     world.clock.turn()
-    ben = replace(world.caller, name="ben", request="r2")
+    ben = in_call(replace(world.caller, name="ben"), request="r2")
     world.app.memories.update(ben, memory.id, {"content": "two"})
     world.app.memories.update(ben, memory.id, {"importance": 9.0})
-    world.app.memories.update(replace(ben, request="r3"), memory.id, {"title": None})
+    world.app.memories.update(in_call(ben, request="r3"), memory.id, {"title": None})
     assert texts(world, memory) == [
         (1, "one", "ana", "r1"),
         (2, "two", "ben", "r2"),

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, Forbidden, InBatch, Locked, NotFound
-from minutebook.domain.policy import Caller, Policy, with_field_writes
+from minutebook.domain.policy import Policy, with_field_writes
 from minutebook.domain.records import Edge, Kind, Memory, MemoryType, Role, ScopeLevel, Status
 from tests.world import Opener, World, everything
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Forbidden,
     GuessedTooOften,
@@ -12,7 +13,6 @@ from minutebook.domain.errors import (
     StoreError,
     WrongSecret,
 )
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Role
 from minutebook.services.ledger.approval_secret import LONGEST_WAIT, Secret
 from tests.contracts.requirements import requirement

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import (
     Conflict,
@@ -11,7 +12,6 @@ from minutebook.domain.errors import (
     MinutebookError,
     NotFound,
 )
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
 from minutebook.services.maintenance.doctor import examine
 from tests.contracts.requirements import requirement

@@ -3,10 +3,10 @@ from datetime import timedelta
 
 import pytest
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import accepted, settled
 from minutebook.domain.errors import Conflict, Forbidden, NotFound, UnderReview, WrongSecret
 from minutebook.domain.ids import decision_id
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     Authorship,
     DecisionStatus,

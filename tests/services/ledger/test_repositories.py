@@ -14,6 +14,7 @@ import pytest
 
 from minutebook.app import data_directory
 from minutebook.config import Settings
+from minutebook.domain.caller import ANYBODY, in_call
 from minutebook.domain.errors import (
     Conflict,
     Decided,
@@ -25,7 +26,6 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.lineage import Rule, superseding
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, LedgerMark
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
@@ -524,13 +524,16 @@ CLIENT = Origin(client="claude-code", version="2.1")
 def test_the_author_of_a_commit_is_who_acted(opener: Opener) -> None:
     world = opener()
     who = [
-        (replace(AGENT, name="codex", origin=CLIENT), "codex <agent@minutebook.invalid>"),
-        (replace(AGENT, name=ANYBODY, origin=CLIENT), "claude-code <agent@minutebook.invalid>"),
+        (in_call(replace(AGENT, name="codex"), origin=CLIENT), "codex <agent@minutebook.invalid>"),
+        (
+            in_call(replace(AGENT, name=ANYBODY), origin=CLIENT),
+            "claude-code <agent@minutebook.invalid>",
+        ),
         (replace(AGENT, name=ANYBODY), "agent <agent@minutebook.invalid>"),
         (PERSON, "ann <human@minutebook.invalid>"),
         (replace(PERSON, name=ANYBODY), f"{getpass.getuser()} <human@minutebook.invalid>"),
         (
-            replace(PERSON, name="bo", token="t", origin=CLIENT),
+            in_call(replace(PERSON, name="bo", token="t"), origin=CLIENT),
             "bo <human@minutebook.invalid>",
         ),
     ]
@@ -547,7 +550,10 @@ def test_in_their_own_repository_a_person_is_who_git_says(opener: Opener, projec
         (replace(PERSON, name=ANYBODY), "Ann <ann@example.org>"),
         (replace(PERSON, name="bo"), "bo <human@minutebook.invalid>"),
         (replace(PERSON, name=getpass.getuser(), token="t"), None),
-        (replace(AGENT, name=ANYBODY, origin=CLIENT), "claude-code <agent@minutebook.invalid>"),
+        (
+            in_call(replace(AGENT, name=ANYBODY), origin=CLIENT),
+            "claude-code <agent@minutebook.invalid>",
+        ),
     ]
     for number, (caller, author) in enumerate(who):
         world.app.decisions.record(caller, draft(f"target {number}"))

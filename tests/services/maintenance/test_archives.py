@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from minutebook.domain.archive import JOURNAL, KINDS, Mode
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.json_lines import line_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     Category,
     Kind,
@@ -350,7 +350,7 @@ def test_a_file_that_changes_while_it_is_read_changes_nothing(world: World) -> N
             path.write_bytes(sealed(headed(2000), *lines[:-1], line_of(turn(2000))))
 
     with pytest.raises(InvalidArchive, match="changed while"):
-        world.app.archives.import_(replace(AGENT, listener=listener), str(path), Mode.MERGE)
+        world.app.archives.import_(in_call(AGENT, progress=listener), str(path), Mode.MERGE)
     assert journal(world) == []
 
 
@@ -363,7 +363,7 @@ def test_an_import_can_be_called_off_and_changes_nothing(world: World) -> None:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        world.app.archives.import_(replace(AGENT, listener=listener), str(path), Mode.MERGE)
+        world.app.archives.import_(in_call(AGENT, progress=listener), str(path), Mode.MERGE)
     assert journal(world) == []
     assert world.app.archives.import_(AGENT, str(path), Mode.MERGE).imported == {Kind.TURN: 1500}
 
@@ -375,7 +375,7 @@ def test_what_fails_elsewhere_during_an_import_is_not_told_of_the_file(world: Wo
         raise FileNotFoundError("something else")
 
     with pytest.raises(FileNotFoundError, match="something else"):
-        world.app.archives.import_(replace(AGENT, listener=listener), str(path), Mode.MERGE)
+        world.app.archives.import_(in_call(AGENT, progress=listener), str(path), Mode.MERGE)
 
 
 # Memory Core's own exports

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, StoreClosed
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Role
 from minutebook.services.maintenance.database import HealthStatus
 from tests.world import Opener, World, everything, failed, loading
@@ -15,7 +15,7 @@ from tests.world import Opener, World, everything, failed, loading
 
 def connected(world: World, session: str) -> Caller:
     world.app.database.enter(session)
-    return replace(world.caller, session=session)
+    return in_call(world.caller, session=session)
 
 
 def count(world: World) -> int:

@@ -8,6 +8,7 @@ from minutebook.app import App
 from minutebook.contracts.catalog.shapes import Shape, whole, written
 from minutebook.contracts.contract import Entrant, Operation, Tool
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import (
     Conflict,
@@ -19,7 +20,6 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import MemoryQuery, default_organization
 from minutebook.domain.ids import id_of, uuid_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, MemoryType, ScopeLevel, Status
 
 _SHARED = ("organization", "scope_type", "memory_type")

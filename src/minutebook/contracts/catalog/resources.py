@@ -16,11 +16,11 @@ from minutebook.contracts.catalog.shapes import (
     whole,
 )
 from minutebook.contracts.resources import Reading, text_of
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Entry, Kind, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.knowledge.browsing import Linked
 

@@ -5,11 +5,11 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization, repository_of
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.access.audit import EVERYTHING
 

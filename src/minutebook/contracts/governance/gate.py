@@ -15,6 +15,7 @@ from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.contract import Tool
 from minutebook.contracts.governance.wording import CONTEXT, CONTEXT_RULES, claims
 from minutebook.domain import policy
+from minutebook.domain.caller import ANYBODY, Caller, in_call
 from minutebook.domain.errors import (
     Conflict,
     InvalidInput,
@@ -24,7 +25,6 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_of, uuid_in
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.visibility import organization_with, repository_with
@@ -61,11 +61,9 @@ def door(
     the organization of the start-up identity. Services enter what they refuse themselves.
     """
     claimed = claims(arguments)
-    known = replace(
-        caller,
-        name=claimed.get("agent_id", caller.name) if _is_nobody(caller) else caller.name,
-        request=claimed.get("request_id", caller.request),
-    )
+    name = claimed.get("agent_id", caller.name) if caller.name == ANYBODY else caller.name
+    request = claimed.get("request_id", caller.call.request)
+    known = in_call(replace(caller, name=name), request=request)
     act, subject = ACTS[tool.name], _subject(arguments)
     with _entering(app, known, act, subject, (InvalidInput, ScopeViolation)):
         asking = _narrowed(app, known, _checked(tool, arguments))
@@ -89,10 +87,6 @@ def _entering(
         organization, outcome = default_organization(caller), type(error).__name__
         app.trail.note(caller, organization, act, Kind.MEMORY, [subject], outcome)
         raise
-
-
-def _is_nobody(caller: Caller) -> bool:
-    return caller.name == policy.ANYBODY
 
 
 def _narrowed(app: App, caller: Caller, context: Context) -> Caller:

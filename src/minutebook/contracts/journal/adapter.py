@@ -9,8 +9,8 @@ from minutebook.app import App, now
 from minutebook.contracts.contract import Glance, Operation
 from minutebook.contracts.journal.wording import named
 from minutebook.domain.archive import Mode
+from minutebook.domain.caller import Caller
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Category, Kind, Summary, Turn
 from minutebook.domain.redaction import redacted_for
 from minutebook.services.maintenance.database import (

@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Entrant, Tool
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 
 
 @contextmanager

@@ -10,13 +10,13 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
 from minutebook.contracts.knowledge.wording import TEXTS
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Kind, Memory, MemoryType
 from minutebook.search.fusion import Hit, Signal, z_normalise
-from minutebook.services.code.projects import Progress
+from minutebook.services.code.projects import IndexingProgress
 from minutebook.services.knowledge.entities import Direction
 from minutebook.services.search.code import FoundCode
 from minutebook.services.search.recall import Found, Recalled, RecalledDecision
@@ -452,7 +452,7 @@ def _merged(memories: list[Shape], code: list[Shape], limit: int) -> list[Shape]
     return sorted(merged, key=lambda each: (-each["score"], each["id"]))[:limit]
 
 
-def _progress(progress: Progress) -> Shape:
+def _progress(progress: IndexingProgress) -> Shape:
     left = progress.remaining
     shape: Shape = {
         "status": progress.project.state,

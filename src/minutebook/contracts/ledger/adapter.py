@@ -5,9 +5,9 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import ledger_id_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Proposal
 from minutebook.services.search.decisions import FoundDecision, Mode
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.resources import Reading
+from minutebook.domain.caller import Caller
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Proposal
 
 INDEXED = 200

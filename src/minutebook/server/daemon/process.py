@@ -22,8 +22,8 @@ from minutebook import __version__
 from minutebook.config import Settings, environment, load
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
+from minutebook.domain.caller import ANYBODY, in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.policy import ANYBODY
 from minutebook.domain.records import Role
 from minutebook.domain.turns import check_session
 from minutebook.server.app_loader import AppLoader
@@ -202,7 +202,7 @@ class Daemon:
             _say(connection, {"refused": reason})
             return
         session = hello["session"] or new_session()
-        caller = replace(settings.caller(), session=session)
+        caller = in_call(settings.caller(), session=session)
         server = connection_server(settings, contracts, self._opening, caller)
         with self._lock:
             self._clients += 1

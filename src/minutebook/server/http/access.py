@@ -2,16 +2,15 @@
 
 import logging
 from collections import defaultdict
-from dataclasses import replace
 
 import anyio
 import anyio.to_thread
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import KeysUnavailable, StoreError, Unidentified
 from minutebook.domain.grants import principal
-from minutebook.domain.policy import Caller
 from minutebook.server.dispatch import OpenApp, new_session
 from minutebook.server.http.authentication import Identity, user_of
 from minutebook.server.http.errors import refusal
@@ -68,7 +67,7 @@ class Doorkeeper:
 
     def in_session(self, caller: Caller) -> Caller:
         """Give a caller whose requests keep no session themselves the one they have while we serve."""
-        return replace(caller, session=self._sessions[principal(caller)])
+        return in_call(caller, session=self._sessions[principal(caller)])
 
     async def stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a stream without end, until its caller is known no longer or the server leaves; Full."""
@@ -137,6 +136,6 @@ class Door:
             response = refusal(request, 429, reason, headers={"Retry-After": str(wait)})
             await response(scope, receive, send)
             return
-        request.state.caller = replace(caller, request=request.state.id)
+        request.state.caller = in_call(caller, request=request.state.id)
         scope["user"] = user_of(caller)
         await self._app(scope, receive, send)

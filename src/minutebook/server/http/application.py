@@ -18,7 +18,7 @@ from minutebook.config import Settings
 from minutebook.contracts import openapi
 from minutebook.contracts.announced import safe
 from minutebook.contracts.contract import Contract
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.http.access import Door, Doorkeeper

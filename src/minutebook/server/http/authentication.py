@@ -9,9 +9,9 @@ from pydantic import AnyHttpUrl
 from starlette.routing import Route
 
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
 from minutebook.domain.grants import principal
-from minutebook.domain.policy import Caller
 from minutebook.server.dispatch import OpenApp
 from minutebook.server.http.signed_tokens import open_issuer
 from minutebook.services.access.tokens import PREFIX

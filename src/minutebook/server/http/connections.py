@@ -7,8 +7,8 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.grants import principal
-from minutebook.domain.policy import Caller
 
 HEAD_WITHIN = 5.0
 """Seconds in which the head of a request has to come, from its first byte to its last."""

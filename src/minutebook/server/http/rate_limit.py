@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.grants import principal
-from minutebook.domain.policy import Caller
 from minutebook.server.limits import Full, share_of
 
 BURST = 10.0

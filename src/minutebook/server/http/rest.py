@@ -1,7 +1,6 @@
 """The operations of a contract over plain HTTP, and the OpenAPI document that describes them."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from mcp_types import INVALID_REQUEST
@@ -13,6 +12,7 @@ from starlette.routing import BaseRoute, Route
 from minutebook.contracts import openapi
 from minutebook.contracts.answers import Failure, failed
 from minutebook.contracts.contract import Contract
+from minutebook.domain.caller import in_call
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.http.access import Doorkeeper
 from minutebook.server.http.body import read_json
@@ -93,7 +93,7 @@ async def _answered(
     request: Request,
 ) -> Response:
     program = agent_of(request.headers.get("user-agent"))
-    caller = replace(keeper.in_session(request.state.caller), origin=program)
+    caller = in_call(keeper.in_session(request.state.caller), origin=program)
     outcome = await worker.call(contract, tool, arguments, caller)
     answer = failed(outcome) if isinstance(outcome, Failure) else outcome
     return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.server.http.access import Doorkeeper
 from minutebook.server.http.body import read_json, replayed
 from minutebook.server.http.endpoint import Bounds

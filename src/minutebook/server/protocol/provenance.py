@@ -6,8 +6,8 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.origin import Origin, tidied
-from minutebook.domain.policy import Caller
 
 _PRODUCT = re.compile(r"([^\s/()]+)(?:/(\S+))?")
 """The first product of a User-Agent header (RFC 9110): a name and, after a slash, a version."""
@@ -37,7 +37,6 @@ def agent_of(header: str | None) -> Origin:
 
 def over(caller: Caller, contract: str) -> Caller:
     """Note over which contract a caller asks, and in which session."""
-    origin = caller.origin or Origin()
-    return replace(
-        caller, origin=replace(origin, contract=contract, session=tidied(caller.session))
-    )
+    origin = caller.call.origin or Origin()
+    session = tidied(caller.call.session)
+    return in_call(caller, origin=replace(origin, contract=contract, session=session))

@@ -11,7 +11,7 @@ from mcp.shared.exceptions import MCPError
 from minutebook.app import App
 from minutebook.contracts.answers import Answer, Failure
 from minutebook.contracts.contract import Contract
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.server.dispatch import Dispatcher, protocol_error
 from minutebook.server.protocol.subscriptions import Watch
 

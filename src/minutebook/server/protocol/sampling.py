@@ -9,7 +9,6 @@ import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -23,9 +22,9 @@ from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
+from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import AskedEnough, Unanswered
 from minutebook.domain.grants import principal
-from minutebook.domain.policy import Ask, Caller
 from minutebook.server.limits import Full
 
 ASK_WITHIN = 300.0
@@ -43,7 +42,7 @@ _Context = ServerRequestContext[Any, Any]
 ContextOf = Callable[[], _Context | None]
 """Gives the request through which the client can be told something, if one is under way."""
 
-Work = Callable[[ContextOf, Ask | None], Awaitable[T]]
+Work = Callable[[ContextOf, Sample | None], Awaitable[T]]
 """What a call asks for; it may ask back from its worker thread."""
 
 
@@ -82,7 +81,7 @@ class Sampling(Generic[T]):
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             ask = partial(_ask_at_once, context) if context.session.can_send_request else None
             return await work(lambda: context, ask)
-        call = (replace(asking, request="", session=""), params.name, params.arguments or {})
+        call = (asking, params.name, params.arguments or {})
         if params.request_state is not None:
             talk = self._waiting.get(params.request_state)
             if talk is None or talk.call != call:

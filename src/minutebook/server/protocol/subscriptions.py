@@ -9,7 +9,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -28,7 +28,7 @@ from mcp.shared.exceptions import MCPError
 from minutebook.app import App
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
-from minutebook.domain.policy import Caller, no_progress
+from minutebook.domain.caller import Caller, in_call
 from minutebook.server.dispatch import Dispatcher, connection_of
 
 log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ class Watch:
 
     def _lasting(self, context: _Context) -> Caller:
         """Give who watches, beyond the request in which they said so."""
-        return replace(self._worker.asking(context), request="watch", listener=no_progress)
+        return in_call(self._worker.asking(context), request="watch")
 
     def _watcher_of(self, context: _Context) -> _Watcher:
         """Give what a connection watches; it ends with the connection."""

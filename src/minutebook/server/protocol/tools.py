@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract, Tool
-from minutebook.domain.policy import Ask, Listener
+from minutebook.domain.caller import Progress, Sample
 from minutebook.server.dispatch import Dispatcher, protocol_error
 from minutebook.server.protocol.sampling import ContextOf, Sampling
 
@@ -63,8 +63,8 @@ class Tools:
             log.info("a tool was called that is not offered")
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
 
-        async def work(context_of: ContextOf, ask: Ask | None) -> Answer | Failure:
-            asking = self._worker.asking(context, _listener(context_of), ask)
+        async def work(context_of: ContextOf, sample: Sample | None) -> Answer | Failure:
+            asking = self._worker.asking(context, _progress(context_of), sample)
             return await self._worker.call(contract, name, arguments, asking)
 
         if contract.asks(name):
@@ -78,11 +78,11 @@ class Tools:
         return _as_result(outcome)
 
 
-def _listener(context_of: ContextOf) -> Listener:
+def _progress(context_of: ContextOf) -> Progress:
     """Give what tells the client how far a call is, if it asked, and ends a call it has cancelled."""
     told_at, told = 0.0, 0.0
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         nonlocal told_at, told
         anyio.from_thread.check_cancelled()
         now = time.monotonic()
@@ -91,7 +91,7 @@ def _listener(context_of: ContextOf) -> Listener:
             told_at, told = now, part
             anyio.from_thread.run(context.session.report_progress, part, 1.0, what)
 
-    return listener
+    return progress
 
 
 def _as_result(outcome: Answer | Failure) -> types.CallToolResult:

@@ -6,7 +6,6 @@ import socket
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from mcp.server.lowlevel import Server
@@ -16,7 +15,7 @@ from minutebook.config import Settings, load
 from minutebook.contracts.announced import safe
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.registry import opened
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller, in_call
 from minutebook.invocation import Invocation
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
@@ -40,11 +39,11 @@ class InProcess:
     def link(self, session: str = "") -> Link:
         """Start a server and give the link to it; `session` names one that is gone on with."""
         near, far = socket.socketpair()
-        caller = replace(self._settings.caller(), session=session or new_session())
+        caller = in_call(self._settings.caller(), session=session or new_session())
         server = connection_server(self._settings, self._contracts, self._opening, caller)
         work = (far, server, self._opening.start)
         threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
-        return Link(near, reading_tools(self._contracts), caller.session)
+        return Link(near, reading_tools(self._contracts), caller.call.session)
 
     def lost(self) -> NoReturn:
         """End the process, whose server has ended although its client has not."""

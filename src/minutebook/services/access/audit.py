@@ -9,9 +9,10 @@ from itertools import islice
 from typing import cast
 
 from minutebook.domain import policy, trail
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Fault, Refused
 from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.policy import Caller, Owned
+from minutebook.domain.policy import Owned
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.store.protocol import Store
@@ -141,7 +142,7 @@ class Trail:
             yield deed
             if not deed.idle:
                 if not deed.has_asked:
-                    raise Fault(act, caller.request)
+                    raise Fault(act, caller.call.request)
                 self._enter(deed, kind, DONE)
 
     @contextmanager
@@ -253,12 +254,12 @@ class Trail:
             act=deed.act,
             subject_kind=kind,
             subject=deed.subject[:LONGEST_WORD],
-            request=caller.request[:LONGEST_WORD],
+            request=caller.call.request[:LONGEST_WORD],
             outcome=outcome,
             before=before,
             after=after,
             token=caller.token,
-            origin=caller.origin,
+            origin=caller.call.origin,
         )
         last = self.head(deed.organization)
         entry = trail.sealed(deed.organization, last, said, self._clock())

@@ -12,11 +12,12 @@ from datetime import datetime, timedelta
 from typing import cast
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, NotFound, StoreError, Unidentified
 from minutebook.domain.filters import Filter
 from minutebook.domain.grants import Grant, caller_with, check_end, check_grant, grant_of
 from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.policy import Caller, Scope
+from minutebook.domain.policy import Scope
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock

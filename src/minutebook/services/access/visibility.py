@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import TypeVar
 from uuid import UUID
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.ids import uuid_named
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Decision,

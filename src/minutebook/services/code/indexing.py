@@ -10,10 +10,10 @@ from minutebook.code import files
 from minutebook.code.chunks import Chunk, chunk
 from minutebook.code.files import Skip, SourceFile, Unreadable
 from minutebook.code.languages import language_of
+from minutebook.domain.caller import Progress
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.policy import Listener
 from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project, Record
 from minutebook.services.access.visibility import Clock, narrowed
 from minutebook.store.protocol import Store
@@ -50,13 +50,13 @@ class Indexing:
         clock: Clock,
         randbits: RandomBits,
         project: Project,
-        listener: Listener,
+        progress: Progress,
     ) -> None:
         self._store = store
         self._clock = clock
         self._randbits = randbits
         self._project = project
-        self._listener = listener
+        self._progress = progress
         self._here = Filter(organization=project.organization)
         self._root = Path(project.path)
         self._skipped: Counter[Skip] = Counter()
@@ -78,7 +78,7 @@ class Indexing:
         files.check_root(self._project.path)
         self._project = replace(self._project, total_files=len(found))
         for number, file in enumerate(found):
-            self._listener(number / len(found), file.path)
+            self._progress(number / len(found), file.path)
             self._visit(file, known.pop(file.path, None))
             if self._batch.is_full():
                 self._flush(number + 1)

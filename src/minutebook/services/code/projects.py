@@ -11,6 +11,7 @@ from typing import cast
 
 from minutebook.code.files import check_root, check_root_below
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller, Progress
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
@@ -22,7 +23,6 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import Filter, default_organization, repository_of, scope_of_writes
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.policy import Caller, Listener
 from minutebook.domain.records import IndexState, Kind, Project, Role
 from minutebook.domain.redaction import REASON
 from minutebook.domain.roots import Roots
@@ -40,7 +40,7 @@ VECTORS_WITHIN = 20.0
 """Seconds that a call waits for the vectors of what it read; the rest are made in the background."""
 
 READING = 0.2
-"""How much of a call's progress the reading is, as its listener hears it; vectors are the rest."""
+"""How much of a call's progress the reading is; vectors are the rest."""
 
 _CLAIM_WAIT = 0.2
 _DELETE_WAIT = 30.0
@@ -48,7 +48,7 @@ _LOOK_EVERY = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class IndexingProgress:
     """How far a project's index is: of its chunks, how many have vectors; of the whole, which part.
 
     `part` lies in [0, 1]; `remaining` is None before there is a rate.
@@ -64,7 +64,7 @@ class Progress:
 class Indexed:
     """What a call to index came to; `created` is None where another run was under way already."""
 
-    progress: Progress
+    progress: IndexingProgress
     created: int | None
 
 
@@ -111,34 +111,34 @@ class Projects:
             with self._trail.act(caller, home, "index", Kind.PROJECT, project.id) as deed:
                 deed.check(project)
                 project = self._begun(project)
-            created = self._run(project, caller.listener).created
-        self._await_vectors(project, caller.listener, vectors_within)
+            created = self._run(project, caller.call.progress).created
+        self._await_vectors(project, caller.call.progress, vectors_within)
         return Indexed(self._progress(project), created)
 
-    def refresh(self, organization: str, id: str, listener: Listener) -> int | None:
+    def refresh(self, organization: str, id: str, progress: Progress) -> int | None:
         """Read what changed in a known project; give how many files and chunks that concerned.
 
         None where another run is under way. Raises as `index`, and NotFound.
         """
         with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
-            return self._read_again(self._kept(organization, id), listener) if mine else None
+            return self._read_again(self._kept(organization, id), progress) if mine else None
 
-    def resume(self, listener: Listener) -> None:
+    def resume(self, progress: Progress) -> None:
         """Go on with every run that ended before all files were read."""
         for project in self._unfinished():
             if project.read_at is None:
                 try:
-                    self._go_on(project.organization, project.id, listener)
+                    self._go_on(project.organization, project.id, progress)
                 except (InvalidRoot, Conflict, NotFound) as error:
                     log.warning("cannot go on indexing %s: %s", project.id, error)
 
-    def _go_on(self, organization: str, id: str, listener: Listener) -> None:
+    def _go_on(self, organization: str, id: str, progress: Progress) -> None:
         """Read what is left of a project, unless whoever had its claim has read it all by now."""
         with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
             if mine and (project := self._kept(organization, id)).read_at is None:
-                self._read_again(project, listener)
+                self._read_again(project, progress)
 
-    def _read_again(self, project: Project, listener: Listener) -> int:
+    def _read_again(self, project: Project, progress: Progress) -> int:
         owner = Caller(
             name=project.author,
             role=Role.AGENT,
@@ -146,7 +146,7 @@ class Projects:
             repositories=None if project.repository is None else frozenset({project.repository}),
         )
         check_root(project.path, self._roots.of(owner))
-        return self._run(self._begun(project), listener).touched
+        return self._run(self._begun(project), progress).touched
 
     def _kept(self, organization: str, id: str) -> Project:
         kept = self._store.get(Kind.PROJECT, organization, id)
@@ -175,11 +175,11 @@ class Projects:
         found = all_within(self._store, caller, Project, Kind.PROJECT)
         return sorted(found, key=lambda project: (project.id, project.organization))
 
-    def progress(self, caller: Caller, id: str) -> Progress:
+    def progress(self, caller: Caller, id: str) -> IndexingProgress:
         """Tell how far a project's index is; NotFound."""
         return self._progress(self.read(caller, id))
 
-    def _progress(self, project: Project) -> Progress:
+    def _progress(self, project: Project) -> IndexingProgress:
         """Tell how far the index is of a project that may have got on since it was read."""
         self.settle()
         project = self._kept(project.organization, project.id)
@@ -192,10 +192,10 @@ class Projects:
         part = self._part(project, where, chunks)
         pace = self._paces.setdefault((project.organization, project.id), Pace())
         if project.state is not IndexState.INDEXING:
-            return Progress(project, chunks, part, None)
+            return IndexingProgress(project, chunks, part, None)
         pace.note(0.0, project.started_at)
         pace.note(part, self._clock())
-        return Progress(project, chunks, part, pace.remaining())
+        return IndexingProgress(project, chunks, part, pace.remaining())
 
     def delete(self, caller: Caller, id: str) -> int:
         """Forget a project with its chunks and files; give how many chunks there were.
@@ -235,13 +235,13 @@ class Projects:
         self._paces.pop((project.organization, project.id), None)
         return begun
 
-    def _run(self, project: Project, listener: Listener) -> Indexing:
+    def _run(self, project: Project, progress: Progress) -> Indexing:
         run = Indexing(
             self._store,
             self._clock,
             self._randbits,
             project,
-            lambda part, what: listener(READING * part, what),
+            lambda part, what: progress(READING * part, what),
         )
         try:
             run.run()
@@ -254,12 +254,12 @@ class Projects:
         self._embedded.want()
         return run
 
-    def _await_vectors(self, project: Project, listener: Listener, seconds: float | None) -> None:
+    def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
         """Make vectors, or wait while others do."""
         where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
         while (waiting := self._embedded.pending(Kind.CHUNK, where)) and not _is_past(end):
             part = 1.0 - waiting / self._store.count(Kind.CHUNK, where)
-            listener(READING + (1.0 - READING) * part, "vectors")
+            progress(READING + (1.0 - READING) * part, "vectors")
             try:
                 made = self._embedded.advance()
             except EmbeddingNotReady as error:
@@ -349,14 +349,14 @@ class Projects:
         return removed
 
 
-def stopping(stop: threading.Event) -> Listener:
-    """Give a listener that ends an act once an event is set, by raising Conflict."""
+def stopping(stop: threading.Event) -> Progress:
+    """Return a progress callback that raises Conflict once an event is set."""
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if stop.is_set():
             raise Conflict(what, "the server stops")
 
-    return listener
+    return progress
 
 
 def _claim(organization: str, id: str) -> str:

@@ -101,13 +101,13 @@ class Watching:
             is_first = False
 
     def _read(self, project: Project, changed: Changed) -> None:
-        listener = stopping(self._stop)
+        progress = stopping(self._stop)
         try:
             touched = None
             while touched is None:
                 # None: another is at it. Closed: the store was stopped, and may be started again.
                 with suppress(StoreClosed):
-                    touched = self._projects.refresh(project.organization, project.id, listener)
+                    touched = self._projects.refresh(project.organization, project.id, progress)
                 if touched is None and self._stop.wait(_ASK_AGAIN):
                     return
         except Conflict as error:

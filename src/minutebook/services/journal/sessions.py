@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import place_of
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, default_organization, visible_filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, Turn
 from minutebook.domain.turns import (
     Session,
@@ -63,7 +63,7 @@ class Sessions:
         It is found by words at once, and by meaning at once where it is short and the model is
         ready, else soon. Raises Refused, InvalidInput.
         """
-        name = caller.session if session is None else session
+        name = caller.call.session if session is None else session
         with self._trail.guard(caller, default_organization(caller), ADDED, Kind.TURN, name):
             place = place_of(caller, None, None, None)
             policy.check_may_write_to(caller, ADDED, place)
@@ -81,7 +81,7 @@ class Sessions:
             author=caller.name,
             repository=place.repository,
             user=place.user,
-            origin=caller.origin,
+            origin=caller.call.origin,
         )
         is_short = len(turn.text) <= EMBEDDED_AT_ONCE
         vectors = self._embedded.ready_passage(turn.text) if is_short else None

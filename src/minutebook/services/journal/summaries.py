@@ -8,9 +8,9 @@ from threading import Lock
 from typing import cast
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreClosed
 from minutebook.domain.filters import default_organization
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.turns import Session
 from minutebook.services.access.audit import EVERYTHING, Trail
@@ -151,7 +151,7 @@ class Summaries:
         waiting = [
             session
             for session in reversed(self._sessions.all(caller))
-            if session.name != caller.session and self._is_due(caller, session)
+            if session.name != caller.call.session and self._is_due(caller, session)
         ]
         summarizers = Summarizers(caller, self._service)
         batch = Batch([], [])
@@ -250,7 +250,7 @@ class Summaries:
                 author=caller.name,
                 repository=session.repository,
                 user=session.user,
-                origin=caller.origin,
+                origin=caller.call.origin,
             )
             vectors = self._embedded.ready_passage(summary.text)
             said = (caller, session.organization, SUMMARIZE, Kind.SUMMARY, summary.id)
@@ -277,5 +277,5 @@ class Summaries:
 def _heard(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
     """Give sessions one by one, and tell the caller how far that is; they may end it there."""
     for place, session in enumerate(sessions):
-        caller.listener(place / len(sessions), session.name)
+        caller.call.progress(place / len(sessions), session.name)
         yield session

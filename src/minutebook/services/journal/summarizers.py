@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import InvalidInput, Unanswered
-from minutebook.domain.policy import Ask, Caller
 from minutebook.domain.records import Turn
 from minutebook.summarizing.extractive import account_of
 from minutebook.summarizing.summary_draft import ANSWER_TOKENS, INSTRUCTIONS, Account, read_account
@@ -30,7 +30,7 @@ class Summarizer:
     """A model that can be asked, and what it is called."""
 
     name: str
-    ask: Ask
+    ask: Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Summarizers:
     """Those at hand during one act; a model that does not answer is not asked again."""
 
     def __init__(self, caller: Caller, service: Summarizer | None) -> None:
-        own = [] if caller.ask is None else [Summarizer(CLIENTS_MODEL, caller.ask)]
+        own = [] if caller.call.sample is None else [Summarizer(CLIENTS_MODEL, caller.call.sample)]
         self._models = [*own, *([] if service is None else [service])]
         self._silent: list[str] = []
 
@@ -78,7 +78,7 @@ def _made(account: Account, name: str, failed: list[str]) -> Made:
     return Made(replace(account, reasons=reasons), name, len(failed))
 
 
-def _asked(ask: Ask, transcript: str) -> Account:
+def _asked(ask: Sample, transcript: str) -> Account:
     """Ask a model; if its answer does not fit, tell it why and ask once more."""
     answer = ask(INSTRUCTIONS, transcript, ANSWER_TOKENS)
     try:

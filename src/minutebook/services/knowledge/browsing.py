@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import cast
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entry, Kind, Memory
 from minutebook.services.access.visibility import filters, merged, read_memory
 from minutebook.store.protocol import Store

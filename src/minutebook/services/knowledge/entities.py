@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import cast
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, ScopeViolation
 from minutebook.domain.filters import Filter, default_organization, repository_of
 from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.policy import Caller, Scope, scope_between
+from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind
 from minutebook.search.communities import communities
 from minutebook.services.access.audit import Trail
@@ -91,7 +92,7 @@ class Graph:
                     description=description,
                     repository=repository,
                     user=owner,
-                    origin=caller.origin,
+                    origin=caller.call.origin,
                 )
             self._store.put(entity)
             self._mentions.note_entity(entity)
@@ -195,5 +196,5 @@ class Graph:
             type=type,
             created_at=now,
             weight=weight,
-            origin=caller.origin,
+            origin=caller.call.origin,
         )

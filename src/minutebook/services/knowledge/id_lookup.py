@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import may_be_in_uuid, start_of_ids, uuid_of
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Memory, Record
 from minutebook.services.access.visibility import filters
 from minutebook.store.protocol import Store

@@ -1,8 +1,9 @@
 """Join memories by links of a named type."""
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
-from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.policy import Rules
 from minutebook.domain.records import Edge, Kind
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, read_memory
@@ -57,5 +58,5 @@ class Links:
             target=target,
             type=type,
             created_at=self._clock(),
-            origin=caller.origin,
+            origin=caller.call.origin,
         )

@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any, cast
 
 from minutebook.domain import drafts, policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import Filter, MemoryQuery, default_organization
 from minutebook.domain.ids import RandomBits, id_apart, new_id
-from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.policy import Rules
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,
@@ -282,7 +283,7 @@ class Memories:
             after = ended(memory, self._clock(), reason, superseded_by)
             self._store.put(after)
             if superseded_by is not None:
-                self._supersession.link(memory, superseded_by, caller.origin)
+                self._supersession.link(memory, superseded_by, caller.call.origin)
             deed.changes(memory.text, after.text)
         return after
 

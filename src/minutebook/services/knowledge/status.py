@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from minutebook.domain import drafts, policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import default_organization
-from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.policy import Rules
 from minutebook.domain.records import Kind, Memory, Status
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, read_memory

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Locked
 from minutebook.domain.filters import visible_filter
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Caller, check_may_write_to, may_write_to
+from minutebook.domain.policy import check_may_write_to, may_write_to
 from minutebook.domain.records import Edge, Kind, Memory, Status
 from minutebook.services.access.visibility import Clock, read_memory
 from minutebook.store.protocol import Store

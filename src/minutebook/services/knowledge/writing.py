@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind, Memory, Version
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings
@@ -31,7 +31,7 @@ class MemoryWriter:
 
     def embed(self, caller: Caller) -> Embed:
         """Give what embeds a text that a caller keeps; EmbeddingNotReady while the model loads."""
-        return partial(self._embedded.passage, listener=caller.listener)
+        return partial(self._embedded.passage, progress=caller.call.progress)
 
     def keep(self, caller: Caller, memory: Memory, vectors: Vectors | None) -> None:
         """Put a memory whose text is new; call inside the transaction of the act."""
@@ -46,8 +46,8 @@ class MemoryWriter:
                 title=memory.title,
                 changed_by=caller.name,
                 changed_at=memory.updated_at,
-                request=caller.request,
-                origin=caller.origin,
+                request=caller.call.request,
+                origin=caller.call.origin,
             )
         )
         self._mentions.note_memory(memory)

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Forbidden,
     GuessedTooOften,
@@ -20,7 +21,6 @@ from minutebook.domain.errors import (
     WrongSecret,
 )
 from minutebook.domain.filters import default_organization
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Role
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from minutebook.domain import lineage
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import (
     LEAST_RATIONALE,
     LEAST_RATIONALE_AGAINST,
@@ -15,7 +16,6 @@ from minutebook.domain.decision_drafts import (
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, decision_id
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.domain.targets import target_key
 from minutebook.services.access.audit import Trail

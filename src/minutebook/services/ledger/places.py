@@ -6,9 +6,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.ids import uuid_named
-from minutebook.domain.policy import ANYBODY
 from minutebook.store.named_locks import NamedLocks
 
 if TYPE_CHECKING:

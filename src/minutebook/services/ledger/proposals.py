@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from minutebook.domain import lineage, policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import (
     LEAST_RATIONALE,
     DecisionDraft,
@@ -16,7 +17,6 @@ from minutebook.domain.decision_drafts import (
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, decision_id, proposal_id
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, all_within, read_decision, read_proposal

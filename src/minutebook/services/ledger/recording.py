@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import LedgerError, StoreError
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Kind, Proposal
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar, cast
 
+from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.decision_drafts import contradicted, joined, settled
 from minutebook.domain.errors import Conflict, Forbidden, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.filters import Filter, default_organization
@@ -19,7 +20,7 @@ from minutebook.domain.lineage import (
     violations,
     violations_near,
 )
-from minutebook.domain.policy import ANYBODY, Caller, Scope
+from minutebook.domain.policy import Scope
 from minutebook.domain.records import (
     Authorship,
     Decision,
@@ -471,8 +472,8 @@ class Ledgers:
         by_owner = authorship is Authorship.HUMAN and not caller.token and author in owner
         if by_owner:
             author = self._places.user
-        elif author == ANYBODY and caller.origin is not None:
-            author = caller.origin.client or author
+        elif author == ANYBODY and caller.call.origin is not None:
+            author = caller.call.origin.client or author
         return Act(
             id=new_id(now, self._randbits),
             what=what,

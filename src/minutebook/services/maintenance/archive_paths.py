@@ -9,9 +9,9 @@ from datetime import datetime
 from itertools import count
 from pathlib import Path
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.policy import Caller
 from minutebook.domain.roots import Roots
 
 SUFFIX = ".jsonl"

@@ -8,9 +8,10 @@ from typing import BinaryIO
 
 from minutebook.domain import policy
 from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, default_organization, repository_of
-from minutebook.domain.policy import Caller, Rules
+from minutebook.domain.policy import Rules
 from minutebook.domain.records import Kind, Record
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters
@@ -146,7 +147,7 @@ class Archives:
                 writer = writer_of(file, counts)
                 for done, record in enumerate(_records(moment, parts)):
                     if done % HEARD_EVERY == 0:
-                        caller.listener(done / counts.total(), f"record {done:,}")
+                        caller.call.progress(done / counts.total(), f"record {done:,}")
                     writer.add(record)
                 digest = writer.seal()
                 # Before the file has its name: none is there of which the trail knows nothing.

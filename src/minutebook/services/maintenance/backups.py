@@ -10,9 +10,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock

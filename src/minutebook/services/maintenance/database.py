@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind
 from minutebook.domain.redaction import REASON, redacted_for
 from minutebook.services.access.visibility import filters
@@ -103,9 +103,9 @@ class Database:
         """Let the caller's connection have the engine again; tell whether it had not. StoreError."""
         policy.check_may_operate(caller, "start the database")
         with self._guard:
-            had_not = caller.session in self._stopped
-            self._want(caller.session)
-            self._stopped.discard(caller.session)
+            had_not = caller.call.session in self._stopped
+            self._want(caller.call.session)
+            self._stopped.discard(caller.call.session)
             return had_not
 
     def stop(self, caller: Caller) -> bool:
@@ -115,21 +115,21 @@ class Database:
         """
         policy.check_may_operate(caller, "stop the database")
         with self._guard:
-            had = caller.session not in self._stopped
-            self._stopped.add(caller.session)
-            self._wanting.discard(caller.session)
+            had = caller.call.session not in self._stopped
+            self._stopped.add(caller.call.session)
+            self._wanting.discard(caller.call.session)
             if not self._wanting:
                 self._engine.close()
             return had
 
     def check_open(self, caller: Caller) -> None:
         """Refuse a connection that has stopped the engine; StoreClosed."""
-        if caller.session in self._stopped:
+        if caller.call.session in self._stopped:
             raise StoreClosed("the store was stopped")
 
     def pid(self, caller: Caller) -> int | None:
         """Give the process in which the engine runs for the caller's connection, or None."""
-        return None if caller.session in self._stopped else self._engine.pid
+        return None if caller.call.session in self._stopped else self._engine.pid
 
     def health(self, caller: Caller) -> Health:
         """Tell how the database is, by reading it; nothing is opened or waited for."""
@@ -141,7 +141,7 @@ class Database:
                 kind: sum(self._engine.count(kind, where) for where in reach) for kind in COUNTED
             }
         except StoreClosed:
-            if caller.session not in self._stopped:
+            if caller.call.session not in self._stopped:
                 refusal = f"{REASON}." if self._refusal and caller.token else self._refusal
                 return _closed(refusal, AS_NONE_WANTS, uptime)
             detail = "The database is stopped; start_database opens it again."

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from minutebook.domain import policy
 from minutebook.domain.archive import Mode, whole_of
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, Summary, Turn
 from minutebook.domain.turns import next_instant, summary_id, turn_id
 from minutebook.services.access.audit import Trail
@@ -24,7 +24,7 @@ from minutebook.store.protocol import Store
 
 _ACTS = {Mode.MERGE: "import", Mode.REPLACE: "replace"}
 HEARD_EVERY = 1000
-"""Lines or records between two words to a listener."""
+"""Lines or records between two reports of progress."""
 
 _KEY_BYTES = 16
 
@@ -236,7 +236,7 @@ def _hearing(caller: Caller, reader: Reader, start: float) -> At:
     def at(read: int) -> None:
         nonlocal lines
         if lines % HEARD_EVERY == 0:
-            caller.listener(start + read / reader.size / 2, f"line {lines:,}")
+            caller.call.progress(start + read / reader.size / 2, f"line {lines:,}")
         lines += 1
 
     return at

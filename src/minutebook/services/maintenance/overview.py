@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.policy import Caller, Policy, Rules
+from minutebook.domain.policy import Policy, Rules
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Project
 from minutebook.services.access.audit import EVERYTHING, AuditDraft, Trail
 from minutebook.services.access.visibility import filters

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import cast
 
 from minutebook.code.languages import LANGUAGES, Language, language_named
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import CodeChunk, Kind
 from minutebook.search.code_rerank import Sight, rerank
 from minutebook.search.fusion import Hit, Signal, fuse, minmax
@@ -60,7 +60,7 @@ class CodeSearch:
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
         words say stands in for what its meaning would.
         """
-        vector, parsed = self._embedded.question(query, caller.listener), parse_query(query)
+        vector, parsed = self._embedded.question(query, caller.call.progress), parse_query(query)
         reach = self._reach(caller, project, language)
         signals = Signals(None, {})
         for where in reach:

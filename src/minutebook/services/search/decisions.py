@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import cast
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import scoped_target
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
@@ -93,7 +93,7 @@ class DecisionSearch:
         """
         kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
         # What holds is not kept back while the model loads.
-        vector = self._embedded.question_in_time(query, caller.listener)
+        vector = self._embedded.question_in_time(query, caller.call.progress)
         found = self._candidates(caller, vector, parse_query(query), kinds)
         hits = fuse(found.signals.found(), TEXT_WEIGHTS, len(found.records))
         ranked = []

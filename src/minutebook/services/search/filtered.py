@@ -10,9 +10,9 @@ from typing import cast
 import numpy as np
 
 from minutebook.domain import policy
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.filters import Filter, MemoryQuery
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Kind, Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
 from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
@@ -75,7 +75,7 @@ class FilteredSearch:
             found = self._listed(wheres)
         else:
             scores = self._relevance(
-                wheres, self._embedded.question(query, caller.listener), parse_query(query)
+                wheres, self._embedded.question(query, caller.call.progress), parse_query(query)
             )
             found = self._ranked(wheres, scores)
         return self._held_first(wheres, narrowing, found)
@@ -93,7 +93,7 @@ class FilteredSearch:
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
-            vector = self._embedded.query(question, caller.listener)
+            vector = self._embedded.query(question, caller.call.progress)
         else:
             vector = self._unit(question)
         wheres, now = self._narrowed(caller, narrowing), self._clock()
@@ -127,7 +127,10 @@ class FilteredSearch:
             for each in _divided(replace(where, valid_at=self._clock()), caller, types)
         ]
         scores = self._relevance(
-            wheres, self._embedded.question(query, caller.listener), parse_query(query), CANDIDATES
+            wheres,
+            self._embedded.question(query, caller.call.progress),
+            parse_query(query),
+            CANDIDATES,
         )
         sought = set(terms(query))
         found = [

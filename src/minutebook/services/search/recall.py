@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Caller
 from minutebook.domain.records import Decision, Edge, Kind, Memory, Status
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.pagerank import personalized_pagerank
@@ -85,7 +85,7 @@ class Recall:
 
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by cosine similarity to the query, in [−1, 1]; EmbeddingNotReady."""
-        vector, space = self._embedded.query(query, caller.listener), self._embedded.space
+        vector, space = self._embedded.query(query, caller.call.progress), self._embedded.space
         return self._found(
             [
                 (where, self._store.nearest(Kind.MEMORY, where, space, vector, limit))
@@ -132,7 +132,7 @@ class Recall:
         weights: Mapping[Signal, float],
         decided: DecisionSearch | None,
     ) -> Recollection:
-        vector = self._embedded.question(query, caller.listener)
+        vector = self._embedded.question(query, caller.call.progress)
         parsed = parse_query(query)
         where_of: dict[Key, Filter] = {}
         total, nodes = Signals(None if vector is None else {}, {}), 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from heapq import nsmallest
 from typing import Generic, TypeVar, cast
 
-from minutebook.domain.policy import Caller
+from minutebook.domain.caller import Caller
 from minutebook.domain.records import Category, Kind, Summary, Turn
 from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
 from minutebook.search.text import parse_query
@@ -59,7 +59,7 @@ class JournalSearch:
     def _search(
         self, kind: Kind, caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[Turn]] | list[Found[Summary]]:
-        vector = self._embedded.question_in_time(query, caller.listener)
+        vector = self._embedded.question_in_time(query, caller.call.progress)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         signals = self._signals.gather(kind, reach, vector, parse_query(query), CANDIDATES)
         scores = fuse_scores(signals.found(), TEXT_WEIGHTS)

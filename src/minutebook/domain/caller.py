@@ -1,0 +1,72 @@
+"""Callers: who makes a request, with which rights; and the request itself, which no rule looks at."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import Role
+
+ANYBODY = "agent"
+"""The name of a caller whose start-up named none: a client may then give its own."""
+
+Progress = Callable[[float, str], None]
+"""Reports which part of an act is done, in [0, 1], and what is next; raises to end the act."""
+
+
+def no_progress(part: float, what: str) -> None:
+    """Report nothing."""
+
+
+Sample = Callable[[str, str, int], str]
+"""Asks the client's model: the system prompt, the question, the most tokens of the answer.
+
+Raises Unanswered if the client or its user declines, or if the answer is of no use.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request: what identifies it, and how to reach its client while it runs.
+
+    `request` is its id in the log and on the audit trail. `session` is the connection's own session,
+    which keeps turns that name no other. `origin` is the client's program, the contract and the
+    session: provenance. `progress` reports how far a long act is. `sample` asks the client's model;
+    None if the client offers none.
+    """
+
+    request: str = ""
+    session: str = ""
+    origin: Origin | None = None
+    progress: Progress = field(default=no_progress, repr=False)
+    sample: Sample | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who asks, and with which rights. None for organization, repositories or user means any.
+
+    `token` is the id of the token that the caller showed, empty without one. `writes_system` permits
+    writes to system scope: for the command line, and for `catalog` in an open store. `sets_status`
+    permits the statuses `locked` and `verified` as plain fields: for `catalog` in an open store.
+    `governed` protects rules and shared scopes from agents whatever the store's policy: for
+    `governance`. `repository_bound` callers have a token that names repositories: they only read
+    what belongs to a whole organization. `call` is the request; callers are equal without it.
+    """
+
+    name: str
+    role: Role
+    organization: str | None = None
+    repositories: frozenset[str] | None = None
+    user: str | None = None
+    token: str = ""
+    writes_system: bool = False
+    sets_status: bool = False
+    governed: bool = False
+    repository_bound: bool = False
+    call: Call = field(default_factory=Call, compare=False)
+
+
+def in_call(caller: Caller, **changes: Any) -> Caller:
+    """Return the caller with some fields of the call changed."""
+    return replace(caller, call=replace(caller.call, **changes))
