@@ -86,7 +86,7 @@ def test_what_has_a_summary_is_not_summarised_again(written: Run) -> None:
 def test_a_session_that_cannot_be_summarised_is_told_and_the_exit_says_so(
     written: Run, tmp_path: Path
 ) -> None:
-    with NamedLocks(tmp_path / "home" / "claims").taken("summary\0default\0summary_s1"):
+    with NamedLocks(tmp_path / "home" / "claims").hold("summary\0default\0summary_s1"):
         result = written("summarize", "--json")
     assert result.exit_code == 1
     shape = json.loads(result.stdout)

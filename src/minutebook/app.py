@@ -137,7 +137,7 @@ class Infrastructure:
     """What the services of an app stand on: what is open, who may what, chance and time."""
 
     presence: FileLock
-    claims: NamedLocks
+    locks: NamedLocks
     store: SqliteStore
     models: Models
     embedded: Embeddings
@@ -159,17 +159,17 @@ def open_app(
     A failure leaves nothing open. An admin's start pins the first secret.
     """
     models = models or models_of(settings)
-    claims = NamedLocks(settings.claims)
+    locks = NamedLocks(settings.claims)
     with ExitStack() as opened:
         presence = opened.enter_context(closing(data_directory(settings).use()))
         store = opened.enter_context(closing(open_store(settings)))
         trail = Trail(store, clock)
         infrastructure = Infrastructure(
             presence=presence,
-            claims=claims,
+            locks=locks,
             store=store,
             models=models,
-            embedded=Embeddings(store, models.embedding, settings.embedding_wait, claims),
+            embedded=Embeddings(store, models.embedding, settings.embedding_wait, locks),
             trail=trail,
             tokens=Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer),
             clock=clock,
@@ -183,7 +183,7 @@ def open_app(
 
 def build(settings: Settings, infrastructure: Infrastructure) -> App:
     """Give each service the collaborators that it needs; nothing is opened or asked."""
-    store, embedded, claims = infrastructure.store, infrastructure.embedded, infrastructure.claims
+    store, embedded, locks = infrastructure.store, infrastructure.embedded, infrastructure.locks
     trail, tokens = infrastructure.trail, infrastructure.tokens
     clock, randbits, stop = infrastructure.clock, infrastructure.randbits, threading.Event()
     embedding, summarizer = infrastructure.models.embedding, infrastructure.models.summarizer
@@ -191,14 +191,14 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
     mentions, supersession = Mentions(store, clock), Supersession(store, clock)
     keeping = MemoryWriter(store, embedded, trail, mentions)
     links = Links(store, trail, clock, rules)
-    ledgers = Ledgers(store, trail, embedded, claims, place_of(settings), clock, randbits)
+    ledgers = Ledgers(store, trail, embedded, locks, place_of(settings), clock, randbits)
     enacting = DecisionWriter(store, ledgers, embedded, trail)
-    secret = Secret(settings.secret, claims, trail, clock, settings.agent_memory_secret)
+    secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
     window = timedelta(seconds=settings.review_window)
     decided = DecisionSearch(store, embedded, ledgers)
     home = default_organization(settings.caller())
     roots = Roots(settings.index_roots, home)
-    projects = Projects(store, embedded, trail, claims, roots, clock, randbits)
+    projects = Projects(store, embedded, trail, locks, roots, clock, randbits)
     paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
     sessions = Sessions(store, embedded, trail, clock)
     return App(
@@ -222,15 +222,15 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         include_decisions=settings.include_decisions,
         secret=secret,
         tokens=tokens,
-        database=Database(store, embedded, embedded.want),
+        database=Database(store, embedded, embedded.notify),
         archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock, rules),
         sessions=sessions,
-        summaries=Summaries(store, embedded, trail, claims, sessions, summarizer, clock),
+        summaries=Summaries(store, embedded, trail, locks, sessions, summarizer, clock),
         journal_search=JournalSearch(store, embedded),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,
-        watching=Watching(projects, claims, stop),
+        watching=Watching(projects, locks, stop),
         code=CodeSearch(store, embedded),
         clock=clock,
         background=BackgroundWork(embedding, embedded, ledgers, projects, stop),

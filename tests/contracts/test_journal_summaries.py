@@ -210,7 +210,7 @@ def test_one_failing_session_is_told_and_does_not_stop_the_rest(
     for session in ("s1", "s2", "s3"):
         write(client, session, "one")
     # As another process has it that is at that session just now.
-    with NamedLocks(tmp_path / "one" / "claims").taken("summary\0default\0summary_s2"):
+    with NamedLocks(tmp_path / "one" / "claims").hold("summary\0default\0summary_s2"):
         done = client.call("summarize_sessions")
         assert {each["sessionId"] for each in done["sessions"]} == {"s1", "s3"}
         (failed,) = done["failed"]

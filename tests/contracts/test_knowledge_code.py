@@ -251,7 +251,7 @@ def test_a_project_is_pending_then_indexing_then_failed_or_completed(
         seen.append(status())
 
     # Another process that has the project's lock keeps the first run from beginning.
-    with NamedLocks(kettle.parent / "one" / "claims").taken("default\0kettle") as mine:
+    with NamedLocks(kettle.parent / "one" / "claims").hold("default\0kettle") as mine:
         assert mine
         world.call("index_project", path=str(kettle))
         assert status() == "pending"
@@ -298,11 +298,11 @@ def test_the_time_left_comes_from_the_rate(opener: Opener, tmp_path: Path) -> No
     assert waiting["completed_at"] is None
     release.set()
     world.app.embedding.wait(10)
-    world.app.embedded.advance()
+    world.app.embedded.backfill_batch()
     halfway = world.call("get_index_status", project_id="p")
     assert (halfway["status"], halfway["progress_percent"]) == ("indexing", 50.0)
     assert halfway["eta_seconds"] == 10
-    world.app.embedded.advance()
+    world.app.embedded.backfill_batch()
     assert world.call("get_index_status", project_id="p")["status"] == "completed"
 
 

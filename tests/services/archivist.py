@@ -21,14 +21,14 @@ def main(act: str, home: str, file: str, limit: str = "") -> None:
     app = open_app(Settings(home=Path(home), embedder="none", durability="normal"))
     is_halfway = False
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         nonlocal is_halfway
         if not is_halfway and part > (0.4 if act == "export" else 0.7):
             is_halfway = True
             _say("half")
             sys.stdin.readline()
 
-    caller = in_call(Caller(name="ana", role=Role.AGENT), progress=listener)
+    caller = in_call(Caller(name="ana", role=Role.AGENT), progress=progress)
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))
     try:

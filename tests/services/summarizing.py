@@ -12,12 +12,12 @@ from minutebook.domain.records import Role
 def main(home: str) -> None:
     app = open_app(Settings(home=Path(home), embedder="none"))
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if part > 0:
             sys.stdout.write(f"{what}\n")
             sys.stdout.flush()
 
-    app.summaries.summarize_all(in_call(Caller(name="robot", role=Role.AGENT), progress=listener))
+    app.summaries.summarize_all(in_call(Caller(name="robot", role=Role.AGENT), progress=progress))
 
 
 if __name__ == "__main__":

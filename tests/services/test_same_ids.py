@@ -45,13 +45,13 @@ def twins(request: pytest.FixtureRequest, world: World) -> World:
             )
         )
         world.app.sessions.add(caller, organization, text, "", "Done.")
-    world.app.embedded.catch_up(world.app.stopping)
+    world.app.embedded.backfill(world.app.stopping)
     return world
 
 
 def test_memories(twins: World) -> None:
     app = twins.app
-    everywhere, vector = MemoryQuery(), app.embedded.query(QUERY).tolist()
+    everywhere, vector = MemoryQuery(), app.embedded.require_query_vector(QUERY).tolist()
     for memories in (
         [each.memory for each in app.retrieval.recall(ANYONE, QUERY, 10, WEIGHTS).hits],
         [each.memory for each in app.retrieval.by_meaning(ANYONE, QUERY, 10)],

@@ -137,7 +137,7 @@ def test_searches_give_what_the_caller_may_hear_and_asked_for(
     population: Population, caller: Caller, query: str, narrowing: MemoryQuery
 ) -> None:
     app = population.app
-    vector = app.embedded.query(query).tolist()
+    vector = app.embedded.require_query_vector(query).tolist()
     found = [
         *(each.memory for each in app.matching.rank_all(caller, query, narrowing)),
         *(each.memory for each in app.matching.by_vector(caller, vector, narrowing, -1.0)),

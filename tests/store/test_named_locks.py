@@ -12,7 +12,7 @@ HOLD = """
 import sys, time
 from pathlib import Path
 from minutebook.store.named_locks import NamedLocks
-with NamedLocks(Path(sys.argv[1])).taken("a") as mine:
+with NamedLocks(Path(sys.argv[1])).hold("a") as mine:
     print(mine, flush=True)
     time.sleep(60)
 """
@@ -20,34 +20,34 @@ with NamedLocks(Path(sys.argv[1])).taken("a") as mine:
 
 def test_one_at_a_time_has_the_claim(tmp_path: Path) -> None:
     claims = NamedLocks(tmp_path / "claims")
-    assert not claims.is_taken("a")
-    with claims.taken("a") as mine:
+    assert not claims.is_held("a")
+    with claims.hold("a") as mine:
         assert mine
-        assert claims.is_taken("a")
-        assert not claims.is_taken("b")
-        with NamedLocks(tmp_path / "claims").taken("a", wait=0.05) as again:
+        assert claims.is_held("a")
+        assert not claims.is_held("b")
+        with NamedLocks(tmp_path / "claims").hold("a", wait=0.05) as again:
             assert not again
-    assert not claims.is_taken("a")
+    assert not claims.is_held("a")
 
 
 def test_many_share_a_claim_that_nobody_has_alone(tmp_path: Path) -> None:
     claims = NamedLocks(tmp_path)
-    one, other = claims.shared("a"), NamedLocks(tmp_path).shared("a")
+    one, other = claims.share("a"), NamedLocks(tmp_path).share("a")
     one.close()
-    assert claims.is_taken("a")
+    assert claims.is_held("a")
     other.close()
-    with claims.taken("a") as mine:
+    with claims.hold("a") as mine:
         assert mine
         with pytest.raises(StoreBusy, match="process has a to itself"):
-            claims.shared("a")
-    claims.shared("a").close()
+            claims.share("a")
+    claims.share("a").close()
 
 
 def test_a_turn_can_be_waited_for(tmp_path: Path) -> None:
     claims, held, let_go = NamedLocks(tmp_path), threading.Event(), threading.Event()
 
     def hold() -> None:
-        with claims.taken("a"):
+        with claims.hold("a"):
             held.set()
             let_go.wait()
 
@@ -55,7 +55,7 @@ def test_a_turn_can_be_waited_for(tmp_path: Path) -> None:
     thread.start()
     held.wait()
     threading.Timer(0.05, let_go.set).start()
-    with claims.taken("a", wait=30) as mine:
+    with claims.hold("a", wait=30) as mine:
         assert mine
     thread.join()
 
@@ -67,17 +67,17 @@ def test_the_turn_of_a_killed_process_is_free(tmp_path: Path) -> None:
     assert holder.stdout is not None
     assert holder.stdout.readline() == "True\n"
     claims = NamedLocks(tmp_path)
-    assert claims.is_taken("a")
+    assert claims.is_held("a")
     holder.kill()
     holder.wait()
     holder.stdout.close()
-    assert not claims.is_taken("a")
+    assert not claims.is_held("a")
 
 
 def test_a_name_may_be_anything(tmp_path: Path) -> None:
     claims = NamedLocks(tmp_path)
     for name in ("", "a/b\0c", "ü" * 1000, "\ud800"):
-        with claims.taken(name) as mine:
+        with claims.hold(name) as mine:
             assert mine
 
 
@@ -85,6 +85,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(StoreError, match="file"),
-        NamedLocks(tmp_path / "file" / "claims").taken("a"),
+        NamedLocks(tmp_path / "file" / "claims").hold("a"),
     ):
         pass

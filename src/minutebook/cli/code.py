@@ -49,16 +49,16 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
         ):
             told = in_call(caller, progress=progress)
             indexed = app.projects.index(told, str(path.expanduser().absolute()), None)
-        progress = indexed.progress
-        project = progress.project
+        state = indexed.progress
+        project = state.project
         skipped = sum(project.skipped.values())
-        shape = fields_of(project) | {"chunks": progress.chunks, "chunks_created": indexed.created}
+        shape = fields_of(project) | {"chunks": state.chunks, "chunks_created": indexed.created}
         lines = [
-            f"{project.id}: {project.indexed_files} files, {progress.chunks} chunks, "
+            f"{project.id}: {project.indexed_files} files, {state.chunks} chunks, "
             f"{indexed.created or 0} of them new."
         ]
         if indexed.created is None:
-            lines = [f"{project.id} is being indexed by another process: {progress.part:.0%} done."]
+            lines = [f"{project.id} is being indexed by another process: {state.part:.0%} done."]
         if skipped:
             reasons = ", ".join(
                 f"{n} {why.replace('_', ' ')}" for why, n in project.skipped.items()

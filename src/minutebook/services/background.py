@@ -45,7 +45,7 @@ class BackgroundWork:
     def stop(self) -> None:
         """Have both threads end soon; returns at once."""
         self._stop.set()
-        self._embeddings.want()
+        self._embeddings.notify()
 
     def _run(self, name: str, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name=name, daemon=True).start()
@@ -55,7 +55,7 @@ class BackgroundWork:
         while not self._stop.is_set():
             try:
                 self._embedding.wait(timeout=None)
-                if done := self._embeddings.catch_up(self._stop):
+                if done := self._embeddings.backfill(self._stop):
                     log.info("embedded %d texts that had no vectors of this model", done)
                 self._projects.settle()
             except EmbeddingError as error:
@@ -67,7 +67,7 @@ class BackgroundWork:
                 log.debug("the database is stopped; vectors wait until it is started")
             except StoreError as error:
                 log.warning("cannot catch up with vectors now: %s", error)
-            self._embeddings.await_wish(self._interval)
+            self._embeddings.wait(self._interval)
 
     def _warn_once(self, sentence: str) -> None:
         if sentence != self._warned:

@@ -1,4 +1,4 @@
-"""Vectors for texts: made with the record where the model is ready, caught up where it was not."""
+"""Embed texts: with the record if the model is ready, in the background otherwise."""
 
 import logging
 import os
@@ -23,7 +23,7 @@ BATCH = 32
 """How many records are embedded before their vectors are written, at most."""
 
 BATCH_CHARACTERS = 200_000
-"""After how many characters no further record joins them: what a kill undoes is done again."""
+"""Characters after which a batch ends; a killed process loses the work of one batch."""
 
 TEXT_KINDS = (
     Kind.MEMORY,
@@ -36,29 +36,29 @@ TEXT_KINDS = (
 """The kinds whose texts have vectors; the first is served first."""
 
 PRIORITY = 10
-"""How far the thread that embeds in the background stands back, as `nice` counts.
+"""Niceness of the thread that embeds in the background.
 
 Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisions/0015).
 """
 
-TELL_EVERY = 0.5
+REPORT_EVERY = 0.5
 """Seconds between two reports that the model is still loading."""
 
-MOST_TOLD = 0.1
-"""The part of an act that waiting for the model may seem to be, so that the rest has room."""
+WAIT_SHARE = 0.1
+"""The share of an act's progress that waiting for the model is reported as."""
 
-_CLAIM = "vectors"
+_LOCK = "vectors"
 
 
 class Embeddings:
-    """Joins the embedding model and the store's vectors."""
+    """Embed texts and keep their vectors in the store."""
 
-    def __init__(self, store: Store, embedding: Embedding, wait: float, claims: NamedLocks) -> None:
+    def __init__(self, store: Store, embedding: Embedding, wait: float, locks: NamedLocks) -> None:
         self._store = store
         self._embedding = embedding
-        self._wait = wait
-        self._claims = claims
-        self._wanted = threading.Event()
+        self._timeout = wait
+        self._locks = locks
+        self._pending = threading.Event()
 
     @property
     def space(self) -> VectorSpace:
@@ -68,25 +68,25 @@ class Embeddings:
 
     @property
     def state(self) -> State:
-        """Whether the model is loading, ready, or cannot be had."""
+        """Whether the model is loading, ready or failed."""
         return self._embedding.state
 
     def check_known(self) -> None:
-        """Wait until it is known what the model's vectors are like; EmbeddingNotReady without one."""
-        if self.space.dimensions == 0 and self._is_out_of_order(no_progress):
+        """Wait until the dimensions of the model's vectors are known. Raises EmbeddingNotReady if it failed."""
+        if self.space.dimensions == 0 and self._is_unavailable(no_progress):
             raise EmbeddingNotReady("error", self._embedding.reason)
 
-    def passage(self, text: str, progress: Progress = no_progress) -> Vectors | None:
-        """Embed a text to keep, its parts as rows; None where the model cannot be had at all.
+    def embed_passage(self, text: str, progress: Progress = no_progress) -> Vectors | None:
+        """Return the vectors of a text to keep, shape (parts, dimensions); None if the model failed.
 
-        While the model loads this waits, and reports so, then raises EmbeddingNotReady.
+        Waits while the model loads. Raises EmbeddingNotReady if it is still loading after that.
         """
-        if self._is_out_of_order(progress):
+        if self._is_unavailable(progress):
             return None
         return self._embedding.embed_passages([text[:MAX_TEXT]])[0]
 
-    def ready_passage(self, text: str) -> Vectors | None:
-        """Embed a text to keep if the model is ready now; None leaves it to `catch_up`."""
+    def try_embed_passage(self, text: str) -> Vectors | None:
+        """Return the vectors of a text to keep if the model is ready now; None leaves it to `backfill`."""
         if self.state != "ready":
             return None
         try:
@@ -95,17 +95,20 @@ class Embeddings:
             log.warning("a text is kept without its meaning for now: %s", error)
             return None
 
-    def query(self, text: str, progress: Progress = no_progress) -> Vectors:
-        """Embed a question, shape (dimensions,); EmbeddingNotReady without a model, InvalidInput."""
+    def require_query_vector(self, text: str, progress: Progress = no_progress) -> Vectors:
+        """Return the vector of a query, shape (dimensions,).
+
+        Raises EmbeddingNotReady if the model is loading or failed, InvalidInput for an unfit query.
+        """
         check_query(text)
-        if self._is_out_of_order(progress):
+        if self._is_unavailable(progress):
             raise EmbeddingNotReady("error", self._embedding.reason)
         return self._embedding.embed_query(text)
 
-    def question(self, text: str, progress: Progress = no_progress) -> Vectors | None:
-        """Embed a question, or None where the model cannot be had; EmbeddingNotReady while it loads."""
+    def embed_query(self, text: str, progress: Progress = no_progress) -> Vectors | None:
+        """Return the vector of a query, None if the model failed. Raises EmbeddingNotReady while it loads."""
         try:
-            return self.query(text, progress)
+            return self.require_query_vector(text, progress)
         except EmbeddingNotReady as error:
             if error.state == "loading":
                 raise
@@ -113,50 +116,50 @@ class Embeddings:
             log.warning("a question is answered without its meaning: %s", error)
         return None
 
-    def question_in_time(self, text: str, progress: Progress = no_progress) -> Vectors | None:
-        """Embed a question, or None where no model can in time: for those whom words help, too."""
+    def try_embed_query(self, text: str, progress: Progress = no_progress) -> Vectors | None:
+        """Return the vector of a query, None if the model is loading or failed."""
         try:
-            return self.question(text, progress)
+            return self.embed_query(text, progress)
         except EmbeddingNotReady:
             return None
 
-    def keep(self, record: TextRecord, vectors: Vectors | None) -> None:
-        """Keep the vectors of a record that was just put; None leaves it to `catch_up`."""
+    def put_vectors(self, record: TextRecord, vectors: Vectors | None) -> None:
+        """Put the vectors of a record that was just put; None leaves it to `backfill`."""
         if vectors is not None:
             self._store.put_vectors(
                 record.kind, record.organization, record.id, self.space, vectors
             )
 
     def pending(self, kind: Kind, where: Filter) -> int:
-        """Count the selected records that wait for vectors of the model in use."""
+        """Count the selected records without vectors of the model in use."""
         return self._store.count(kind, where) - self._store.count_vectors(kind, where, self.space)
 
-    def want(self) -> None:
-        """Say that there are records without vectors."""
-        self._wanted.set()
+    def notify(self) -> None:
+        """Wake the thread in `wait`: there are records without vectors."""
+        self._pending.set()
 
-    def await_wish(self, timeout: float) -> None:
-        """Wait, at most `timeout` seconds, until someone says so."""
-        self._wanted.wait(timeout)
-        self._wanted.clear()
+    def wait(self, timeout: float) -> None:
+        """Wait for `notify`, at most `timeout` seconds."""
+        self._pending.wait(timeout)
+        self._pending.clear()
 
-    def catch_up(self, stop: threading.Event) -> int:
-        """Embed every record that has no vectors of the model in use; give how many.
+    def backfill(self, stop: threading.Event) -> int:
+        """Embed every record without vectors of the model in use; return how many.
 
-        Ends at once where another process is at it. Raises EmbeddingError.
+        Returns at once if another process is embedding. Raises EmbeddingError if the model fails.
         """
         done = 0
-        while not stop.is_set() and (more := self.advance()):
+        while not stop.is_set() and (more := self.backfill_batch()):
             done += more
         return done
 
-    def advance(self) -> int:
-        """Embed some records that have no vectors of the model in use; give how many.
+    def backfill_batch(self) -> int:
+        """Embed one batch of records without vectors of the model in use; return how many.
 
-        0 also where another is at it: texts are not embedded twice. Raises EmbeddingError.
+        Returns 0 if another process is embedding. Raises EmbeddingError if the model fails.
         """
-        with self._claims.taken(_CLAIM) as mine:
-            return self._embed(self._next()) if mine else 0
+        with self._locks.hold(_LOCK) as is_held:
+            return self._embed(self._next()) if is_held else 0
 
     def _next(self) -> Sequence[TextRecord]:
         for kind in TEXT_KINDS:
@@ -169,7 +172,9 @@ class Embeddings:
     def _embed(self, records: Sequence[TextRecord]) -> int:
         if not records:
             return 0
-        made = _standing_back(self._embedding, [record.text[:MAX_TEXT] for record in records])
+        made = _embed_at_low_priority(
+            self._embedding, [record.text[:MAX_TEXT] for record in records]
+        )
         with self._store.transaction():
             for record, vectors in zip(records, made, strict=True):
                 current = self._store.get(record.kind, record.organization, record.id)
@@ -179,32 +184,32 @@ class Embeddings:
                     )
         return len(records)
 
-    def _is_out_of_order(self, progress: Progress) -> bool:
-        """Tell whether the model failed to load; wait first if it is still loading."""
+    def _is_unavailable(self, progress: Progress) -> bool:
+        """Wait while the model loads; tell whether it failed. Raises EmbeddingNotReady at the timeout."""
         waited = 0.0
         while True:
-            step = min(TELL_EVERY, self._wait - waited)
+            step = min(REPORT_EVERY, self._timeout - waited)
             try:
                 self._embedding.wait(step)
             except EmbeddingNotReady as error:
                 if error.state != "loading":
                     return True
                 waited += step
-                if waited >= self._wait:
+                if waited >= self._timeout:
                     raise
-                # How much of the load is done is not known: what is told is how much of the wait.
+                # How much of the load is done is not known; how much of the wait is over is.
                 what = "loading" if self._embedding.prepared is None else "being prepared, once"
-                progress(waited / self._wait * MOST_TOLD, f"the embedding model is {what}")
+                progress(waited / self._timeout * WAIT_SHARE, f"the embedding model is {what}")
             except ModelUnavailable:
                 return True
             else:
                 return False
 
 
-class _StandingBack(threading.Thread):
-    """Embeds texts at low priority, and keeps what came of it.
+class _LowPriorityEmbedding(threading.Thread):
+    """Embeds texts at low priority and keeps the vectors or the error.
 
-    A daemon, because a process that ends does not wait for vectors.
+    A daemon thread, because a process that ends does not wait for vectors.
     """
 
     def __init__(self, embedding: Embedding, texts: Sequence[str]) -> None:
@@ -218,8 +223,8 @@ class _StandingBack(threading.Thread):
         if sys.platform == "linux":
             # A thread has a priority of its own there. It cannot be raised again, so it ends with this.
             own = threading.get_native_id()
-            stands = os.getpriority(os.PRIO_PROCESS, own)
-            os.setpriority(os.PRIO_PROCESS, own, max(stands, PRIORITY))
+            niceness = os.getpriority(os.PRIO_PROCESS, own)
+            os.setpriority(os.PRIO_PROCESS, own, max(niceness, PRIORITY))
         try:
             self.made = self._embedding.embed_passages(self._texts)
         except MinutebookError as error:
@@ -227,7 +232,7 @@ class _StandingBack(threading.Thread):
 
 
 def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
-    """Give at least one record, and further ones until their texts have enough characters."""
+    """Yield records up to and including the one that reaches BATCH_CHARACTERS."""
     characters = 0
     for record in records:
         yield record
@@ -236,9 +241,9 @@ def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
             return
 
 
-def _standing_back(embedding: Embedding, texts: Sequence[str]) -> list[Rows]:
-    """Embed texts so that questions asked meanwhile come first; raises as the embedding does."""
-    worker = _StandingBack(embedding, texts)
+def _embed_at_low_priority(embedding: Embedding, texts: Sequence[str]) -> list[Rows]:
+    """Embed texts in a thread that leaves the processor to queries. Raises what the embedder raises."""
+    worker = _LowPriorityEmbedding(embedding, texts)
     worker.start()
     worker.join()
     if worker.refused is not None:

@@ -16,7 +16,7 @@ class NamedLocks:
         self._folder = folder
 
     @contextmanager
-    def taken(self, name: str, wait: float = 0.0) -> Iterator[bool]:
+    def hold(self, name: str, wait: float = 0.0) -> Iterator[bool]:
         """Hold the lock of a name meanwhile; False where another still has it after `wait` seconds.
 
         A lock is no lock for whoever has it already: it is not for use inside itself. StoreError
@@ -33,7 +33,7 @@ class NamedLocks:
         finally:
             lock.close()
 
-    def shared(self, name: str) -> FileLock:
+    def share(self, name: str) -> FileLock:
         """Hold the lock of a name with others until it is closed; StoreBusy where another has taken it."""
         lock = self._lock(name)
         if not lock.try_share():
@@ -41,10 +41,10 @@ class NamedLocks:
             raise StoreBusy(f"another process has {name} to itself at the moment; try again")
         return lock
 
-    def is_taken(self, name: str) -> bool:
+    def is_held(self, name: str) -> bool:
         """Tell whether another holds the lock of a name now."""
-        with self.taken(name) as mine:
-            return not mine
+        with self.hold(name) as is_ours:
+            return not is_ours
 
     def _lock(self, name: str) -> FileLock:
         try:

@@ -32,10 +32,10 @@ from minutebook.app import open_app
 from minutebook.config import Settings
 settings = Settings(home=Path(sys.argv[1]), embedder="none", durability="normal")
 app = open_app(settings)
-def listener(part, what):
+def progress(part, what):
     print(json.dumps([part, what]), flush=True)
 from minutebook.domain.caller import in_call
-caller = in_call(settings.caller(), progress=listener)
+caller = in_call(settings.caller(), progress=progress)
 indexed = app.projects.index(caller, sys.argv[2])
 print(json.dumps(["created", indexed.created]), flush=True)
 app.close()
@@ -88,16 +88,16 @@ class Enough(Exception):
 def ending_after(count: int) -> Any:
     heard = Counter[str]()
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         heard["files"] += 1
         if heard["files"] > count:
             raise Enough
 
-    return listener
+    return progress
 
 
-def heard_by(world: World, listener: Any) -> Caller:
-    return world.by(progress=listener).caller
+def heard_by(world: World, progress: Any) -> Caller:
+    return world.by(progress=progress).caller
 
 
 def test_a_run_that_is_cancelled_leaves_what_it_did_and_the_next_goes_on(
@@ -141,16 +141,16 @@ def test_what_another_run_reads_to_its_end_meanwhile_is_not_read_again(
         target=other.app.projects.resume, args=(lambda part, what: heard.append(part),)
     )
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if what == "004.py":
             resuming.start()
             # Meanwhile it finds the project unfinished, and its claim taken.
             time.sleep(0.05)
 
-    progress = one.app.projects.index(heard_by(one, listener), str(root)).progress
+    state = one.app.projects.index(heard_by(one, progress), str(root)).progress
     resuming.join()
     assert heard == []
-    assert (progress.project.indexed_files, progress.project.total_files) == (5, 5)
+    assert (state.project.indexed_files, state.project.total_files) == (5, 5)
 
 
 def test_resuming_ends_when_the_server_stops(opener: Opener, tmp_path: Path) -> None:
@@ -203,11 +203,11 @@ def test_a_second_call_is_told_how_far_the_first_is(opener: Opener, tmp_path: Pa
     root = tree(tmp_path / "p", 40)
     told: list[dict[str, Any]] = []
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if what == "035.py":
             told.append(world.call("index_project", path=str(root)))
 
-    world.app.projects.index(heard_by(world, listener), str(root))
+    world.app.projects.index(heard_by(world, progress), str(root))
     (second,) = told
     assert (second["project_id"], second["status"]) == ("p", "indexing")
     assert second["chunks_created"] == 0
@@ -220,7 +220,7 @@ def test_a_project_can_be_deleted_while_it_is_indexed(opener: Opener, tmp_path: 
     root = tree(tmp_path / "p", 60)
     deleting: list[threading.Thread] = []
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if what == "035.py":
             deleting.append(
                 threading.Thread(target=world.app.projects.delete, args=(world.caller, "p"))
@@ -230,7 +230,7 @@ def test_a_project_can_be_deleted_while_it_is_indexed(opener: Opener, tmp_path: 
                 deleting[0].join(0.01)
 
     with pytest.raises(Conflict, match="deleted"):
-        world.app.projects.index(heard_by(world, listener), str(root))
+        world.app.projects.index(heard_by(world, progress), str(root))
     deleting[0].join()
     assert world.app.projects.all(world.caller) == []
     assert world.app.store.count(Kind.CHUNK, HERE) == 0

@@ -35,7 +35,7 @@ def test_one_watches_and_another_stands_by_for_it(opener: Opener, tmp_path: Path
     by_one: list[Project] = []
     by_two: list[Project] = []
     one.app.watching.watch(project, by_one.append)
-    wait_until(lambda: one.app.projects._claims.is_taken("watch\0default\0p"))
+    wait_until(lambda: one.app.projects._locks.is_held("watch\0default\0p"))
     two.app.watching.watch(project, by_two.append)
     (tmp_path / "p" / "b.py").write_text("tea = 2\n")
     wait_until(lambda: by_one != [])

@@ -169,7 +169,7 @@ def test_one_session_that_fails_is_told_and_stops_no_other(world: World, tmp_pat
     for session in ("a", "b", "c"):
         converse(world, session)
     held = next(s for s in world.app.sessions.all(world.caller) if s.name == "b")
-    with NamedLocks(tmp_path / "one" / "claims").taken(f"summary\0default\0{held.summary_id}"):
+    with NamedLocks(tmp_path / "one" / "claims").hold(f"summary\0default\0{held.summary_id}"):
         batch = world.app.summaries.summarize_all(world.caller)
         with pytest.raises(Conflict):
             world.app.summaries.summarize(world.caller, "b")
@@ -211,13 +211,13 @@ def test_progress_is_told_and_the_listener_can_end_it_and_what_was_made_stays(
         converse(world, session)
     heard: list[tuple[float, str]] = []
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if what == "c":
             raise Conflict(what, "cancelled")
         heard.append((part, what))
 
     with pytest.raises(Conflict):
-        world.app.summaries.summarize_all(world.by(progress=listener).caller)
+        world.app.summaries.summarize_all(world.by(progress=progress).caller)
     assert heard == [(0.0, "a"), (0.25, "b")]
     rest = world.app.summaries.summarize_all(world.caller)
     assert [each.session for each in rest.done] == ["c", "d"]

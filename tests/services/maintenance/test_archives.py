@@ -153,7 +153,7 @@ def test_replacing_leaves_kinds_that_the_archive_does_not_hold(world: World) -> 
 
 def test_what_is_replaced_by_the_same_keeps_its_vectors(world: World) -> None:
     put(world, *(turn(n) for n in range(5)))
-    world.app.embedded.advance()
+    world.app.embedded.backfill_batch()
     world.app.archives.import_(AGENT, str(exported(world)), Mode.REPLACE)
     space = world.app.embedded.space
     assert world.app.store.count_vectors(Kind.TURN, everything("default"), space) == 5
@@ -163,7 +163,7 @@ def test_what_is_imported_is_found_by_its_meaning_soon(opener: Opener) -> None:
     one, two = opener(), opener(name="two")
     put(one, turn(1, prompt="where is the kettle"))
     imported(two, exported(one))
-    assert two.app.embedded.advance() == 1
+    assert two.app.embedded.backfill_batch() == 1
 
 
 def test_an_import_and_an_export_leave_entries(world: World) -> None:
@@ -345,12 +345,12 @@ def test_a_file_that_changes_while_it_is_read_changes_nothing(world: World) -> N
     lines = [line_of(turn(n)) for n in range(2000)]
     path.write_bytes(sealed(headed(2000), *lines))
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if part >= 0.5:
             path.write_bytes(sealed(headed(2000), *lines[:-1], line_of(turn(2000))))
 
     with pytest.raises(InvalidArchive, match="changed while"):
-        world.app.archives.import_(in_call(AGENT, progress=listener), str(path), Mode.MERGE)
+        world.app.archives.import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
     assert journal(world) == []
 
 
@@ -358,12 +358,12 @@ def test_an_import_can_be_called_off_and_changes_nothing(world: World) -> None:
     path = exported(world).with_name("long.jsonl")
     path.write_bytes(sealed(headed(1500), *(line_of(turn(n)) for n in range(1500))))
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         if part > 0.6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        world.app.archives.import_(in_call(AGENT, progress=listener), str(path), Mode.MERGE)
+        world.app.archives.import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
     assert journal(world) == []
     assert world.app.archives.import_(AGENT, str(path), Mode.MERGE).imported == {Kind.TURN: 1500}
 
@@ -371,11 +371,11 @@ def test_an_import_can_be_called_off_and_changes_nothing(world: World) -> None:
 def test_what_fails_elsewhere_during_an_import_is_not_told_of_the_file(world: World) -> None:
     path = exported(world)
 
-    def listener(part: float, what: str) -> None:
+    def progress(part: float, what: str) -> None:
         raise FileNotFoundError("something else")
 
     with pytest.raises(FileNotFoundError, match="something else"):
-        world.app.archives.import_(in_call(AGENT, progress=listener), str(path), Mode.MERGE)
+        world.app.archives.import_(in_call(AGENT, progress=progress), str(path), Mode.MERGE)
 
 
 # Memory Core's own exports

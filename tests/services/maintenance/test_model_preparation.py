@@ -31,7 +31,7 @@ class Deriving:
         self._made = builtin.prepare(load({}).models)
         self._folder = models / model_preparation._FOLDER
         self._held = ExitStack()
-        assert self._held.enter_context(NamedLocks(self._folder).taken(model_preparation._CLAIM))
+        assert self._held.enter_context(NamedLocks(self._folder).hold(model_preparation._LOCK))
 
     def is_at(self, part: float) -> None:
         (self._folder / "part").write_text(str(part))
@@ -90,7 +90,7 @@ def test_who_gives_up_says_what_is_under_way(other: Deriving, world: World, tmp_
     other.is_at(0.42)
     heard: list[str] = []
     with pytest.raises(EmbeddingNotReady) as refusal:
-        embedded.passage("Tea at five.", lambda part, what: heard.append(what))
+        embedded.embed_passage("Tea at five.", lambda part, what: heard.append(what))
     assert refusal.value.reason == "it is being prepared for its first use, 42% is done"
     assert heard[-1] == "the embedding model is being prepared, once"
     embedding.close()
@@ -115,7 +115,7 @@ def test_a_process_that_cannot_derive_is_told_of(
         model_preparation.prepare(tmp_path, lambda part: None)
     assert "ended with status 1" in refusal.value.reason
     assert "minutebook model prepare" in refusal.value.remedy
-    assert not NamedLocks(tmp_path / model_preparation._FOLDER).is_taken(model_preparation._CLAIM)
+    assert not NamedLocks(tmp_path / model_preparation._FOLDER).is_held(model_preparation._LOCK)
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_its_own_words(tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_model_whose_first_command_was_interrupted_is_derived_all_the_same(
         [*command, "one"], env={**os.environ, **variables}, stderr=subprocess.PIPE
     )
     wait_until(
-        lambda: NamedLocks(models / model_preparation._FOLDER).is_taken(model_preparation._CLAIM)
+        lambda: NamedLocks(models / model_preparation._FOLDER).is_held(model_preparation._LOCK)
     )
     wait_until((models / model_preparation._FOLDER / "part").exists)
     first.send_signal(signal.SIGINT)

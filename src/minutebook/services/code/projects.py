@@ -42,7 +42,7 @@ VECTORS_WITHIN = 20.0
 READING = 0.2
 """How much of a call's progress the reading is; vectors are the rest."""
 
-_CLAIM_WAIT = 0.2
+_LOCK_WAIT = 0.2
 _DELETE_WAIT = 30.0
 _LOOK_EVERY = 0.1
 
@@ -76,7 +76,7 @@ class Projects:
         store: Store,
         embedded: Embeddings,
         trail: Trail,
-        claims: NamedLocks,
+        locks: NamedLocks,
         roots: Roots,
         clock: Clock,
         randbits: RandomBits,
@@ -84,7 +84,7 @@ class Projects:
         self._store = store
         self._embedded = embedded
         self._trail = trail
-        self._claims = claims
+        self._locks = locks
         self._roots = roots
         self._clock = clock
         self._randbits = randbits
@@ -105,8 +105,8 @@ class Projects:
             policy.check_may_name_folder(caller, roots_named=bool(allowed))
         check = check_root_below if caller.token else check_root
         project = self._registered(caller, home, str(check(path, allowed)))
-        with self._claims.taken(_claim(home, project.id), _CLAIM_WAIT) as mine:
-            if not mine:
+        with self._locks.hold(_lock_name(home, project.id), _LOCK_WAIT) as is_held:
+            if not is_held:
                 return Indexed(self._progress(project), None)
             with self._trail.act(caller, home, "index", Kind.PROJECT, project.id) as deed:
                 deed.check(project)
@@ -120,8 +120,8 @@ class Projects:
 
         None where another run is under way. Raises as `index`, and NotFound.
         """
-        with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
-            return self._read_again(self._kept(organization, id), progress) if mine else None
+        with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as is_held:
+            return self._read_again(self._kept(organization, id), progress) if is_held else None
 
     def resume(self, progress: Progress) -> None:
         """Go on with every run that ended before all files were read."""
@@ -133,9 +133,9 @@ class Projects:
                     log.warning("cannot go on indexing %s: %s", project.id, error)
 
     def _go_on(self, organization: str, id: str, progress: Progress) -> None:
-        """Read what is left of a project, unless whoever had its claim has read it all by now."""
-        with self._claims.taken(_claim(organization, id), _CLAIM_WAIT) as mine:
-            if mine and (project := self._kept(organization, id)).read_at is None:
+        """Read what is left of a project, unless whoever held its lock has read it all by now."""
+        with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as is_held:
+            if is_held and (project := self._kept(organization, id)).read_at is None:
                 self._read_again(project, progress)
 
     def _read_again(self, project: Project, progress: Progress) -> int:
@@ -184,7 +184,7 @@ class Projects:
         self.settle()
         project = self._kept(project.organization, project.id)
         is_read = project.state is not IndexState.INDEXING or project.read_at is not None
-        if not is_read and not self._claims.is_taken(_claim(project.organization, project.id)):
+        if not is_read and not self._locks.is_held(_lock_name(project.organization, project.id)):
             reason = "it was interrupted; index it again, and it goes on where it was"
             project = replace(project, state=IndexState.FAILED, reason=reason)
         where = _chunks_of(project)
@@ -213,8 +213,8 @@ class Projects:
             # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
             reason = "its deletion was interrupted; delete it again"
             self._store.put(replace(project, state=IndexState.FAILED, reason=reason))
-        with self._claims.taken(_claim(organization, id), _DELETE_WAIT) as mine:
-            if not mine:
+        with self._locks.hold(_lock_name(organization, id), _DELETE_WAIT) as is_held:
+            if not is_held:
                 raise Conflict(id, "it is being indexed, and that does not end; try again")
             removed = self._remove_all(Kind.CHUNK, project)
             self._remove_all(Kind.FILE, project)
@@ -251,7 +251,7 @@ class Projects:
             log.error("indexing %s failed: %s", project.id, error)
             self._store.put(replace(project, state=IndexState.FAILED, reason=_said(error)))
             raise
-        self._embedded.want()
+        self._embedded.notify()
         return run
 
     def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
@@ -261,7 +261,7 @@ class Projects:
             part = 1.0 - waiting / self._store.count(Kind.CHUNK, where)
             progress(READING + (1.0 - READING) * part, "vectors")
             try:
-                made = self._embedded.advance()
+                made = self._embedded.backfill_batch()
             except EmbeddingNotReady as error:
                 if error.state == "error":
                     return
@@ -359,7 +359,7 @@ def stopping(stop: threading.Event) -> Progress:
     return progress
 
 
-def _claim(organization: str, id: str) -> str:
+def _lock_name(organization: str, id: str) -> str:
     return f"{organization}\0{id}"
 
 

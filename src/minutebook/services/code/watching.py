@@ -31,9 +31,9 @@ Changed = Callable[[Project], None]
 class Watching:
     """One watcher a project, however many processes ask; the others stand by for it."""
 
-    def __init__(self, projects: Projects, claims: NamedLocks, stop: threading.Event) -> None:
+    def __init__(self, projects: Projects, locks: NamedLocks, stop: threading.Event) -> None:
         self._projects = projects
-        self._claims = claims
+        self._locks = locks
         self._stop = stop
         self._guard = threading.Lock()
         self._watchers: dict[tuple[str, str], threading.Thread] = {}
@@ -65,8 +65,8 @@ class Watching:
     def _run(self, project: Project, changed: Changed) -> None:
         try:
             while not self._stop.is_set():
-                with self._claims.taken(f"watch\0{project.organization}\0{project.id}") as mine:
-                    if mine:
+                with self._locks.hold(f"watch\0{project.organization}\0{project.id}") as is_held:
+                    if is_held:
                         self._follow(project, changed)
                         return
                 self._stop.wait(LOOK_EVERY)

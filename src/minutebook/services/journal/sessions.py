@@ -84,16 +84,16 @@ class Sessions:
             origin=caller.call.origin,
         )
         is_short = len(turn.text) <= EMBEDDED_AT_ONCE
-        vectors = self._embedded.ready_passage(turn.text) if is_short else None
+        vectors = self._embedded.try_embed_passage(turn.text) if is_short else None
         with self._trail.act(caller, turn.organization, ADDED, Kind.TURN, name) as deed:
             deed.check(turn)
             turn = self._in_its_place(turn)
             self._store.put(turn)
-            self._embedded.keep(turn, vectors)
+            self._embedded.put_vectors(turn, vectors)
             deed.subject = turn.id
             deed.changes(None, turn.text)
         if vectors is None:
-            self._embedded.want()
+            self._embedded.notify()
         return turn
 
     def turn_after(self, caller: Caller, record: Memory) -> Turn | None:

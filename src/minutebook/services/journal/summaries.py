@@ -89,7 +89,7 @@ class Summaries:
         store: Store,
         embedded: Embeddings,
         trail: Trail,
-        claims: NamedLocks,
+        locks: NamedLocks,
         sessions: Sessions,
         service: Summarizer | None,
         clock: Clock,
@@ -97,7 +97,7 @@ class Summaries:
         self._store = store
         self._embedded = embedded
         self._trail = trail
-        self._claims = claims
+        self._locks = locks
         self._sessions = sessions
         self._service = service
         self._clock = clock
@@ -221,9 +221,9 @@ class Summaries:
 
     def _summarise(self, caller: Caller, session: Session, summarizers: Summarizers) -> Summary:
         """Make the summary of one session outside any lock but its own, then keep it."""
-        claim = f"summary\0{session.organization}\0{session.summary_id}"
-        with self._claims.taken(claim) as mine:
-            if not mine:
+        name = f"summary\0{session.organization}\0{session.summary_id}"
+        with self._locks.hold(name) as is_held:
+            if not is_held:
                 raise Conflict(session.name, "it is being summarised already; try again")
             # Before the turns are read: what is said meanwhile makes the session due again.
             last_turn = self._last_turn(session)
@@ -252,16 +252,16 @@ class Summaries:
                 user=session.user,
                 origin=caller.call.origin,
             )
-            vectors = self._embedded.ready_passage(summary.text)
+            vectors = self._embedded.try_embed_passage(summary.text)
             said = (caller, session.organization, SUMMARIZE, Kind.SUMMARY, summary.id)
             with self._trail.act(*said) as deed:
                 deed.check(summary)
                 earlier = self.of(session)
                 self._store.put(summary)
-                self._embedded.keep(summary, vectors)
+                self._embedded.put_vectors(summary, vectors)
                 deed.changes(None if earlier is None else earlier.text, summary.text)
         if vectors is None:
-            self._embedded.want()
+            self._embedded.notify()
         return summary
 
     def _turns(self, session: Session) -> Iterator[Turn]:

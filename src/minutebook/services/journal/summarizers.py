@@ -30,7 +30,7 @@ class Summarizer:
     """A model that can be asked, and what it is called."""
 
     name: str
-    ask: Sample
+    sample: Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Summarizers:
         transcript = "\n\n".join(_transcript(read(), count)) if self._models else ""
         for model in tuple(self._models):
             try:
-                account = _asked(model.ask, transcript)
+                account = _asked(model.sample, transcript)
             except Unanswered as error:
                 failed.append(f"{model.name} gave no answer: {error.reason}")
                 self._silent.append(failed[-1])
@@ -78,9 +78,9 @@ def _made(account: Account, name: str, failed: list[str]) -> Made:
     return Made(replace(account, reasons=reasons), name, len(failed))
 
 
-def _asked(ask: Sample, transcript: str) -> Account:
+def _asked(sample: Sample, transcript: str) -> Account:
     """Ask a model; if its answer does not fit, tell it why and ask once more."""
-    answer = ask(INSTRUCTIONS, transcript, ANSWER_TOKENS)
+    answer = sample(INSTRUCTIONS, transcript, ANSWER_TOKENS)
     try:
         return read_account(answer)
     except InvalidInput as error:
@@ -88,7 +88,7 @@ def _asked(ask: Sample, transcript: str) -> Account:
             f"{transcript}\n\nYour answer was:\n{answer[:TRANSCRIPT]}\n\nIt cannot be used: "
             f"{error.sentence}. Answer again with the whole JSON object."
         )
-    return read_account(ask(INSTRUCTIONS, repair, ANSWER_TOKENS))
+    return read_account(sample(INSTRUCTIONS, repair, ANSWER_TOKENS))
 
 
 def _transcript(turns: Iterable[Turn], count: int) -> Iterator[str]:

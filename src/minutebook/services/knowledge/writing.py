@@ -31,7 +31,7 @@ class MemoryWriter:
 
     def embed(self, caller: Caller) -> Embed:
         """Give what embeds a text that a caller keeps; EmbeddingNotReady while the model loads."""
-        return partial(self._embedded.passage, progress=caller.call.progress)
+        return partial(self._embedded.embed_passage, progress=caller.call.progress)
 
     def keep(self, caller: Caller, memory: Memory, vectors: Vectors | None) -> None:
         """Put a memory whose text is new; call inside the transaction of the act."""
@@ -51,7 +51,7 @@ class MemoryWriter:
             )
         )
         self._mentions.note_memory(memory)
-        self._embedded.keep(memory, vectors)
+        self._embedded.put_vectors(memory, vectors)
 
     def change(
         self,

@@ -33,7 +33,7 @@ LONGEST_WAIT = timedelta(minutes=15)
 """How long a wrong guess puts off the next one at most; the first puts it off by a second."""
 
 _SUBJECT = "secret"
-_CLAIM = "secret"
+_LOCK = "secret"
 _PATIENCE = 30.0
 _N, _R, _P = 2**15, 8, 1
 _MEMORY = 2 * 128 * _N * _R
@@ -58,10 +58,10 @@ class Secret:
     """
 
     def __init__(
-        self, path: Path, claims: NamedLocks, trail: Trail, clock: Clock, given: str | None
+        self, path: Path, locks: NamedLocks, trail: Trail, clock: Clock, given: str | None
     ) -> None:
         self._path = path
-        self._claims = claims
+        self._locks = locks
         self._trail = trail
         self._clock = clock
         self.given = given
@@ -88,7 +88,7 @@ class Secret:
                 raise Forbidden("set_secret", reason, needs=Role.ADMIN)
             if len(text) < LEAST_LENGTH:
                 raise InvalidInput("secret", f"must have at least {LEAST_LENGTH} characters")
-            with _alone(self._claims):
+            with _alone(self._locks):
                 kept = self._read()
                 if kept is not None:
                     self._compare(kept, "set_secret", current)
@@ -104,7 +104,7 @@ class Secret:
         """
         with (
             self._trail.guard(caller, default_organization(caller), act, Kind.PROPOSAL, proposal),
-            _alone(self._claims),
+            _alone(self._locks),
         ):
             kept = self._read()
             if kept is None:
@@ -156,9 +156,9 @@ class Secret:
 
 
 @contextmanager
-def _alone(claims: NamedLocks) -> Iterator[None]:
-    with claims.taken(_CLAIM, _PATIENCE) as mine:
-        if not mine:
+def _alone(locks: NamedLocks) -> Iterator[None]:
+    with locks.hold(_LOCK, _PATIENCE) as is_held:
+        if not is_held:
             raise StoreBusy("another process keeps comparing secrets; try again")
         yield
 

@@ -42,9 +42,9 @@ class LedgerPlace:
 class LedgerPlaces:
     """Finds the ledger of an organization: one that a person named, or one of our own."""
 
-    def __init__(self, place: LedgerPlace, claims: NamedLocks) -> None:
+    def __init__(self, place: LedgerPlace, locks: NamedLocks) -> None:
         self._place = place
-        self._claims = claims
+        self._locks = locks
         self.home = place.home
         self.user = place.user
 
@@ -55,12 +55,12 @@ class LedgerPlaces:
         root = self._named(organization)
         if root is None:
             path = self._own(organization)
-            alone = partial(self._claims.taken, f"ledger {path}", _PATIENCE)
+            alone = partial(self._locks.hold, f"ledger {path}", _PATIENCE)
             return Repository.own(path, organization, alone, self._place.durability)
         control = root[0] / ".git"
         # Beside the repository, for whoever shares it from another data directory.
-        claims = NamedLocks(control / "minutebook") if control.is_dir() else self._claims
-        alone = partial(claims.taken, "ledger", _PATIENCE)
+        locks = NamedLocks(control / "minutebook") if control.is_dir() else self._locks
+        alone = partial(locks.hold, "ledger", _PATIENCE)
         return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
 
     def _named(self, organization: str) -> tuple[Path, str] | None:

@@ -32,15 +32,15 @@ class DecisionWriter:
 
     def propose(self, caller: Caller, proposal: Proposal) -> None:
         """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
-        vectors = self._embedded.ready_passage(proposal.text)
+        vectors = self._embedded.try_embed_passage(proposal.text)
         said = (caller, proposal.organization, "propose", Kind.PROPOSAL, proposal.id)
         with self._trail.act(*said) as deed:
             deed.check(proposal)
             self._store.put(proposal)
-            self._embedded.keep(proposal, vectors)
+            self._embedded.put_vectors(proposal, vectors)
             deed.changes(None, proposal.text)
         if vectors is None:
-            self._embedded.want()
+            self._embedded.notify()
 
     def enact(
         self,
@@ -55,7 +55,7 @@ class DecisionWriter:
         Nothing is changed where anything is raised, but for a store that fails once the commit is
         made: it says so, and the commit is taken in later.
         """
-        vectors = self._embedded.ready_passage(draft.text)
+        vectors = self._embedded.try_embed_passage(draft.text)
         said = (caller, draft.organization, act, Kind.DECISION, draft.id)
         what = f"{act.capitalize()} {draft.target}: {draft.title}"
 
@@ -65,7 +65,7 @@ class DecisionWriter:
                 with self._trail.act(*said) as deed:
                     deed.check(draft)
                     made = deciding.commit(what, caller, plan)[0]
-                    self._embedded.keep(made, vectors)
+                    self._embedded.put_vectors(made, vectors)
                     sequel(made)
                     deed.changes(None, made.text)
             except StoreError as error:
@@ -82,5 +82,5 @@ class DecisionWriter:
         with self.ledgers.deciding(draft.organization) as deciding:
             made = deciding.repeat(attempt)
         if vectors is None:
-            self._embedded.want()
+            self._embedded.notify()
         return made

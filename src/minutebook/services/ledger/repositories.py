@@ -92,7 +92,7 @@ class Ledgers:
         store: Store,
         trail: Trail,
         embedded: Embeddings,
-        claims: NamedLocks,
+        locks: NamedLocks,
         place: LedgerPlace,
         clock: Clock,
         randbits: RandomBits,
@@ -100,7 +100,7 @@ class Ledgers:
         self._store = store
         self._trail = trail
         self._embedded = embedded
-        self._places = LedgerPlaces(place, claims)
+        self._places = LedgerPlaces(place, locks)
         self._clock = clock
         self._randbits = randbits
         self._broken: dict[str, LedgerError] = {}
@@ -240,7 +240,7 @@ class Ledgers:
             deed.check(Scope(organization))
             rebuilt = self._rebuild(caller, organization, path, git)
         self._broken.pop(organization, None)
-        self._embedded.want()
+        self._embedded.notify()
         return rebuilt
 
     def _check_may_rebuild(self, caller: Caller, organization: str) -> None:
@@ -299,7 +299,7 @@ class Ledgers:
         _check_sound(_without_conflicts(near))
         if brought.head is not None:
             self._note_mark(organization, brought.head)
-        self._embedded.want()
+        self._embedded.notify()
 
     def _keep(self, organization: str, brought: Iterable[Decision]) -> list[str]:
         """Keep decisions as Git has them, or later; give the ids of those that were otherwise."""

@@ -125,7 +125,7 @@ class Archives:
                     self._store.transaction(),
                 ):
                     work.run(reader, checked, ledgers)
-        self._embedded.want()
+        self._embedded.notify()
         return work.told
 
     def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> Writer:

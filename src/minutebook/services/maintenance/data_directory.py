@@ -81,13 +81,13 @@ class DataDirectory:
         Raises StoreBusy if one process has it alone, StoreError if it cannot be made.
         """
         make_home(self.path)
-        return NamedLocks(self.locks).shared(_LOCK)
+        return NamedLocks(self.locks).share(_LOCK)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep all others from the directory. Raises StoreBusy if another uses it."""
-        with NamedLocks(self.locks).taken(_LOCK) as mine, ExitStack() as stack:
-            if not mine:
+        with NamedLocks(self.locks).hold(_LOCK) as is_held, ExitStack() as stack:
+            if not is_held:
                 # Who has stopped their database has no file open, and would go on in another.
                 raise StoreBusy(f"{self.database}: {IN_USE}")
             if self.database.exists() and self.database.stat().st_size:

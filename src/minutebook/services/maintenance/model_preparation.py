@@ -16,7 +16,7 @@ from minutebook.embedding import builtin
 from minutebook.embedding.protocol import Embedder
 from minutebook.store.named_locks import NamedLocks
 
-_CLAIM = "prepare"
+_LOCK = "prepare"
 _FOLDER = ".preparing"
 """Where in the models directory the lock is, and how far its holder is."""
 _POLL = 0.1
@@ -63,20 +63,20 @@ def prepare(models: Path, told: Told, closing: threading.Event | None = None) ->
     Gives their folder. Raises ModelUnavailable if they cannot be had, or `closing` was set.
     """
     closing = closing or threading.Event()
-    claims = NamedLocks(models / _FOLDER)
+    locks = NamedLocks(models / _FOLDER)
     for _ in range(2):
         if builtin.is_whole(models):
             return builtin.folder_of(models)
         builtin.check_source()
         try:
-            is_under_way = claims.is_taken(_CLAIM)
+            is_under_way = locks.is_held(_LOCK)
         except StoreError:
             # The folder cannot be written: said in the words that belong to it.
             return builtin.prepare(models)
         if not is_under_way:
             _derived(_begun(models), models, told, closing)
             continue
-        while claims.is_taken(_CLAIM):
+        while locks.is_held(_LOCK):
             _pause(models, told, closing)
     if not builtin.is_whole(models):
         raise ModelUnavailable("the model was prepared, and is damaged", builtin.PREPARE)
@@ -136,19 +136,19 @@ def _progress(models: Path) -> Path:
 
 def main(models: Path) -> None:
     """Derive the model's files as the one process that does; report a failure on stdout."""
-    progress = _progress(models)
+    file = _progress(models)
 
     def told(part: float) -> None:
-        progress.write_text(f"{part:.3f}", encoding="ascii")
+        file.write_text(f"{part:.3f}", encoding="ascii")
 
-    with NamedLocks(models / _FOLDER).taken(_CLAIM, _LONG):
+    with NamedLocks(models / _FOLDER).hold(_LOCK, _LONG):
         try:
             builtin.prepare(models, told=told)
         except ModelUnavailable as error:
             sys.stdout.write(json.dumps([error.reason, error.remedy]))
             sys.exit(1)
         finally:
-            progress.unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":

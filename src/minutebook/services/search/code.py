@@ -60,12 +60,12 @@ class CodeSearch:
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
         words say stands in for what its meaning would.
         """
-        vector, parsed = self._embedded.question(query, caller.call.progress), parse_query(query)
+        vector, parsed = self._embedded.embed_query(query, caller.call.progress), parse_query(query)
         reach = self._reach(caller, project, language)
         signals = Signals(None, {})
         for where in reach:
             found = self._signals.gather(Kind.CHUNK, [where], vector, parsed, CANDIDATES)
-            found.vector = _stood_in(found.vector or {}, found.lexical)
+            found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
             signals.add(found)
         keys = signals.keys()
         chunks = cast("dict[Key, CodeChunk]", self._signals.read(Kind.CHUNK, reach, keys))
@@ -102,10 +102,10 @@ def _language(name: str) -> Language:
     return known
 
 
-def _stood_in(near: Scores, lexical: Scores) -> Scores:
+def _with_estimated_cosines(vector: Scores, lexical: Scores) -> Scores:
     """Give what has no cosine the one that stands where its lexical score does."""
-    if not near:
-        return near
-    worst, best = min(near.values()), max(near.values())
-    guessed = {id: worst + part * (best - worst) for id, part in minmax(lexical).items()}
-    return {**guessed, **near}
+    if not vector:
+        return vector
+    worst, best = min(vector.values()), max(vector.values())
+    estimated = {id: worst + part * (best - worst) for id, part in minmax(lexical).items()}
+    return {**estimated, **vector}

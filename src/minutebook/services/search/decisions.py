@@ -93,7 +93,7 @@ class DecisionSearch:
         """
         kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
         # What holds is not kept back while the model loads.
-        vector = self._embedded.question_in_time(query, caller.call.progress)
+        vector = self._embedded.try_embed_query(query, caller.call.progress)
         found = self._candidates(caller, vector, parse_query(query), kinds)
         hits = fuse(found.signals.found(), TEXT_WEIGHTS, len(found.records))
         ranked = []
@@ -140,15 +140,15 @@ class DecisionSearch:
         query: TextQuery,
         total: _Candidates,
     ) -> None:
-        found = self._look(where, kind, vector, query, total)
+        found = self._gather(where, kind, vector, query, total)
         if kind is Kind.DECISION and _count_active(found) < ENOUGH:
             here = narrowed(where, status=DecisionStatus.ACTIVE)
-            found += self._look(here, kind, vector, query, total)
+            found += self._gather(here, kind, vector, query, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
-                self._hand_over(where, record, total)
+                self._credit_truths(where, record, total)
 
-    def _look(
+    def _gather(
         self,
         where: Filter,
         kind: Kind,
@@ -164,7 +164,7 @@ class DecisionSearch:
         total.signals.add(found.among(records))
         return list(records.values())
 
-    def _hand_over(self, where: Filter, old: Decision, total: _Candidates) -> None:
+    def _credit_truths(self, where: Filter, old: Decision, total: _Candidates) -> None:
         """Let what an old decision scores count for what holds in its place."""
         before = (old.organization, old.id)
         for truth, path in self._truths(where, old):
@@ -204,12 +204,12 @@ def _ranked(record: Decision | Proposal, score: float) -> float:
 
 
 def _shown(ranked: Iterable[FoundDecision], mode: Mode) -> Iterable[FoundDecision]:
-    taken: set[object] = set()
+    shown: set[object] = set()
     for each in ranked:
         if mode is Mode.AUDIT:
             yield each
         elif mode is Mode.BALANCED or each.record.status is DecisionStatus.ACTIVE:
-            seat = scoped_target(each.record)
-            if seat not in taken:
-                taken.add(seat)
+            target_key = scoped_target(each.record)
+            if target_key not in shown:
+                shown.add(target_key)
                 yield each

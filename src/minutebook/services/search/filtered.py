@@ -41,7 +41,7 @@ VERIFIED = frozenset({Status.VERIFIED, Status.LOCKED})
 
 
 @dataclass(frozen=True, slots=True)
-class Near:
+class SimilarMemory:
     """A memory, its cosine with what was asked, and how it ranks with importance and freshness."""
 
     memory: Memory
@@ -75,10 +75,10 @@ class FilteredSearch:
             found = self._listed(wheres)
         else:
             scores = self._relevance(
-                wheres, self._embedded.question(query, caller.call.progress), parse_query(query)
+                wheres, self._embedded.embed_query(query, caller.call.progress), parse_query(query)
             )
             found = self._ranked(wheres, scores)
-        return self._held_first(wheres, narrowing, found)
+        return self._current_first(wheres, narrowing, found)
 
     def by_vector(
         self,
@@ -87,13 +87,13 @@ class FilteredSearch:
         narrowing: MemoryQuery,
         threshold: float,
         limit: int | None = None,
-    ) -> list[Near]:
+    ) -> list[SimilarMemory]:
         """Give the memories whose cosine with a text or vector reaches a threshold, by rank score.
 
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
-            vector = self._embedded.query(question, caller.call.progress)
+            vector = self._embedded.require_query_vector(question, caller.call.progress)
         else:
             vector = self._unit(question)
         wheres, now = self._narrowed(caller, narrowing), self._clock()
@@ -109,7 +109,8 @@ class FilteredSearch:
         ]
         best = {key: score for score, key in sorted(near, key=lambda n: (-n[0], n[1]))[:limit]}
         return [
-            Near(memory, similarity[key], best[key]) for key, memory in self._read(wheres, best)
+            SimilarMemory(memory, similarity[key], best[key])
+            for key, memory in self._read(wheres, best)
         ]
 
     def governed(
@@ -128,16 +129,16 @@ class FilteredSearch:
         ]
         scores = self._relevance(
             wheres,
-            self._embedded.question(query, caller.call.progress),
+            self._embedded.embed_query(query, caller.call.progress),
             parse_query(query),
             CANDIDATES,
         )
-        sought = set(terms(query))
+        query_terms = set(terms(query))
         found = [
-            (_tier(memory, sought), Found(memory, scores[key]))
+            (_tier(memory, query_terms), Found(memory, scores[key]))
             for key, memory in self._read(wheres, scores)
         ]
-        found.sort(key=lambda each: (each[0], *_standing(each[1])))
+        found.sort(key=lambda each: (each[0], *_governed_order(each[1])))
         return [each for _, each in found[:limit]]
 
     def _narrowed(self, caller: Caller, narrowing: MemoryQuery) -> list[Filter]:
@@ -159,21 +160,21 @@ class FilteredSearch:
     ) -> Scores:
         """Score what matches by words or meaning: all of it, or the best of each in each place."""
         total = Signals(None, {})
-        least: dict[str, float] = {}
+        thresholds: dict[str, float] = {}
         for where in wheres:
-            home = where.organization
+            organization = where.organization
             room = self._store.count(Kind.MEMORY, where) if limit is None else limit
-            found = Signals(None, self._signals.said(Kind.MEMORY, where, query, room))
+            found = Signals(None, self._signals.matches(Kind.MEMORY, where, query, room))
             if vector is not None:
-                if home not in least:
-                    least[home] = self._least(where, vector, limit)
-                near = self._nearest(where, vector, least[home], limit)
-                found.vector = {(home, id): score for id, score in near}
+                if organization not in thresholds:
+                    thresholds[organization] = self._threshold(where, vector, limit)
+                near = self._nearest(where, vector, thresholds[organization], limit)
+                found.vector = {(organization, id): score for id, score in near}
                 self._signals.complete(Kind.MEMORY, where, vector, found)
             total.add(found)
         return fuse_scores(total.found(), TEXT_WEIGHTS)
 
-    def _least(self, where: Filter, vector: Vectors, limit: int | None) -> float:
+    def _threshold(self, where: Filter, vector: Vectors, limit: int | None) -> float:
         """Give the cosine from which a memory stands out in the caller's part of an organization."""
         around = replace(where, equal={}, valid_at=None)
         ends = (("ingestion_time",), ("-ingestion_time",))
@@ -205,12 +206,12 @@ class FilteredSearch:
         keys = (
             key
             for _, equals in groupby(ordered, key=scores.__getitem__)
-            for key in self._settled(wheres, list(equals))
+            for key in self._break_ties(wheres, list(equals))
         )
         for key, memory in self._read(wheres, keys):
             yield Found(memory, scores[key])
 
-    def _settled(self, wheres: Sequence[Filter], equals: list[Key]) -> list[Key]:
+    def _break_ties(self, wheres: Sequence[Filter], equals: list[Key]) -> list[Key]:
         """Put what is equally relevant in order; its records are read and let go again."""
         if len(equals) == 1:
             return equals
@@ -228,7 +229,7 @@ class FilteredSearch:
         ids = self._store.ids(Kind.MEMORY, where, order)
         return self._read([where], ((where.organization, id) for id in ids))
 
-    def _held_first(
+    def _current_first(
         self, wheres: Sequence[Filter], narrowing: MemoryQuery, found: Iterable[Found]
     ) -> Iterator[Found]:
         """Leave out what does not fit, and put off what holds no longer."""
@@ -278,14 +279,14 @@ def _divided(
             yield from (narrowed(place, type=each) for each in sorted(types))
 
 
-def _tier(memory: Memory, sought: AbstractSet[str]) -> int:
+def _tier(memory: Memory, query_terms: AbstractSet[str]) -> int:
     """Give the place of a memory's sort in a governed answer, 0 the first."""
     if memory.repository is not None:
-        return 0 if sought <= set(terms(memory.text)) else 1
+        return 0 if query_terms <= set(terms(memory.text)) else 1
     return 2 if memory.status in VERIFIED else 3
 
 
-def _standing(found: Found) -> tuple[object, ...]:
+def _governed_order(found: Found) -> tuple[object, ...]:
     memory = found.memory
     is_unverified = memory.status not in VERIFIED
     return -round(found.score, 2), is_unverified, -found.score, *_weight(memory), memory.id

@@ -79,17 +79,20 @@ class Recall:
     ) -> None:
         self._store = store
         self._embedded = embedded
-        self._asked = Candidates(store, embedded)
+        self._signals = Candidates(store, embedded)
         self._clock = clock
         self._decided = decided
 
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by cosine similarity to the query, in [−1, 1]; EmbeddingNotReady."""
-        vector, space = self._embedded.query(query, caller.call.progress), self._embedded.space
+        vector, space = (
+            self._embedded.require_query_vector(query, caller.call.progress),
+            self._embedded.space,
+        )
         return self._found(
             [
                 (where, self._store.nearest(Kind.MEMORY, where, space, vector, limit))
-                for where in self._present(caller)
+                for where in self._current_filters(caller)
             ],
             limit,
         )
@@ -100,7 +103,7 @@ class Recall:
         return self._found(
             [
                 (where, self._store.match(Kind.MEMORY, where, parsed, limit))
-                for where in self._present(caller)
+                for where in self._current_filters(caller)
             ],
             limit,
         )
@@ -132,15 +135,15 @@ class Recall:
         weights: Mapping[Signal, float],
         decided: DecisionSearch | None,
     ) -> Recollection:
-        vector = self._embedded.question(query, caller.call.progress)
+        vector = self._embedded.embed_query(query, caller.call.progress)
         parsed = parse_query(query)
         where_of: dict[Key, Filter] = {}
         total, nodes = Signals(None if vector is None else {}, {}), 0
-        for where in self._present(caller):
+        for where in self._current_filters(caller):
             found = self._candidates(where, vector, parsed)
             if weights[Signal.GRAPH] > 0:
                 nodes += self._walk(where, query, found)
-                self._asked.complete(Kind.MEMORY, where, vector, found)
+                self._signals.complete(Kind.MEMORY, where, vector, found)
             where_of.update(dict.fromkeys(found.keys(), where))
             total.add(found)
         truths = Truths(Signals(None, {}), {}, {})
@@ -161,7 +164,7 @@ class Recall:
         ]
         return Recollection(recalled, nodes, decisions)
 
-    def _present(self, caller: Caller) -> list[Filter]:
+    def _current_filters(self, caller: Caller) -> list[Filter]:
         now = self._clock()
         return [replace(where, valid_at=now) for where in filters(self._store, caller)]
 
@@ -177,15 +180,15 @@ class Recall:
         ]
 
     def _candidates(self, where: Filter, vector: Vectors | None, query: TextQuery) -> Signals:
-        found = self._asked.propose(Kind.MEMORY, where, vector, query, CANDIDATES)
+        found = self._signals.propose(Kind.MEMORY, where, vector, query, CANDIDATES)
         past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
         if self._store.count(Kind.MEMORY, past):
-            earlier = self._asked.propose(Kind.MEMORY, past, vector, query, CANDIDATES)
-            self._hand_over(where, earlier, found)
-        self._asked.complete(Kind.MEMORY, where, vector, found)
+            earlier = self._signals.propose(Kind.MEMORY, past, vector, query, CANDIDATES)
+            self._credit_successors(where, earlier, found)
+        self._signals.complete(Kind.MEMORY, where, vector, found)
         return found
 
-    def _hand_over(self, where: Filter, past: Signals, found: Signals) -> None:
+    def _credit_successors(self, where: Filter, past: Signals, found: Signals) -> None:
         """Let what a superseded memory would have scored count for the one in its place."""
         for earlier, scores in ((past.vector, found.vector), (past.lexical, found.lexical)):
             if earlier is None or scores is None:

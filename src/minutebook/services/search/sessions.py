@@ -59,7 +59,7 @@ class JournalSearch:
     def _search(
         self, kind: Kind, caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[Turn]] | list[Found[Summary]]:
-        vector = self._embedded.question_in_time(query, caller.call.progress)
+        vector = self._embedded.try_embed_query(query, caller.call.progress)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         signals = self._signals.gather(kind, reach, vector, parse_query(query), CANDIDATES)
         scores = fuse_scores(signals.found(), TEXT_WEIGHTS)

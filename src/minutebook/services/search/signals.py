@@ -1,4 +1,4 @@
-"""What each signal of the store says of the records of a kind."""
+"""Gather what each signal of the store says of the records of a kind."""
 
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -86,15 +86,15 @@ class Candidates:
         self, kind: Kind, where: Filter, vector: Vectors | None, query: TextQuery, limit: int
     ) -> Signals:
         """Give the best of the selected records by each signal, with the scores of that one alone."""
-        near = None if vector is None else self.near(kind, where, vector, limit)
-        return Signals(near, self.said(kind, where, query, limit))
+        vector_scores = None if vector is None else self.nearest(kind, where, vector, limit)
+        return Signals(vector_scores, self.matches(kind, where, query, limit))
 
-    def said(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> Scores:
+    def matches(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> Scores:
         """Give the best of the selected records by words."""
         found = self._store.match(kind, where, query, limit)
         return {(where.organization, each.id): each.score for each in found}
 
-    def near(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
+    def nearest(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
         """Give the best of the selected records by cosine."""
         space = self._embedded.space
         found = self._store.nearest(kind, where, space, vector, limit)
@@ -110,7 +110,7 @@ class Candidates:
         missing = frozenset(id for _, id in found.keys() - found.vector.keys())
         if missing:
             here = replace(where, ids=missing)
-            found.vector |= self.near(kind, here, vector, len(missing))
+            found.vector |= self.nearest(kind, here, vector, len(missing))
 
     def read(self, kind: Kind, wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, Record]:
         """Read records that were found in some selections; what went meanwhile is left out."""
