@@ -277,7 +277,7 @@ def _by_words(app: App, text: str) -> list[Place]:
 
 
 def _by_vectors(app: App, text: str) -> list[Place]:
-    vector = app.embedding.embed_query(text)
+    vector = app.embedding.embed_query(text).vector
     found = app.store.nearest(Kind.CHUNK, HERE, app.embedded.space, vector, DEEP)
     return _places(app, [each.id for each in found])
 

@@ -30,7 +30,7 @@ from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.ids import decision_id
 from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.embedding import Embedding, Model, Rows, Vector
+from minutebook.embedding import Embedded, Embedding, Model
 from minutebook.ledger import markdown
 from minutebook.ledger.trees import with_files
 from minutebook.models import Models
@@ -52,16 +52,15 @@ class Anyhow:
 
     model = Model("random", "1", DIMENSIONS)
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str) -> Embedded:
         """Give a unit vector, the same for the same text."""
         seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
         drawn = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
-        unit: Vector = drawn / np.float32(np.linalg.norm(drawn))
-        return unit
+        return Embedded((drawn / np.float32(np.linalg.norm(drawn)))[None])
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Give one row a text."""
-        return [self.embed_query(text)[None, :] for text in texts]
+        return [self.embed_query(text) for text in texts]
 
 
 def opened(home: Path) -> App:

@@ -89,7 +89,7 @@ def speeds(models_dir: Path, tokenizer: Tokenizer, share: int) -> dict[str, Timi
     """Measure one question, a hundred passages, one full passage; full rounds divided by `share`."""
     embedder, single = builtin.open_model(models_dir), builtin.open_model(models_dir, 1)
     sixty, full = texts_of(tokenizer, 60, 100), texts_of(tokenizer, builtin.POSITIONS, 1)
-    assert all(len(rows) == 1 for rows in embedder.embed_passages([*sixty, *full]))
+    assert all(len(made.rows) == 1 for made in embedder.embed_passages([*sixty, *full]))
     rounds = 100 // share
     return {
         "query of 12 tokens": timed(lambda _: embedder.embed_query(QUESTION), rounds),
@@ -122,8 +122,8 @@ def fidelity(embedder: BuiltInEmbedder, tokenizer: Tokenizer) -> dict[str, float
     texts = [*SENTENCES, *texts_of(tokenizer, 60, 20), *texts_of(tokenizer, 512, 2)]
     found, full = [], []
     for prefix, embed in (
-        ("query:", embedder.embed_query),
-        ("passage:", lambda text: embedder.embed_passages([text])[0][0]),
+        ("query:", lambda text: embedder.embed_query(text).vector),
+        ("passage:", lambda text: embedder.embed_passages([text])[0].vector),
     ):
         for text in texts:
             ids = tokenizer.ids(f"{prefix} {text}", builtin.POSITIONS - 2)

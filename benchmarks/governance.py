@@ -26,7 +26,7 @@ from minutebook.domain.caller import Call, Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.records import Kind, MemoryType, Role
-from minutebook.embedding import Embedding, Model, Rows, Vector
+from minutebook.embedding import Embedded, Embedding, Model, Vector
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.filtered import FilteredSearch
@@ -47,11 +47,11 @@ class Asked:
         vectors = data.vector_queries(len(queries), 3)
         self._known: dict[str, Vector] = dict(zip(queries, vectors, strict=True))
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str) -> Embedded:
         """Give the vector of a question."""
-        return self._known[text]
+        return Embedded(self._known[text][None])
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Nothing is kept here."""
         raise NotImplementedError
 

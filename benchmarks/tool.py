@@ -40,7 +40,7 @@ from minutebook.config import Settings, load
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind
-from minutebook.embedding import Embedding, Rows, Vector, builtin
+from minutebook.embedding import Embedded, Embedding, Rows, builtin
 from minutebook.embedding.builtin import BuiltInEmbedder
 from minutebook.models import Models
 from minutebook.search.text import parse_query
@@ -77,14 +77,13 @@ class Given:
         self._data = data
         self.vectors: list[Rows] = []
 
-    def embed_query(self, text: str) -> Vector:
-        vector: Vector = self._data.vectors(1)[0]
-        return vector
+    def embed_query(self, text: str) -> Embedded:
+        return Embedded(self._data.vectors(1))
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         drawn = [self._data.vectors(1) for _ in texts]
         self.vectors += drawn
-        return drawn
+        return [Embedded(rows) for rows in drawn]
 
 
 class Ready:
@@ -96,10 +95,10 @@ class Ready:
         self._passages = {text: real.embed_passages([text])[0] for text in work.texts}
         self._queries = {question: real.embed_query(question) for question in work.questions}
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str) -> Embedded:
         return self._queries[text]
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         return [self._passages[text] for text in texts]
 
 
@@ -229,7 +228,7 @@ def _finds(pipe: Pipe, app: App, settings: Settings, model: BuiltInEmbedder, wor
     call = Caller(app, settings)
     asking = [{"query": question, "limit": LIMIT} for question in work.questions]
     where = Filter(organization=DEFAULT_ORGANIZATION, valid_at=app.clock())
-    vectors = [model.embed_query(question) for question in work.questions]
+    vectors = [model.embed_query(question).vector for question in work.questions]
     parsed = [parse_query(question) for question in work.questions]
     store, space, here = app.store, app.embedded.space, time.process_time
     return {
@@ -253,8 +252,11 @@ def chroma(size: int, data: Path, work: Work, *, install: bool) -> Calls:
         for name in ("texts.json", "vectors.npy"):
             (task / name).symlink_to(data / name)
         (task / "added.json").write_text(json.dumps(work.texts), encoding="utf-8")
-        np.save(task / "added.npy", np.concatenate(model.embed_passages(work.texts)))
-        np.save(task / "asked.npy", np.stack([model.embed_query(q) for q in work.questions]))
+        np.save(
+            task / "added.npy",
+            np.concatenate([made.rows for made in model.embed_passages(work.texts)]),
+        )
+        np.save(task / "asked.npy", np.stack([model.embed_query(q).vector for q in work.questions]))
         script = Path(peers.__file__).with_name("chroma.py")
         told = subprocess.run(
             [python, script, data / "chroma", task], check=True, stdout=subprocess.PIPE

@@ -35,7 +35,7 @@ from minutebook.domain.records import (
     Role,
     Status,
 )
-from minutebook.embedding import Embedder, Embedding, Model, Rows, Vector
+from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
 from minutebook.search.text import words
 from minutebook.store.sqlite.tables import table_of, value_text
@@ -68,12 +68,14 @@ class WordEmbedder:
         self.embedded: list[str] = []
         """Every passage that was asked for."""
 
-    def embed_query(self, text: str) -> Vector:
-        return _unit(words(text))
+    def embed_query(self, text: str) -> Embedded:
+        return Embedded(_unit(words(text))[None])
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         self.embedded += texts
-        return [np.stack([_unit(part) for part in self._parts(words(text))]) for text in texts]
+        return [
+            Embedded(np.stack([_unit(part) for part in self._parts(words(text))])) for text in texts
+        ]
 
     def _parts(self, told: list[str]) -> list[list[str]]:
         return [told[at : at + self.part] for at in range(0, len(told), self.part)] or [[]]

@@ -243,7 +243,7 @@ def test_the_threshold_is_the_least_cosine_and_half_by_default(facts: World) -> 
 @requirement("catalog/memory-vector-search/one-of", "catalog/memory-vector-search/length")
 def test_a_vector_finds_what_its_text_would_and_must_have_the_models_length(facts: World) -> None:
     write(facts, "kettle")
-    vector = [float(each) for each in WordEmbedder().embed_query("kettle")]
+    vector = [float(each) for each in WordEmbedder().embed_query("kettle").vector]
     by_text = facts.told("memory-vector-search", query="kettle")
     for same in (vector, [each * 7 for each in vector]):
         (again,) = facts.told("memory-vector-search", vector=same)

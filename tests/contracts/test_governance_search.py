@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.domain.errors import EmbeddingNotReady
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Status
-from minutebook.embedding import Rows, Vector
+from minutebook.embedding import Embedded
 from tests.contracts.governed import ACME, CONTRACT, ONE, OTHER, TWO, Client, short
 from tests.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, failed, ready
@@ -18,10 +18,10 @@ ALIKE = {"automobile": "car", "kettle": "teapot"}
 class Thesaurus(WordEmbedder):
     """Words of one meaning point the same way: so that a text can be near without a common word."""
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str) -> Embedded:
         return super().embed_query(self._meaning(text))
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         return super().embed_passages([self._meaning(text) for text in texts])
 
     def _meaning(self, text: str) -> str:

@@ -21,6 +21,11 @@ class Oracle:
 
     def embed(self, ids: Sequence[int]) -> Floats:
         """Embed token ids, special tokens included, shape (width,)."""
+        mean: Floats = self.states(ids).mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+    def states(self, ids: Sequence[int]) -> Floats:
+        """Give the last state of each token, shape (tokens, width)."""
         width = self.shape.width
         places = self._vector("emb.pos").reshape(-1, width)[: len(ids)]
         state = dequantise(self.words[list(ids)]) + places + self._vector("emb.type")[:width]
@@ -31,8 +36,7 @@ class Oracle:
             middle = self._linear(state, f"l{layer}.fi")
             middle = middle * 0.5 * (1 + erf(middle / math.sqrt(2)).astype(np.float32))
             state = self._norm(state + self._linear(middle, f"l{layer}.fo"), f"l{layer}.oln")
-        mean: Floats = state.mean(axis=0)
-        return mean / np.linalg.norm(mean)
+        return state
 
     def _attention(self, state: Floats, layer: str) -> Floats:
         heads = self.shape.heads

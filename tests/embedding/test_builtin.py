@@ -46,8 +46,8 @@ def test_vectors_point_where_the_full_computation_does(
     embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
 ) -> None:
     asked, kept = TEXTS[::2], TEXTS[1::2]
-    queries = [embedder.embed_query(text) for text in asked]
-    passages = [rows[0] for rows in embedder.embed_passages(kept)]
+    queries = [embedder.embed_query(text).vector for text in asked]
+    passages = [made.vector for made in embedder.embed_passages(kept)]
     ids = sequences(tokenizer, "query:", asked) + sequences(tokenizer, "passage:", kept)
     full = np.array([oracle.embed(each) for each in ids])
     cosines = (np.array(queries + passages) * full).sum(axis=1)
@@ -67,7 +67,7 @@ def test_four_bit_rows_unpack_to_multiples_of_their_scale() -> None:
     "blank", ["", " ", "\n\t\u3000", "\x00", "\ud800", "\u200b", "\x01\x02"], ids=ascii
 )
 def test_blank_text_has_a_finite_unit_vector(blank: str, embedder: BuiltInEmbedder) -> None:
-    for vector in (embedder.embed_query(blank), embedder.embed_passages([blank])[0][0]):
+    for vector in (embedder.embed_query(blank).vector, embedder.embed_passages([blank])[0].vector):
         assert vector.shape == (384,)
         assert vector.dtype == np.float32
         assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-5)
@@ -75,7 +75,7 @@ def test_blank_text_has_a_finite_unit_vector(blank: str, embedder: BuiltInEmbedd
 
 def test_a_question_and_a_passage_of_the_same_words_differ(embedder: BuiltInEmbedder) -> None:
     text = "the meeting was moved to Thursday"
-    cosine = float(embedder.embed_query(text) @ embedder.embed_passages([text])[0][0])
+    cosine = float(embedder.embed_query(text).vector @ embedder.embed_passages([text])[0].vector)
     assert 0.85 < cosine < 0.995
 
 
@@ -104,9 +104,9 @@ OTHERS = [
 
 
 def test_a_translation_is_nearer_than_any_unrelated_sentence(embedder: BuiltInEmbedder) -> None:
-    question = embedder.embed_query("On which day is the meeting?")
-    same = np.array([rows[0] for rows in embedder.embed_passages(MEETING)])
-    others = np.array([rows[0] for rows in embedder.embed_passages(OTHERS)])
+    question = embedder.embed_query("On which day is the meeting?").vector
+    same = np.array([made.vector for made in embedder.embed_passages(MEETING)])
+    others = np.array([made.vector for made in embedder.embed_passages(OTHERS)])
     assert (same @ question).min() > (others @ question).max()
     # The model itself favours a text's own language, so this holds of one language against all,
     # not of all against all.
@@ -118,32 +118,64 @@ def test_a_translation_is_nearer_than_any_unrelated_sentence(embedder: BuiltInEm
 def test_a_passage_longer_than_the_model_reads_becomes_parts(
     tokens: int, parts: int, embedder: BuiltInEmbedder
 ) -> None:
-    rows = embedder.embed_passages(["x " * tokens])[0]
+    rows = embedder.embed_passages(["x " * tokens])[0].rows
     assert rows.shape == (parts, 384)
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
 def test_a_part_is_the_vector_of_its_own_words(embedder: BuiltInEmbedder) -> None:
     words = [f"{number} " for number in range(10, 100)] * 10  # one piece a word
-    first, second = embedder.embed_passages(["".join(words[:900])])[0]
-    start = embedder.embed_passages(["".join(words[:508])])[0][0]
-    end = embedder.embed_passages(["".join(words[900 - 508 : 900])])[0][0]
+    first, second = embedder.embed_passages(["".join(words[:900])])[0].rows
+    start = embedder.embed_passages(["".join(words[:508])])[0].vector
+    end = embedder.embed_passages(["".join(words[900 - 508 : 900])])[0].vector
     assert np.abs(first - start).max() < 1e-6
     assert np.abs(second - end).max() < 1e-6
+
+
+@pytest.mark.parametrize("text", [*TEXTS, "x " * 400])
+def test_each_token_of_a_text_has_its_state(
+    text: str, embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
+) -> None:
+    for prefix, made in (
+        ("query:", embedder.embed_query(text)),
+        ("passage:", embedder.embed_passages([text])[0]),
+    ):
+        assert made.tokens is not None
+        start = [tokenizer.begin, *tokenizer.ids(prefix)]
+        assert made.tokens.pieces.tolist() == tokenizer.ids(text)
+        full = oracle.states([*start, *tokenizer.ids(text), tokenizer.end])[len(start) : -1]
+        assert made.tokens.states.shape == full.shape
+        lengths = np.linalg.norm(made.tokens.states, axis=1) * np.linalg.norm(full, axis=1)
+        cosines = (made.tokens.states * full).sum(axis=1) / lengths
+        assert cosines.size == 0 or np.median(cosines) > 0.98
+
+
+def test_tokens_that_parts_share_have_one_state_each(embedder: BuiltInEmbedder) -> None:
+    words = [f"{number} " for number in range(10, 100)] * 10  # one piece a word
+    made = embedder.embed_passages(["".join(words[:900])])[0].tokens
+    start = embedder.embed_passages(["".join(words[:508])])[0].tokens
+    end = embedder.embed_passages(["".join(words[900 - 508 : 900])])[0].tokens
+    assert made is not None
+    assert start is not None
+    assert end is not None
+    assert made.states.shape == (900, 384)
+    seam = (508 + 900 - 508) // 2
+    assert np.abs(made.states[:seam] - start.states[:seam]).max() < 1e-4
+    assert np.abs(made.states[seam:] - end.states[seam - 900 :]).max() < 1e-4
 
 
 def test_a_question_longer_than_the_model_reads_is_cut_off(embedder: BuiltInEmbedder) -> None:
     words = "what is the colour of the third house "
     long, longer = embedder.embed_query(words * 100), embedder.embed_query(words * 1000)
-    assert np.array_equal(long, longer)
+    assert np.array_equal(long.vector, longer.vector)
 
 
 def test_texts_keep_their_order_and_do_not_depend_on_their_neighbours(
     embedder: BuiltInEmbedder,
 ) -> None:
     texts = [*TEXTS, "word " * 600, *OTHERS, *TEXTS[:3]]
-    together = embedder.embed_passages(texts)
-    alone = [embedder.embed_passages([text])[0] for text in texts]
+    together = [made.rows for made in embedder.embed_passages(texts)]
+    alone = [embedder.embed_passages([text])[0].rows for text in texts]
     assert [rows.shape for rows in together] == [rows.shape for rows in alone]
     for joint, single in zip(together, alone, strict=True):
         assert np.abs(joint - single).max() < 1e-6
@@ -154,11 +186,11 @@ def test_no_texts_have_no_vectors(embedder: BuiltInEmbedder) -> None:
 
 
 def test_threads_share_one_model(embedder: BuiltInEmbedder) -> None:
-    expected = [embedder.embed_query(text) for text in TEXTS]
+    expected = [embedder.embed_query(text).vector for text in TEXTS]
     with ThreadPoolExecutor(6) as pool:
         found = list(pool.map(embedder.embed_query, TEXTS * 4))
-    for vector, wanted in zip(found, expected * 4, strict=True):
-        assert np.abs(vector - wanted).max() < 1e-6
+    for made, wanted in zip(found, expected * 4, strict=True):
+        assert np.abs(made.vector - wanted).max() < 1e-6
 
 
 lengths = st.lists(st.integers(1, 40), max_size=30)

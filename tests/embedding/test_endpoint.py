@@ -93,7 +93,7 @@ def unit_of(text: str) -> list[float]:
 def test_vectors_are_put_into_the_order_of_the_texts(service: Service, url: str) -> None:
     embedder, _ = opened(url, batch=2)
     texts = ["one", "three", "x", "zebra", "sixteen"]
-    rows = embedder.embed_passages(texts)
+    rows = [made.rows for made in embedder.embed_passages(texts)]
     assert [each.tolist()[0] for each in rows] == [pytest.approx(unit_of(t)) for t in texts]
     assert [each.shape for each in rows] == [(1, 3)] * 5
     assert rows[0].dtype == np.float32
@@ -108,7 +108,7 @@ def test_vectors_are_put_into_the_order_of_the_texts(service: Service, url: str)
 
 def test_prefixes_model_and_key_are_sent(service: Service, url: str) -> None:
     embedder, _ = opened(url, key=KEY, query_prefix="q: ", passage_prefix="p: ")
-    assert embedder.embed_query("word").tolist() == pytest.approx(unit_of("q: word"))
+    assert embedder.embed_query("word").vector.tolist() == pytest.approx(unit_of("q: word"))
     embedder.embed_passages(["word"])
     assert [request["input"] for request in service.requests[1:]] == [["q: word"], ["p: word"]]
     assert {request["model"] for request in service.requests} == {"some-model"}
@@ -122,7 +122,7 @@ def test_without_a_key_none_is_sent(service: Service, url: str) -> None:
 
 def test_a_long_text_becomes_overlapping_parts(service: Service, url: str) -> None:
     embedder, _ = opened(url, part_characters=10, overlap_characters=4, passage_prefix="p:")
-    rows = embedder.embed_passages(["abcdefghijklmnop", "short"])
+    rows = [made.rows for made in embedder.embed_passages(["abcdefghijklmnop", "short"])]
     assert [each.shape for each in rows] == [(2, 3), (1, 3)]
     assert service.requests[-1]["input"] == ["p:abcdefghij", "p:ghijklmnop", "p:short"]
     embedder.embed_query("abcdefghijklmnop")
@@ -132,7 +132,7 @@ def test_a_long_text_becomes_overlapping_parts(service: Service, url: str) -> No
 @pytest.mark.parametrize("blank", ["", " ", "\n"])
 def test_a_blank_text_still_has_a_unit_vector(blank: str, url: str) -> None:
     embedder, _ = opened(url)
-    vectors = embedder.embed_query(blank), embedder.embed_passages([blank])[0][0]
+    vectors = embedder.embed_query(blank).vector, embedder.embed_passages([blank])[0].vector
     for vector in vectors:
         assert np.linalg.norm(vector) == pytest.approx(1)
 
@@ -271,5 +271,5 @@ def test_threads_share_one_embedder(url: str) -> None:
     embedder, _ = opened(url)
     texts = [f"{letter}{'x' * n}" for n, letter in enumerate("abcdefghijklmnop")]
     with ThreadPoolExecutor(4) as pool:
-        for text, vector in zip(texts, pool.map(embedder.embed_query, texts), strict=True):
-            assert vector.tolist() == pytest.approx(unit_of(text))
+        for text, made in zip(texts, pool.map(embedder.embed_query, texts), strict=True):
+            assert made.vector.tolist() == pytest.approx(unit_of(text))

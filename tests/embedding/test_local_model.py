@@ -102,11 +102,14 @@ def folder(tmp_path: Path) -> Path:
 
 def test_tokens_are_averaged_whatever_the_padding(folder: Path) -> None:
     embedder = FolderEmbedder(folder)
-    rows = embedder.embed_passages(["red green", "blue", "sky blue red green red"])
+    rows = [
+        made.rows
+        for made in embedder.embed_passages(["red green", "blue", "sky blue red green red"])
+    ]
     assert [each.shape for each in rows] == [(1, WIDTH)] * 3
     assert rows[0][0].tolist() == pytest.approx(mean_of("red", "green"), abs=1e-6)
     assert rows[1][0].tolist() == pytest.approx(mean_of("blue"), abs=1e-6)
-    assert embedder.embed_query("blue").tolist() == pytest.approx(mean_of("blue"), abs=1e-6)
+    assert embedder.embed_query("blue").vector.tolist() == pytest.approx(mean_of("blue"), abs=1e-6)
     assert embedder.model.name == "tiny"
     assert embedder.model.dimensions == WIDTH
     assert embedder.embed_passages([]) == []
@@ -114,21 +117,21 @@ def test_tokens_are_averaged_whatever_the_padding(folder: Path) -> None:
 
 @pytest.mark.parametrize("blank", ["", " ", "\ud800"], ids=ascii)
 def test_blank_text_has_a_unit_vector(blank: str, folder: Path) -> None:
-    vector = FolderEmbedder(folder).embed_query(blank)
+    vector = FolderEmbedder(folder).embed_query(blank).vector
     assert np.linalg.norm(vector) == pytest.approx(1)
 
 
 def test_a_graph_may_want_type_ids_and_lie_in_its_own_folder(folder: Path) -> None:
     (folder / "model.onnx").unlink()
     write_graph(folder / "onnx" / "model.onnx", type_ids=True)
-    vector = FolderEmbedder(folder).embed_query("red")
+    vector = FolderEmbedder(folder).embed_query("red").vector
     assert vector.tolist() == pytest.approx(mean_of("red"), abs=1e-6)
 
 
 def test_a_graph_that_pools_itself_is_taken_at_its_word(folder: Path) -> None:
     write_graph(folder / "model.onnx", pooled=True)
     expected = TABLE[[2, 6, 3]].max(axis=0)
-    found = FolderEmbedder(folder).embed_query("red")
+    found = FolderEmbedder(folder).embed_query("red").vector
     assert found.tolist() == pytest.approx((expected / np.linalg.norm(expected)).tolist())
 
 
@@ -137,15 +140,17 @@ def test_the_settings_of_the_folder_are_followed(folder: Path) -> None:
     pooling = {"word_embedding_dimension": 4, "pooling_mode_cls_token": True}
     (folder / "1_Pooling" / "config.json").write_text(json.dumps(pooling))
     first = TABLE[2] / np.linalg.norm(TABLE[2])
-    assert FolderEmbedder(folder).embed_query("red").tolist() == pytest.approx(first.tolist())
+    assert FolderEmbedder(folder).embed_query("red").vector.tolist() == pytest.approx(
+        first.tolist()
+    )
 
 
 def test_prompts_become_prefixes(folder: Path) -> None:
     prompts = {"prompts": {"query": "query ", "document": "passage "}}
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     embedder = FolderEmbedder(folder)
-    assert embedder.embed_query("red").tolist() == pytest.approx(mean_of("query", "red"))
-    passage = embedder.embed_passages(["red"])[0][0]
+    assert embedder.embed_query("red").vector.tolist() == pytest.approx(mean_of("query", "red"))
+    passage = embedder.embed_passages(["red"])[0].vector
     assert passage.tolist() == pytest.approx(mean_of("passage", "red"))
 
 
@@ -155,7 +160,9 @@ def test_a_long_text_becomes_parts_that_each_have_the_prefix(folder: Path) -> No
     (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
     embedder = FolderEmbedder(folder)
     words = ["red", "green", "blue", "sky"] * 4
-    rows = embedder.embed_passages([" ".join(words[:8]), " ".join(words[:15])])
+    rows = [
+        made.rows for made in embedder.embed_passages([" ".join(words[:8]), " ".join(words[:15])])
+    ]
     assert [each.shape for each in rows] == [(1, WIDTH), (2, WIDTH)]
     assert rows[1][0].tolist() == pytest.approx(mean_of("passage", *words[:8]), abs=1e-6)
     assert rows[1][1].tolist() == pytest.approx(mean_of("passage", *words[7:15]), abs=1e-6)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
-from minutebook.embedding import CacheStats, Embedder, Embedding, Model, Rows, Vector
+from minutebook.embedding import CacheStats, Embedded, Embedder, Embedding, Model
 from tests.examples import examples
 
 EXPECTED = Model("expected", "", 2)
@@ -21,13 +21,13 @@ class Lengths:
     def __init__(self) -> None:
         self.asked: list[str] = []
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str) -> Embedded:
         self.asked.append(text)
         angle = float(len(text))
-        return np.array([np.cos(angle), np.sin(angle)], np.float32)
+        return Embedded(np.array([[np.cos(angle), np.sin(angle)]], np.float32))
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
-        return [self.embed_query(text)[None] for text in texts]
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        return [self.embed_query(text) for text in texts]
 
 
 class Gate:
@@ -69,7 +69,10 @@ def test_a_model_is_loading_until_it_is_ready(gate: Gate) -> None:
     embedding.wait(10)
     assert (embedding.state, embedding.model) == ("ready", Lengths.model)
     embedding.start()
-    assert embedding.embed_query("now").tolist() == gate.embedder.embed_query("now").tolist()
+    assert (
+        embedding.embed_query("now").vector.tolist()
+        == gate.embedder.embed_query("now").vector.tolist()
+    )
     assert gate.opened == 1
 
 
@@ -134,7 +137,7 @@ def test_cache_statistics_are_those_of_a_list_of_the_last_asked(
     recent: list[str] = []
     hits = 0
     for text in asked:
-        assert embedding.embed_query(text)[0] == np.float32(np.cos(len(text)))
+        assert embedding.embed_query(text).vector[0] == np.float32(np.cos(len(text)))
         if text in recent:
             hits += 1
             recent.remove(text)
@@ -145,14 +148,14 @@ def test_cache_statistics_are_those_of_a_list_of_the_last_asked(
 def test_passages_leave_the_statistics_alone() -> None:
     embedding, _ = opened(4)
     embedding.embed_query("a")
-    assert [rows.shape for rows in embedding.embed_passages(["a", "b"])] == [(1, 2)] * 2
+    assert [made.rows.shape for made in embedding.embed_passages(["a", "b"])] == [(1, 2)] * 2
     assert embedding.cache_stats == CacheStats(0, 1, 1)
 
 
 def test_a_cached_vector_cannot_be_changed_by_who_asked() -> None:
     embedding, _ = opened(4)
     with pytest.raises(ValueError, match="read-only"):
-        embedding.embed_query("a")[0] = 7
+        embedding.embed_query("a").vector[0] = 7
 
 
 def test_threads_lose_no_count() -> None:

@@ -8,7 +8,7 @@ import pytest
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind
-from minutebook.embedding import Model, Rows, Vector
+from minutebook.embedding import Embedded, Model
 from minutebook.services.embeddings import PRIORITY
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready
 
@@ -22,10 +22,10 @@ class OtherEmbedder(WordEmbedder):
 class UnreachableEmbedder(WordEmbedder):
     """Opens, and then cannot be reached, as a service on the network may."""
 
-    def embed_query(self, text: str) -> Vector:
+    def embed_query(self, text: str) -> Embedded:
         raise ModelUnavailable("http://localhost:1 does not answer", "start the service")
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         raise ModelUnavailable("http://localhost:1 does not answer", "start the service")
 
 
@@ -36,7 +36,7 @@ class NotingEmbedder(WordEmbedder):
         super().__init__()
         self.priorities: list[int] = []
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         self.priorities.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
         return super().embed_passages(texts)
 
@@ -44,7 +44,7 @@ class NotingEmbedder(WordEmbedder):
 class BrokenEmbedder(WordEmbedder):
     """Fails as nobody foresaw."""
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         raise ZeroDivisionError
 
 

@@ -5,7 +5,16 @@ box, `endpoint` asks a service over HTTP, `folder` runs an ONNX model from a loc
 heavier than numpy is imported until a model opens.
 """
 
-from minutebook.embedding.protocol import Embedder, Model, Rows, Vector
+from minutebook.embedding.protocol import Embedded, Embedder, Model, Rows, TokenStates, Vector
 from minutebook.embedding.service import CacheStats, Embedding
 
-__all__ = ["CacheStats", "Embedder", "Embedding", "Model", "Rows", "Vector"]
+__all__ = [
+    "CacheStats",
+    "Embedded",
+    "Embedder",
+    "Embedding",
+    "Model",
+    "Rows",
+    "TokenStates",
+    "Vector",
+]

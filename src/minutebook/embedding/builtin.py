@@ -8,20 +8,28 @@ directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpa
 import hashlib
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import model_cache, runtime, weights
-from minutebook.embedding.protocol import Model, Rows, Vector, spans
+from minutebook.embedding.protocol import Embedded, Model, TokenStates, spans
 
 NAME = "multilingual-e5-small"
 WIDTH = 384
 RECIPE = 1
-"""Counts the ways in which the files were derived; vectors of different recipes do not mix."""
+"""Counts the ways in which vectors were made; those of different recipes do not mix."""
+STATES_RECIPE = 1
+"""Counts the ways in which token states were made."""
+FILES_RECIPE = 2
+"""Counts the ways in which the files were derived, whether or not their vectors differ."""
 
-MODEL = Model(NAME, hashlib.sha256(f"{weights.SHA256} {RECIPE}".encode()).hexdigest(), WIDTH)
+_DIGEST = hashlib.sha256(f"{weights.SHA256} {RECIPE}".encode()).hexdigest()
+MODEL = Model(NAME, _DIGEST, WIDTH, str(STATES_RECIPE))
 
 POSITIONS = 512
 """Tokens that the model reads at once, prefix and special tokens included."""
@@ -61,43 +69,68 @@ class BuiltInEmbedder:
         """The model that makes the vectors."""
         return MODEL
 
-    def embed_query(self, text: str) -> Vector:
-        """Embed a question by its first tokens (506 of them), shape (384,)."""
-        room = POSITIONS - len(self._query) - 1
-        ids = self._tokenizer.ids(text, room)
-        vector: Vector = self._run([[*self._query, *ids, self._tokenizer.end]])[0]
-        return vector
+    def embed_query(self, text: str) -> Embedded:
+        """Embed a question by its first tokens (506 of them): one row, shape (1, 384)."""
+        ids = self._tokenizer.ids(text, POSITIONS - len(self._query) - 1)
+        return self._embed(self._query, [ids])[0]
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
-        """Embed texts to be found, for each its parts, shape (parts, 384)."""
-        parts = [list(self._parts(text)) for text in texts]
-        rows = self._run([part for own in parts for part in own])
-        ends = np.cumsum([len(own) for own in parts])[:-1]
-        return np.split(rows, ends) if parts else []
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, the rows of each of shape (parts, 384)."""
+        return self._embed(self._passage, [self._tokenizer.ids(text) for text in texts])
 
-    def _parts(self, text: str) -> Iterator[list[int]]:
-        ids = self._tokenizer.ids(text)
-        for start, stop in spans(len(ids), POSITIONS - len(self._passage) - 1, OVERLAP):
-            yield [*self._passage, *ids[start:stop], self._tokenizer.end]
+    def _embed(self, start: list[int], texts: Sequence[list[int]]) -> list[Embedded]:
+        """Embed the tokens of texts, in as many parts as they need, each after the same start."""
+        parts = [part for text, ids in enumerate(texts) for part in self._parts(start, text, ids)]
+        rows = np.empty((len(parts), WIDTH), np.float32)
+        states = [np.empty((len(ids), WIDTH), np.float32) for ids in texts]
+        for group in runtime.batches([len(part.ids) for part in parts]):
+            made = self._run([parts[index].ids for index in group])
+            rows[group] = made[runtime.VECTORS]
+            for index, each in zip(group, made[runtime.STATES], strict=True):
+                part = parts[index]
+                own = states[part.text][part.own]
+                own[:] = each[part.begin : part.begin + len(own)]
+        ends = np.cumsum(np.bincount([part.text for part in parts], minlength=1))[:-1]
+        return [
+            Embedded(own_rows, TokenStates(np.array(ids, np.int32), own_states))
+            for ids, own_rows, own_states in zip(texts, np.split(rows, ends), states, strict=False)
+        ]
 
-    def _run(self, sequences: Sequence[list[int]]) -> Rows:
-        rows = np.empty((len(sequences), WIDTH), np.float32)
-        for group in runtime.batches([len(sequence) for sequence in sequences]):
-            longest = len(sequences[group[-1]])
-            words = np.zeros((len(group), longest, WIDTH), np.float32)
-            mask = np.zeros((len(group), longest), np.int32)
-            for row, index in enumerate(group):
-                ids = sequences[index]
-                words[row, : len(ids)] = weights.dequantise(self._words[ids])
-                mask[row, : len(ids)] = 1
-            given = {runtime.WORDS: words, runtime.MASK: mask}
-            rows[group] = self._session.run(given)[runtime.VECTORS]
-        return rows
+    def _parts(self, start: list[int], text: int, ids: list[int]) -> Iterator["_Part"]:
+        cuts = spans(len(ids), POSITIONS - len(start) - 1, OVERLAP)
+        seams = [(stop + first) // 2 for (_, stop), (first, _) in pairwise(cuts)]
+        for (first, stop), own in zip(cuts, pairwise([0, *seams, len(ids)]), strict=True):
+            read = [*start, *ids[first:stop], self._tokenizer.end]
+            yield _Part(text, read, slice(*own), len(start) + own[0] - first)
+
+    def _run(self, sequences: Sequence[list[int]]) -> dict[str, NDArray[np.float32]]:
+        longest = max(map(len, sequences))
+        words = np.zeros((len(sequences), longest, WIDTH), np.float32)
+        mask = np.zeros((len(sequences), longest), np.int32)
+        for row, ids in enumerate(sequences):
+            words[row, : len(ids)] = weights.dequantise(self._words[ids])
+            mask[row, : len(ids)] = 1
+        return self._session.run({runtime.WORDS: words, runtime.MASK: mask})
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Tokens of a text as the model reads them, and those whose states it gives.
+
+    Where parts overlap, each gives the states of the half that stands deeper inside it.
+    """
+
+    text: int
+    ids: list[int]
+    own: slice
+    """Of the text's tokens."""
+    begin: int
+    """Where the first of those is in `ids`."""
 
 
 def folder_of(models_dir: Path) -> Path:
     """Name the folder of the prepared model in a models directory."""
-    return models_dir / f"{NAME}-{MODEL.digest[:8]}"
+    return models_dir / f"{NAME}-{MODEL.digest[:8]}-{FILES_RECIPE}"
 
 
 def is_prepared(models_dir: Path) -> bool:

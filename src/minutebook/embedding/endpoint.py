@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from minutebook.embedding.http_client import Service, shown_url
-from minutebook.embedding.protocol import Model, Rows, Vector, spans, unit, without_surrogates
+from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
 
 BLANK = "."
 """What is sent for a blank text, which many services refuse."""
@@ -75,21 +75,21 @@ class EndpointEmbedder:
         """The model that makes the vectors."""
         return self._model
 
-    def embed_query(self, text: str) -> Vector:
-        """Embed a question by its first part, shape (dimensions,)."""
+    def embed_query(self, text: str) -> Embedded:
+        """Embed a question by its first part; no token states."""
         part = next(iter(self._parts(text)))
-        vector: Vector = self._ask([self._endpoint.query_prefix + part])[0]
-        return vector
+        return Embedded(self._ask([self._endpoint.query_prefix + part]))
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
-        """Embed texts to be found, for each its parts, shape (parts, dimensions)."""
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in parts; no token states."""
         prefix, size = self._endpoint.passage_prefix, self._endpoint.batch
         parts = [[prefix + part for part in self._parts(text)] for text in texts]
         flat = [part for own in parts for part in own]
         if not flat:
             return []
         rows = [self._ask(flat[start : start + size]) for start in range(0, len(flat), size)]
-        return np.split(np.concatenate(rows), np.cumsum([len(own) for own in parts])[:-1])
+        ends = np.cumsum([len(own) for own in parts])[:-1]
+        return [Embedded(own) for own in np.split(np.concatenate(rows), ends)]
 
     def _parts(self, text: str) -> list[str]:
         text = without_surrogates(text)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
-from minutebook.embedding.protocol import Model, Rows, Vector, spans, unit, without_surrogates
+from minutebook.embedding.protocol import Embedded, Model, Rows, spans, unit, without_surrogates
 from minutebook.embedding.runtime import Session, batches
 from minutebook.embedding.weights import sha256_of
 
@@ -52,7 +52,7 @@ class FolderEmbedder:
         self._tokenizer = _open_tokenizer(folder / TOKENIZER)
         self._session = Session(graph, threads)
         self._output = _output_of(self._session.outputs)
-        width = len(self.embed_query(""))
+        width = len(self.embed_query("").vector)
         digest = hashlib.sha256(
             f"{sha256_of(graph)} {sha256_of(folder / TOKENIZER)} {self._recipe}".encode()
         ).hexdigest()
@@ -63,18 +63,18 @@ class FolderEmbedder:
         """The model that makes the vectors; its digest covers graph, tokenizer and recipe."""
         return self._model
 
-    def embed_query(self, text: str) -> Vector:
-        """Embed a question by its first part, shape (dimensions,)."""
-        vector: Vector = self._run(self._parts(text, self._recipe.query_prefix)[:1])[0]
-        return vector
+    def embed_query(self, text: str) -> Embedded:
+        """Embed a question by its first part; no token states."""
+        return Embedded(self._run(self._parts(text, self._recipe.query_prefix)[:1]))
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
-        """Embed texts to be found, for each its parts, shape (parts, dimensions)."""
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in parts; no token states."""
         parts = [self._parts(text, self._recipe.passage_prefix) for text in texts]
         if not parts:
             return []
         rows = self._run([part for own in parts for part in own])
-        return np.split(rows, np.cumsum([len(own) for own in parts])[:-1])
+        ends = np.cumsum([len(own) for own in parts])[:-1]
+        return [Embedded(own) for own in np.split(rows, ends)]
 
     def _parts(self, text: str, prefix: str) -> list[list[int]]:
         text = without_surrogates(text)

@@ -16,7 +16,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from minutebook.embedding.runtime import MASK, VECTORS, WORDS
+from minutebook.embedding.runtime import MASK, STATES, VECTORS, WORDS
 from minutebook.embedding.weights import Floats, Weights
 
 SMOOTHING = 0.65
@@ -93,17 +93,19 @@ Linear = Callable[[Graph, str, str, Floats, Floats], str]
 
 
 def transformer(weights: Weights, linear: Linear) -> onnx.ModelProto:
-    """Lay out the body: word vectors in, one unit vector a text out."""
+    """Lay out the body: word vectors in, one unit vector a text and each token's last state out."""
     graph, shape = Graph(), weights.shape
     state = _embeddings(graph, weights)
     for layer in range(shape.layers):
         state = _layer(graph, weights, linear, layer, state)
+    graph.add("Identity", state, name=STATES)
     mask = graph.add("Cast", MASK, to=TensorProto.FLOAT)
     axis = graph.constant("axis", np.array([1]))
     total = graph.add("MatMul", graph.add("Unsqueeze", mask, axis), state)
     # The mean points where the sum does.
     graph.add("LpNormalization", graph.add("Squeeze", total, axis), name=VECTORS, axis=-1, p=2)
     graph.show(VECTORS)
+    graph.show(STATES)
     return graph.model(shape.width)
 
 

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,49 @@ SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
+class TokenStates:
+    """What a model makes of each token of a text: its last hidden states, not scaled.
+
+    Tokens that the model itself adds (prefix, begin, end) are left out.
+    """
+
+    pieces: NDArray[np.int32]
+    """The id of each token's word piece, shape (tokens,)."""
+    states: NDArray[np.float32]
+    """Shape (tokens, dimensions)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """What an embedder makes of one text."""
+
+    rows: Rows
+    """One for each part of a passage, in order; one for a question."""
+    tokens: TokenStates | None = None
+    """None where the embedder gives no states."""
+
+    @property
+    def vector(self) -> Vector:
+        """The vector of the first part."""
+        vector: Vector = self.rows[0]
+        return vector
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All that it consists of."""
+        tokens = self.tokens
+        return (self.rows,) if tokens is None else (self.rows, tokens.pieces, tokens.states)
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """Which model made a vector; vectors of different digests are never compared."""
 
     name: str
     digest: str
     dimensions: int
+    states: str = ""
+    """Names how it makes token states; those of different names are never compared. Empty: none."""
 
 
 class Embedder(Protocol):
@@ -38,12 +75,12 @@ class Embedder(Protocol):
         """The model that makes the vectors."""
         ...
 
-    def embed_query(self, text: str) -> Vector:
-        """Embed a question, shape (dimensions,); what the model cannot read at once is cut off."""
+    def embed_query(self, text: str) -> Embedded:
+        """Embed a question as one row; what the model cannot read at once is cut off."""
         ...
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
-        """Embed texts to be found: for each, in order, its parts as rows (at least one)."""
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found, in order, each with its parts as rows (at least one)."""
         ...
 
 

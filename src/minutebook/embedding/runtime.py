@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
 
-WORDS, MASK, VECTORS = "words", "mask", "vectors"
-"""What the built-in body takes, (b, s, width) and (b, s), and gives, (b, width)."""
+WORDS, MASK = "words", "mask"
+"""What the built-in body takes, (b, s, width) and (b, s)."""
+VECTORS, STATES = "vectors", "states"
+"""What it gives, (b, width) and (b, s, width)."""
 
 PADDED_TOKENS = 1024
 """Positions, padding included, that one run may hold; throughput peaks at 600 to 1,500."""

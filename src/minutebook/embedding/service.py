@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
-from minutebook.embedding.protocol import Embedder, Model, Rows, Vector
+from minutebook.embedding.protocol import Embedded, Embedder, Model
 
 log = logging.getLogger(__name__)
 
 State = Literal["loading", "ready", "error"]
+
+CACHE_BYTES = 64_000_000
+"""Memory that the answers to questions may hold; with token states one has 10,000 to 800,000 bytes."""
 
 LONGEST_LOAD = 30.0
 """Seconds for which the end of a process waits for a load; a service that does not answer takes longer."""
@@ -44,7 +47,7 @@ class Embedding:
     """One embedder for the whole process; every method may be called from any thread.
 
     `expected` is what is known of the model before it has loaded. The last `cache_size` queries
-    keep their vectors. Passages are not cached: each is embedded once, when it is stored.
+    keep what was made of them, as far as CACHE_BYTES hold it. Passages are not cached: each is embedded once, when it is stored.
     `is_off` tells that the user wants no model; `opener` then raises ModelUnavailable. It may wait for
     `preparation`.
     """
@@ -154,20 +157,21 @@ class Embedding:
         """
         self._require(timeout)
 
-    def embed_query(self, text: str) -> Vector:
-        """Embed a question, shape (dimensions,), read-only; raises EmbeddingNotReady."""
+    def embed_query(self, text: str) -> Embedded:
+        """Embed a question, its arrays read-only; raises EmbeddingNotReady."""
         embedder = self._require(0)
         key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        vector = self._cache.get(key)
-        if vector is None:
+        made = self._cache.get(key)
+        if made is None:
             with self._counted():
-                vector = embedder.embed_query(text)
-            vector.flags.writeable = False
-            self._cache.put(key, vector)
-        return vector
+                made = embedder.embed_query(text)
+            for array in made.arrays:
+                array.flags.writeable = False
+            self._cache.put(key, made)
+        return made
 
-    def embed_passages(self, texts: Sequence[str]) -> list[Rows]:
-        """Embed texts to be found, for each its parts as rows; raises EmbeddingNotReady."""
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        """Embed texts to be found; raises EmbeddingNotReady."""
         embedder = self._require(0)
         with self._counted():
             return embedder.embed_passages(texts)
@@ -212,34 +216,38 @@ class Embedding:
 
 
 class _Cache:
-    """The vectors of the last questions, by digest so that long questions take no room."""
+    """What was made of the last questions, by digest so that the texts themselves take no room."""
 
     def __init__(self, size: int) -> None:
         self._room = size
         self._lock = threading.Lock()
-        self._kept: OrderedDict[bytes, Vector] = OrderedDict()
-        self._hits = self._misses = 0
+        self._kept: OrderedDict[bytes, Embedded] = OrderedDict()
+        self._bytes = self._hits = self._misses = 0
 
-    def get(self, key: bytes) -> Vector | None:
-        """Give a vector and count a hit, or count a miss."""
+    def get(self, key: bytes) -> Embedded | None:
+        """Give what was made of a question and count a hit, or count a miss."""
         with self._lock:
-            vector = self._kept.get(key)
-            if vector is None:
+            made = self._kept.get(key)
+            if made is None:
                 self._misses += 1
             else:
                 self._hits += 1
                 self._kept.move_to_end(key)
-            return vector
+            return made
 
-    def put(self, key: bytes, vector: Vector) -> None:
-        """Keep a vector, at the cost of the one that was not asked for the longest."""
+    def put(self, key: bytes, made: Embedded) -> None:
+        """Keep what was made of a question, at the cost of those not asked for the longest."""
         with self._lock:
-            self._kept[key] = vector
-            self._kept.move_to_end(key)
-            if len(self._kept) > self._room:
-                self._kept.popitem(last=False)
+            self._bytes += _bytes(made) - _bytes(self._kept.pop(key, None))
+            self._kept[key] = made
+            while len(self._kept) > self._room or self._bytes > CACHE_BYTES:
+                self._bytes -= _bytes(self._kept.popitem(last=False)[1])
 
     def stats(self) -> CacheStats:
         """Count."""
         with self._lock:
             return CacheStats(self._hits, self._misses, len(self._kept))
+
+
+def _bytes(made: Embedded | None) -> int:
+    return 0 if made is None else sum(array.nbytes for array in made.arrays)

@@ -11,7 +11,7 @@ from minutebook.domain.caller import Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Kind, TextRecord
-from minutebook.embedding.protocol import Rows
+from minutebook.embedding.protocol import Embedded
 from minutebook.embedding.service import Embedding, State
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.store.named_locks import NamedLocks
@@ -83,14 +83,14 @@ class Embeddings:
         """
         if self._is_unavailable(progress):
             return None
-        return self._embedding.embed_passages([text[:MAX_TEXT]])[0]
+        return self._embedding.embed_passages([text[:MAX_TEXT]])[0].rows
 
     def try_embed_passage(self, text: str) -> Vectors | None:
         """Return the vectors of a text to keep if the model is ready now; None leaves it to `backfill`."""
         if self.state != "ready":
             return None
         try:
-            return self._embedding.embed_passages([text[:MAX_TEXT]])[0]
+            return self._embedding.embed_passages([text[:MAX_TEXT]])[0].rows
         except (EmbeddingNotReady, ModelUnavailable) as error:
             log.warning("a text is kept without its meaning for now: %s", error)
             return None
@@ -103,7 +103,7 @@ class Embeddings:
         check_query(text)
         if self._is_unavailable(progress):
             raise EmbeddingNotReady("error", self._embedding.reason)
-        return self._embedding.embed_query(text)
+        return self._embedding.embed_query(text).vector
 
     def embed_query(self, text: str, progress: Progress = no_progress) -> Vectors | None:
         """Return the vector of a query, None if the model failed. Raises EmbeddingNotReady while it loads."""
@@ -176,12 +176,10 @@ class Embeddings:
             self._embedding, [record.text[:MAX_TEXT] for record in records]
         )
         with self._store.transaction():
-            for record, vectors in zip(records, made, strict=True):
+            for record, embedded in zip(records, made, strict=True):
                 current = self._store.get(record.kind, record.organization, record.id)
                 if isinstance(current, TextRecord) and current.text == record.text:
-                    self._store.put_vectors(
-                        record.kind, record.organization, record.id, self.space, vectors
-                    )
+                    self.put_vectors(record, embedded.rows)
         return len(records)
 
     def _is_unavailable(self, progress: Progress) -> bool:
@@ -216,7 +214,7 @@ class _LowPriorityEmbedding(threading.Thread):
         super().__init__(name="passages", daemon=True)
         self._embedding = embedding
         self._texts = texts
-        self.made: list[Rows] | None = None
+        self.made: list[Embedded] | None = None
         self.refused: MinutebookError | None = None
 
     def run(self) -> None:
@@ -241,7 +239,7 @@ def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
             return
 
 
-def _embed_at_low_priority(embedding: Embedding, texts: Sequence[str]) -> list[Rows]:
+def _embed_at_low_priority(embedding: Embedding, texts: Sequence[str]) -> list[Embedded]:
     """Embed texts in a thread that leaves the processor to queries. Raises what the embedder raises."""
     worker = _LowPriorityEmbedding(embedding, texts)
     worker.start()

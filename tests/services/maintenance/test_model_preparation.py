@@ -73,7 +73,7 @@ def test_a_process_waits_for_the_one_that_derives_the_model(other: Deriving) -> 
     other.ends()
     embedding.wait(30)
     assert embedding.prepared is None
-    assert embedding.embed_query("ready").shape == (builtin.WIDTH,)
+    assert embedding.embed_query("ready").vector.shape == (builtin.WIDTH,)
 
 
 def test_what_is_there_is_opened_without_a_word(tmp_path: Path) -> None:
