@@ -48,6 +48,7 @@ from minutebook.services.maintenance.database import Database
 from minutebook.services.maintenance.doctor import Finding, of_damage
 from minutebook.services.maintenance.overview import Overview
 from minutebook.services.search.code import CodeSearch
+from minutebook.services.search.combined import CombinedRecall
 from minutebook.services.search.decisions import DecisionSearch
 from minutebook.services.search.filtered import FilteredSearch
 from minutebook.services.search.recall import Recall
@@ -76,6 +77,7 @@ class App:
     links: Links
     graph: Graph
     retrieval: Recall
+    combined: CombinedRecall
     matching: FilteredSearch
     overview: Overview
     projects: Projects
@@ -196,6 +198,8 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
     secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
     window = timedelta(seconds=settings.review_window)
     decided = DecisionSearch(store, embedded, ledgers)
+    retrieval = Recall(store, embedded, clock, decided)
+    code = CodeSearch(store, embedded)
     home = default_organization(settings.caller())
     roots = Roots(settings.index_roots, home)
     projects = Projects(store, embedded, trail, locks, roots, clock, randbits)
@@ -211,7 +215,8 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         standing=StatusChanges(store, keeping, trail, clock, rules),
         links=links,
         graph=Graph(store, trail, mentions, clock, randbits),
-        retrieval=Recall(store, embedded, clock, decided),
+        retrieval=retrieval,
+        combined=CombinedRecall(retrieval, code),
         matching=FilteredSearch(store, embedded, clock),
         browsing=Browsing(store),
         id_lookup=IdLookup(store),
@@ -231,7 +236,7 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         rules=rules,
         projects=projects,
         watching=Watching(projects, locks, stop),
-        code=CodeSearch(store, embedded),
+        code=code,
         clock=clock,
         background=BackgroundWork(embedding, embedded, ledgers, projects, stop),
         stopping=stop,

@@ -190,20 +190,18 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
     with opened(given) as (app, caller):
-        recollection = app.retrieval.recall_with_decisions(caller, query, limit, WEIGHTS)
+        kinds = (Kind.MEMORY, Kind.DECISION)
+        found = app.combined.recall(caller, query, limit, WEIGHTS, kinds).results
         if app.embedding.state == "error":
             warn(f"By words and graph only: {app.embedding.reason}", fg="yellow")
-    found = [(each.hit, each.memory) for each in recollection.hits]
-    found += [(each.hit, each.decision) for each in recollection.decisions]
-    found.sort(key=lambda each: -each[0].score)
     if as_json:
-        say([_hit_shape(hit, record) for hit, record in found], "", as_json)
+        say([_hit_shape(each.hit, each.record) for each in found], "", as_json)
         return
     if not found:
         echo("Nothing found.")
-    for place, (hit, record) in enumerate(found, 1):
-        echo(headline(f"{place:>2}  {hit.score:.3f}", record))
-        for share in hit.shares if explain else ():
+    for place, each in enumerate(found, 1):
+        echo(headline(f"{place:>2}  {each.score:.3f}", each.record))
+        for share in each.hit.shares if explain else ():
             rank = "not found" if share.rank is None else f"rank {share.rank}"
             raw = "–" if share.raw is None else f"{share.raw:.3f}"
             part = f"× {share.weight:.2f} = {share.share:>4.0%} of the score"

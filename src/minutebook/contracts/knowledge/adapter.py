@@ -1,7 +1,5 @@
 """Wire words to domain words and back, for the `knowledge` contract."""
 
-import heapq
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import ceil
@@ -14,18 +12,20 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import Edge, Entity, Kind, Memory, MemoryType
-from minutebook.search.fusion import Hit, Signal, z_normalise
+from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, Memory, MemoryType
+from minutebook.search.fusion import Signal
 from minutebook.services.code.projects import IndexingProgress
 from minutebook.services.knowledge.entities import Direction
-from minutebook.services.search.code import FoundCode
-from minutebook.services.search.recall import Found, Recalled, RecalledDecision
-from minutebook.services.search.signals import Key
+from minutebook.services.search.combined import Ranked
+from minutebook.services.search.recall import Found
 
 VERSION = "0.1.0"
 """The version of the contract, which its status shows."""
 
 Shape = dict[str, Any]
+
+_SOURCES = {Kind.MEMORY: "memory", Kind.DECISION: "decision", Kind.CHUNK: "code"}
+"""What a result of `recall` calls its kind."""
 
 
 def store_memory(
@@ -120,33 +120,24 @@ def recall(
         Signal.LEXICAL: bm25_weight,
         Signal.GRAPH: ppr_weight,
     }
-    memories: list[Shape] = []
-    code: list[Shape] = []
-    nodes = 0
-    if include_memories:
-        retrieval = app.retrieval
-        ask = retrieval.recall_with_decisions if app.include_decisions else retrieval.recall
-        recollection = ask(caller, query, limit, weights)
-        memories = _beside(
-            [_recalled(each) for each in recollection.hits],
-            [_recalled_decision(each) for each in recollection.decisions],
-        )
-        nodes = recollection.subgraph_nodes
-    if include_code:
-        found = app.code.search(
-            caller, query, limit, project=project_id, language=language, weights=weights
-        )
-        code = [_recalled_code(each) for each in found]
-    results = _merged(memories, code, limit)
-    counts = Counter(each["source"] for each in results)
+    kinds = [
+        *([Kind.MEMORY] if include_memories else []),
+        *([Kind.DECISION] if app.include_decisions else []),
+        *([Kind.CHUNK] if include_code else []),
+    ]
+    ranking = app.combined.recall(
+        caller, query, limit, weights, kinds, project=project_id, language=language
+    )
     shape: Shape = {
-        "results": results,
+        "results": [_recalled(each) for each in ranking.results],
         "query": query,
-        "subgraph_nodes": nodes,
-        "memories_count": counts["memory"],
-        "code_count": counts["code"],
+        "subgraph_nodes": ranking.subgraph_nodes,
+        "memories_count": ranking.count(Kind.MEMORY),
+        "code_count": ranking.count(Kind.CHUNK),
     }
-    return shape | {"decisions_count": counts["decision"]} if app.include_decisions else shape
+    if app.include_decisions:
+        shape["decisions_count"] = ranking.count(Kind.DECISION)
+    return shape
 
 
 def create_entity(
@@ -397,59 +388,23 @@ def _ranked(query: str, found: Sequence[Found]) -> Shape:
     return {"results": results, "count": len(results), "query": query}
 
 
-def _recalled(recalled: Recalled) -> Shape:
-    memory = recalled.memory
-    return _hit(memory.id, memory.content, "memory", recalled.hit)
-
-
-def _recalled_decision(recalled: RecalledDecision) -> Shape:
-    decision = recalled.decision
-    return _hit(decision.id, decision.text, "decision", recalled.hit)
-
-
-def _hit(id: str, content: str, source: str, hit: Hit[Key]) -> Shape:
-    normalised = {share.signal: share.normalised for share in hit.shares}
-    return {
-        "id": id,
-        "content": content,
-        "source": source,
-        "score": hit.score,
+def _recalled(ranked: Ranked) -> Shape:
+    """Show a result of `recall`, with each signal's normalised score and, of code, its place."""
+    record = ranked.record
+    normalised = {share.signal: share.normalised for share in ranked.hit.shares}
+    shape: Shape = {
+        "id": record.id,
+        "content": record.content if isinstance(record, Memory | CodeChunk) else record.text,
+        "source": _SOURCES[record.kind],
+        "score": ranked.score,
         "vector_score": normalised.get(Signal.VECTOR, 0.0),
         "bm25_score": normalised.get(Signal.LEXICAL, 0.0),
         "ppr_score": normalised.get(Signal.GRAPH, 0.0),
     }
-
-
-def _recalled_code(found: FoundCode) -> Shape:
-    normalised = {share.signal: share.normalised for share in found.hit.shares}
-    return {
-        "id": found.chunk.id,
-        "content": found.chunk.content,
-        "source": "code",
-        "score": found.score,
-        "vector_score": normalised.get(Signal.VECTOR, 0.0),
-        "bm25_score": normalised.get(Signal.LEXICAL, 0.0),
-        "ppr_score": 0.0,
-        "file_path": found.chunk.path,
-        "start_line": found.chunk.start_line,
-        "end_line": found.chunk.end_line,
-    }
-
-
-def _beside(memories: list[Shape], decisions: list[Shape]) -> list[Shape]:
-    """Put memories and decisions, which were scored together, into one order."""
-    return list(heapq.merge(memories, decisions, key=lambda each: -each["score"]))
-
-
-def _merged(memories: list[Shape], code: list[Shape], limit: int) -> list[Shape]:
-    """Put two sources into one order, each measured by its own mean and deviation."""
-    if not memories or not code:
-        return memories or code
-    merged: list[Shape] = []
-    for source in (memories, code):
-        normalised = z_normalise([each["score"] for each in source])
-        merged += [{**each, "score": score} for each, score in zip(source, normalised, strict=True)]
-    return sorted(merged, key=lambda each: (-each["score"], each["id"]))[:limit]
+    if isinstance(record, CodeChunk):
+        place = {"file_path": record.path, "start_line": record.start_line}
+        shape |= place | {"end_line": record.end_line}
+    return shape
 
 
 def _progress(progress: IndexingProgress) -> Shape:
