@@ -31,7 +31,7 @@ from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk, Kind
+from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
 from minutebook.embedding import builtin
 from minutebook.search.text import parse_query
 
@@ -44,7 +44,7 @@ DEEP = 50
 TOOL = "search_code"
 MAKERS = (
     *("code/chunks.py", "code/languages.py", "code/outline.py", "code/syntax.py"),
-    *("domain/records.py", "search/text.py", "store/sqlite/schema.py"),
+    *("domain/records/code.py", "search/text.py", "store/sqlite/schema.py"),
 )
 """What makes chunks of files, texts of chunks, and the tables for both."""
 
@@ -122,7 +122,7 @@ def index_once(home: Path, library: Path) -> None:
         return
     with opened(home) as app:
         app.projects.index(Settings().caller(), str(library), None)
-        if app.embedded.pending(Kind.CHUNK, HERE):
+        if app.embedded.pending(CodeChunk, HERE):
             raise RuntimeError(f"not every chunk of {library} has a vector: {app.embedded.state}")
     whole.touch()
 
@@ -238,7 +238,7 @@ def main() -> None:
     corpus = filled(QUICK if given.quick else ())
     questions = drawn(corpus.questions, development=given.development)
     with opened(corpus.home) as app:
-        chunks = app.store.count(Kind.CHUNK, HERE)
+        chunks = app.store.count(CodeChunk, HERE)
         tables = quality(ask(app, knowledge(), questions, corpus.questions))
     method = {
         **machine(),
@@ -272,13 +272,13 @@ def _key(*parts: str) -> str:
 
 
 def _by_words(app: App, text: str) -> list[Place]:
-    found = app.store.match(Kind.CHUNK, HERE, parse_query(text), DEEP)
+    found = app.store.match(CodeChunk, HERE, parse_query(text), DEEP)
     return _places(app, [each.id for each in found])
 
 
 def _by_vectors(app: App, text: str) -> list[Place]:
     vector = app.embedding.embed_query(text).vector
-    found = app.store.nearest(Kind.CHUNK, HERE, app.embedded.space, vector, DEEP)
+    found = app.store.nearest(CodeChunk, HERE, app.embedded.space, vector, DEEP)
     return _places(app, [each.id for each in found])
 
 
@@ -288,7 +288,7 @@ def _by_tool(app: App, contract: Contract, text: str) -> list[Place]:
 
 
 def _places(app: App, ids: Sequence[str]) -> list[Place]:
-    chunks = [cast("CodeChunk", app.store.get(Kind.CHUNK, DEFAULT_ORGANIZATION, id)) for id in ids]
+    chunks = [cast("CodeChunk", app.store.get(CodeChunk, DEFAULT_ORGANIZATION, id)) for id in ids]
     return [(chunk.path, chunk.start_line, chunk.end_line) for chunk in chunks]
 
 

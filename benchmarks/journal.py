@@ -25,7 +25,7 @@ from minutebook.app import App, open_app
 from minutebook.config import Settings, load
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Call, Caller
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind, Role, Turn
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.embedding import Embedding
 from minutebook.services.embeddings import Embeddings
@@ -144,9 +144,7 @@ def filled(size: int) -> Path:
             for number in range(start, min(size, start + 1000)):
                 turn = made(number, texts[number])
                 store.put(turn)
-                store.put_vectors(
-                    Kind.TURN, turn.organization, turn.id, data.SPACE, drawn.vectors(1)
-                )
+                store.put_vectors(Turn, turn.organization, turn.id, data.SPACE, drawn.vectors(1))
     store.close()
     (folder / "whole").touch()
     return path

@@ -186,8 +186,8 @@ def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
                 request="r",
             )
         )
-        store.put_vectors(Kind.MEMORY, organization, memory.id, SPACE, vectors)
-        last = cast("Head | None", store.get(Kind.HEAD, organization, trail.HEAD))
+        store.put_vectors(Memory, organization, memory.id, SPACE, vectors)
+        last = cast("Head | None", store.get(Head, organization, trail.HEAD))
         act = trail.Act(
             actor=memory.author,
             role=Role.AGENT,
@@ -219,9 +219,9 @@ def build(size: int) -> tuple[Path, float]:
                 user = "owner" if number % 100 == 50 else None
                 memory, vectors = data.next(organization, user)
                 store.put(memory)
-                store.put_vectors(Kind.MEMORY, organization, memory.id, SPACE, vectors)
+                store.put_vectors(Memory, organization, memory.id, SPACE, vectors)
     for organization in (MAIN, PART, FEW):
-        store.nearest(Kind.MEMORY, at(organization), SPACE, data.vectors(1)[0], 10)
+        store.nearest(Memory, at(organization), SPACE, data.vectors(1)[0], 10)
     store.close()
     took = time.perf_counter() - started
     (folder / "whole").write_text(str(took))
@@ -254,10 +254,10 @@ def searches(store: SqliteStore, where: Filter, rounds: int) -> dict[str, float]
     asked = [parse_query(text) for text in text_queries(rounds, 4)]
 
     def vector(number: int) -> None:
-        store.nearest(Kind.MEMORY, where, SPACE, near[number], 50)
+        store.nearest(Memory, where, SPACE, near[number], 50)
 
     def text(number: int) -> None:
-        store.match(Kind.MEMORY, where, asked[number], 50)
+        store.match(Memory, where, asked[number], 50)
 
     def hybrid(number: int) -> None:
         vector(number)
@@ -282,7 +282,7 @@ def recall(store: SqliteStore, path: Path, wheres: dict[str, Filter]) -> dict[st
         best = _exact(path, where, queries)
         same = 0
         for query, expected in zip(queries, best, strict=True):
-            found = store.nearest(Kind.MEMORY, where, SPACE, query, 10)
+            found = store.nearest(Memory, where, SPACE, query, 10)
             same += len({c.id for c in found} & set(expected))
         shares[name] = same / sum(map(len, best))
     return shares
@@ -297,24 +297,24 @@ def second_process(path: Path, rounds: int) -> dict[str, float]:
     writer.stdout.readline()
     near, found = [], []
     query = vector_queries(1, 6)[0]
-    store.nearest(Kind.MEMORY, at(MAIN), SPACE, query, 10)
+    store.nearest(Memory, at(MAIN), SPACE, query, 10)
     for number in range(rounds):
         writer.stdin.write(f"marker{time.time_ns()} {number}\n")
         writer.stdin.flush()
         id = writer.stdout.readline().strip()
         started = time.perf_counter()
-        store.nearest(Kind.MEMORY, at(MAIN), SPACE, query, 10)
+        store.nearest(Memory, at(MAIN), SPACE, query, 10)
         near.append((time.perf_counter() - started) * 1e3)
-        memory = store.get(Kind.MEMORY, MAIN, id)
+        memory = store.get(Memory, MAIN, id)
         assert isinstance(memory, Memory)
         asked = parse_query(memory.content.split()[0])
         started = time.perf_counter()
-        matches = store.match(Kind.MEMORY, at(MAIN), asked, 10)
+        matches = store.match(Memory, at(MAIN), asked, 10)
         found.append((time.perf_counter() - started) * 1e3)
         assert id in [candidate.id for candidate in matches]
-        kept = store.vectors(Kind.MEMORY, MAIN, id)
+        kept = store.vectors(Memory, MAIN, id)
         assert kept is not None
-        nearest = store.nearest(Kind.MEMORY, at(MAIN), SPACE, _unit(kept[1])[0], 1)
+        nearest = store.nearest(Memory, at(MAIN), SPACE, _unit(kept[1])[0], 1)
         assert [candidate.id for candidate in nearest] == [id]
     writer.communicate()
     store.close()
@@ -334,7 +334,7 @@ def measure(size: int, rounds: int) -> dict[str, Any]:
     }
     store = SqliteStore(path)
     found: dict[str, Any] = {
-        "records": {name: store.count(Kind.MEMORY, where) for name, where in wheres.items()},
+        "records": {name: store.count(Memory, where) for name, where in wheres.items()},
         "build": {"each_ms": built * 1e3 / size, "disk_mb": store.size() / 1e6},
         "open": opened,
         "search": {name: searches(store, where, rounds) for name, where in wheres.items()},
@@ -373,16 +373,16 @@ def private_mb() -> float:
 
 def _others(store: SqliteStore) -> dict[str, float]:
     """Measure the small reads that services make all the time."""
-    some = store.find(Kind.MEMORY, at(MAIN), limit=200)
+    some = store.find(Memory, at(MAIN), limit=200)
     ids = [record.id for record in some]
     here = at(MAIN)
     works: dict[str, Callable[[int], object]] = {
-        "get": lambda n: store.get(Kind.MEMORY, MAIN, ids[n % len(ids)]),
-        "newest_20": lambda _: store.find(Kind.MEMORY, here, order=["-ingestion_time"], limit=20),
-        "count": lambda _: store.count(Kind.MEMORY, here),
+        "get": lambda n: store.get(Memory, MAIN, ids[n % len(ids)]),
+        "newest_20": lambda _: store.find(Memory, here, order=["-ingestion_time"], limit=20),
+        "count": lambda _: store.count(Memory, here),
         "organizations": lambda _: store.organizations(),
         "sequence": lambda _: store.sequence(MAIN),
-        "without_vectors": lambda _: store.without_vectors(Kind.MEMORY, MAIN, SPACE, 32),
+        "without_vectors": lambda _: store.without_vectors(Memory, MAIN, SPACE, 32),
     }
     return {f"{name}_p50": statistics.median(_timed(work, 30)[0]) for name, work in works.items()}
 

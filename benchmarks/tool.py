@@ -39,7 +39,7 @@ from minutebook.app import App, open_app
 from minutebook.config import Settings, load
 from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory
 from minutebook.embedding import Embedded, Embedding, Rows, builtin
 from minutebook.embedding.builtin import BuiltInEmbedder
 from minutebook.models import Models
@@ -236,10 +236,10 @@ def _finds(pipe: Pipe, app: App, settings: Settings, model: BuiltInEmbedder, wor
         "find inside": (lambda n: call("recall", asking[n]), here),
         "embed question": (lambda n: model.embed_query(work.questions[n]), here),
         "nearest": (
-            lambda n: store.nearest(Kind.MEMORY, where, space, vectors[n], CANDIDATES),
+            lambda n: store.nearest(Memory, where, space, vectors[n], CANDIDATES),
             here,
         ),
-        "match": (lambda n: store.match(Kind.MEMORY, where, parsed[n], CANDIDATES), here),
+        "match": (lambda n: store.match(Memory, where, parsed[n], CANDIDATES), here),
     }
 
 

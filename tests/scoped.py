@@ -11,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
+    CLASSES,
     SYSTEM_ORGANIZATION,
     Kind,
     MemoryType,
@@ -116,7 +117,7 @@ class Population:
             for name in store.organizations()
             for kind in Kind
             if kind not in (Kind.ENTRY, Kind.HEAD)
-            for each in store.find(kind, Filter(organization=name, with_deleted=True))
+            for each in store.find(CLASSES[kind], Filter(organization=name, with_deleted=True))
         }
 
 

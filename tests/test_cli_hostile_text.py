@@ -14,7 +14,7 @@ import pytest
 from minutebook.cli.printing import body, shown, style
 from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
 from tests.store import samples
 from tests.terminal import Run, leaf_commands
 
@@ -56,7 +56,7 @@ def records() -> Iterator[Any]:
     yield hostile(samples.version("0" * 20, 1, title="x"))
     yield hostile(samples.version("0" * 20, 2, title="x"))
     yield hostile(samples.entity("e", description="x", aliases=("x",)))
-    yield hostile(samples.edge(Kind.LINK, "0" * 20, "1" * 20))
+    yield hostile(samples.edge(Link, "0" * 20, "1" * 20))
     yield hostile(samples.project("kettle", skipped={"x": 1}, reason="x"))
     yield hostile(replace(samples.project("x", reason="x"), id=HALVED))
     yield hostile(samples.file("f", project="kettle"))

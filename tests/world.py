@@ -26,14 +26,24 @@ from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
+    CLASSES,
     SYSTEM_ORGANIZATION,
+    Decision,
     Edge,
+    Entity,
     Entry,
     Kind,
+    Link,
     Memory,
+    Mention,
+    Proposal,
     Record,
+    Relation,
     Role,
     Status,
+    Summary,
+    Turn,
+    Version,
 )
 from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
@@ -190,7 +200,7 @@ class World:
 
     def memory(self, id: str, organization: str = "default") -> Memory:
         """The memory as it is kept."""
-        found = self.app.store.get(Kind.MEMORY, organization, id)
+        found = self.app.store.get(Memory, organization, id)
         assert isinstance(found, Memory)
         return found
 
@@ -205,8 +215,7 @@ class World:
 
     def trail(self, organization: str = "default") -> list[Entry]:
         """An organization's audit entries, oldest first."""
-        found = self.app.store.find(Kind.ENTRY, everything(organization), order=["number"])
-        return [each for each in found if isinstance(each, Entry)]
+        return self.app.store.find(Entry, everything(organization), order=["number"])
 
     def edges(self, node: str, kind: Kind, organization: str = "default") -> list[Edge]:
         """The edges of one kind that touch a node."""
@@ -216,7 +225,7 @@ class World:
         """How much there is of everything, by organization: to see that nothing changed."""
         store = self.app.store
         return {
-            name: (store.sequence(name), *(store.count(kind, everything(name)) for kind in COUNTED))
+            name: (store.sequence(name), *(store.count(each, everything(name)) for each in COUNTED))
             for name in store.organizations()
         }
 
@@ -229,37 +238,37 @@ class World:
 
 
 COUNTED = (
-    Kind.MEMORY,
-    Kind.VERSION,
-    Kind.ENTITY,
-    Kind.RELATION,
-    Kind.LINK,
-    Kind.MENTION,
-    Kind.DECISION,
-    Kind.PROPOSAL,
-    Kind.TURN,
-    Kind.SUMMARY,
+    Memory,
+    Version,
+    Entity,
+    Relation,
+    Link,
+    Mention,
+    Decision,
+    Proposal,
+    Turn,
+    Summary,
 )
 
 
-def records_in(database: Path, kinds: Iterable[Kind]) -> Iterator[Record]:
-    """Give every record of some kinds in a database file, read past the store that has it open."""
+def records_in(database: Path, classes: Iterable[type[Record]]) -> Iterator[Record]:
+    """Give every record of some classes in a database file, read past the store that has it open."""
     with closing(apsw.Connection(str(database), apsw.SQLITE_OPEN_READONLY)) as connection:
         organizations = list(connection.execute("SELECT number, name FROM organizations"))
-        for (number, name), kind in product(organizations, kinds):
-            table = table_of(kind)
-            of_kind = f"AND r.kind = '{kind}'" if len(table.kinds) > 1 else ""
+        for (number, name), of in product(organizations, classes):
+            table = table_of(of)
+            of_kind = f"AND r.kind = '{of.kind}'" if len(table.records) > 1 else ""
             for row in connection.execute(
                 f"SELECT {table.fields} FROM {table.name} AS r WHERE r.organization = ? {of_kind}",
                 (number,),
             ):
-                yield _record(kind, value_text(name), row)
+                yield _record(of.kind, value_text(name), row)
 
 
 @lru_cache(maxsize=1 << 16)
 def _record(kind: Kind, organization: str, row: tuple[Any, ...]) -> Record:
     """Make the record of a row, once: thousands are read again and again to see that none changed."""
-    return table_of(kind).record_of(organization, row)
+    return table_of(CLASSES[kind]).record_of(CLASSES[kind], organization, row)
 
 
 def wait_until(seen: Callable[[], bool]) -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from minutebook.contracts.catalog import catalog
 from minutebook.domain.ids import id_of
-from minutebook.domain.records import Kind, Memory
+from minutebook.domain.records import Memory
 from tests.world import World
 
 UNKNOWN = "550e8400-e29b-41d4-a716-446655440000"
@@ -30,7 +30,7 @@ def write(world: World, content: str = "Ana likes tea", /, **said: Any) -> dict[
 
 def kept(world: World, id: str, organization: str = "acme") -> Memory:
     """The memory of a UUID as it is kept, soft-deleted or not."""
-    found = world.app.store.get(Kind.MEMORY, organization, id_of(id) or id)
+    found = world.app.store.get(Memory, organization, id_of(id) or id)
     assert isinstance(found, Memory)
     return found
 

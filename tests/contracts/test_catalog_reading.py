@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.domain.ids import id_of
 from minutebook.domain.json_lines import line_of, object_of, record_of
-from minutebook.domain.records import Kind, Memory, Role
+from minutebook.domain.records import Memory, Role
 from tests.contracts.cataloged import UNKNOWN, facts_of, read, write
 from tests.contracts.requirements import requirement
 from tests.world import World, everything
@@ -84,7 +84,7 @@ def test_metadata_keeps_the_order_of_its_keys_and_the_index_shows_the_first_five
     (entry,) = index(facts)
     assert list(entry["metadata"]) == ["zone", "owner", "k", "d", "c"]
 
-    (kept,) = facts.app.store.find(Kind.MEMORY, everything("acme"))
+    (kept,) = facts.app.store.find(Memory, everything("acme"))
     archived = record_of(object_of(line_of(kept)))
     assert isinstance(archived, Memory)
     assert json.dumps(archived.metadata) == json.dumps(given)

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.ids import id_of
 from minutebook.domain.policy import Policy
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Status
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Role, Status
 from tests.contracts.cataloged import UNKNOWN, facts_of, found, kept, read, write
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, everything
@@ -425,7 +425,7 @@ def refusals(world: World) -> int:
     entries = (
         each
         for name in {*store.organizations(), "acme", "zoo", SYSTEM_ORGANIZATION}
-        for each in store.find(Kind.ENTRY, everything(name))
+        for each in store.find(Entry, everything(name))
     )
     return sum(1 for each in entries if getattr(each, "outcome", "") not in ("done", ""))
 

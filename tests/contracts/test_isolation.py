@@ -18,9 +18,8 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.ids import id_of
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
-    Edge,
     Entity,
-    Kind,
+    Link,
     Memory,
     MemoryType,
     Role,
@@ -56,7 +55,7 @@ def settle(world: World, chance: Random) -> Population:
         teller = world.by(organization=organization, repositories=held, user=user)
         for word in chance.sample(WORDS, 2):
             id = teller.entity(word)
-            found = world.app.store.get(Kind.ENTITY, organization, id)
+            found = world.app.store.get(Entity, organization, id)
             assert isinstance(found, Entity)
             entities[id] = found
         for _ in range(2):
@@ -105,10 +104,9 @@ def _supersede(
         if answer.error is None:
             memories[old] = world.memory(old, organization)
     world.app.store.put(
-        Edge(
+        Link(
             organization=organization,
             id=f"{here[0]}.{here[-1]}",
-            kind=Kind.LINK,
             source=here[0],
             target=here[-1],
             type="related",

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import Kind, Role, Summary, Turn
+from minutebook.domain.records import Role, Summary, Turn
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement
@@ -55,10 +55,8 @@ def settle(client: Client, chance: Random) -> Population:
             teller.add(" ".join(chance.choices(WORDS, k=3)), session)
     client.call("summarize_sessions")
     store = client.world.app.store
-    turns = [each for name in ORGANIZATIONS for each in store.find(Kind.TURN, everything(name))]
-    summaries = [
-        each for name in ORGANIZATIONS for each in store.find(Kind.SUMMARY, everything(name))
-    ]
+    turns = [each for name in ORGANIZATIONS for each in store.find(Turn, everything(name))]
+    summaries = [each for name in ORGANIZATIONS for each in store.find(Summary, everything(name))]
     return Population(
         client,
         [each for each in turns if isinstance(each, Turn)],

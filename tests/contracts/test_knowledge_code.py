@@ -10,7 +10,7 @@ import pytest
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, Kind, Role
+from minutebook.domain.records import CodeChunk, Role
 from minutebook.services.code.watching import QUIET_MS
 from minutebook.store.named_locks import NamedLocks
 from tests.code.given import SAMPLES
@@ -472,7 +472,7 @@ def test_every_line_of_a_file_lies_in_one_chunk_in_every_language(
     samples = {sample.name: sample.text for sample in SAMPLES}
     world.call("index_project", path=str(put(tmp_path / "samples", samples)))
     kept = world.app.store.find(
-        Kind.CHUNK, Filter(organization="default"), order=("path", "start_line")
+        CodeChunk, Filter(organization="default"), order=("path", "start_line")
     )
     chunks = [each for each in kept if isinstance(each, CodeChunk)]
     for name, text in samples.items():

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from minutebook.domain.ids import is_id, uuid_of
-from minutebook.domain.records import Kind, MemoryType, Version
+from minutebook.domain.records import Kind, Memory, MemoryType, Version
 from minutebook.domain.trail import text_digest
 from tests.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, World, loading, ready
@@ -31,7 +31,7 @@ def test_store_memory_answers_with_twenty_lower_case_alphanumerics(world: World)
 def test_a_stored_memory_is_found_by_meaning_at_once(world: World) -> None:
     id = world.remember("Ana likes tea")
     assert world.ids("search", query="tea") == [id]
-    kept = world.app.store.vectors(Kind.MEMORY, "default", id)
+    kept = world.app.store.vectors(Memory, "default", id)
     assert kept is not None
     assert kept[0].name == "words"
 
@@ -169,7 +169,7 @@ def test_a_deleted_memory_is_gone_with_its_versions_vectors_and_mentions(world: 
     assert world.refused("get_memory", id=id) == f"Memory not found: {id}"
     assert world.ids("search", query="coffee") == world.ids("search_text", query="coffee") == []
     assert world.app.store.edges("default", [id]) == []
-    assert world.app.store.vectors(Kind.MEMORY, "default", id) is None
+    assert world.app.store.vectors(Memory, "default", id) is None
     assert world.call("list_memories")["total"] == 0
     _, memories, kept_versions, *_ = world.contents()["default"]
     assert (memories, kept_versions) == (0, 0)

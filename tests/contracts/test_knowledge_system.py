@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Role
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, failed, loading
 
@@ -125,9 +125,9 @@ def test_a_confirmed_reset_removes_everything_and_counts_it(world: World) -> Non
 
 def test_a_reset_keeps_the_audit_trail_and_is_part_of_it(world: World) -> None:
     fill(world)
-    before = world.app.store.count(Kind.ENTRY, Filter(organization="default"))
+    before = world.app.store.count(Entry, Filter(organization="default"))
     world.call("reset_all_memory", confirm=True)
-    assert world.app.store.count(Kind.ENTRY, Filter(organization="default")) == before + 1
+    assert world.app.store.count(Entry, Filter(organization="default")) == before + 1
     assert [entry.act for entry in world.entries("*")] == ["reset"]
     assert world.app.trail.verify("default") is None
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import Decision, Kind, Proposal, Role
+from minutebook.domain.records import Decision, Proposal, Role
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.ledgered import CONTRACT, SECRET, WHY, WINDOW, Client
 from tests.contracts.requirements import requirement
@@ -61,8 +61,8 @@ def settle(client: Client, chance: Random) -> Population:
     store = client.world.app.store
     records: dict[str, Decision | Proposal] = {}
     for organization in ORGANIZATIONS:
-        for kind in (Kind.DECISION, Kind.PROPOSAL):
-            for each in store.find(kind, everything(organization)):
+        for of in (Decision, Proposal):
+            for each in store.find(of, everything(organization)):
                 assert isinstance(each, Decision | Proposal)
                 records[each.id] = each
     return Population(client, records)

@@ -21,7 +21,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.grants import Grant
 from minutebook.domain.ids import uuid_named
-from minutebook.domain.records import Kind, Memory, Role
+from minutebook.domain.records import Memory, Role
 from tests.contracts import governed, ledgered
 from tests.contracts.cataloged import facts_of
 from tests.contracts.requirements import requirement
@@ -93,7 +93,7 @@ def test_a_token_of_several_repositories_writes_into_one_that_is_named(world: Wo
     said = {"organization": "acme", "memory_type": "fact", "current_content": "Tea"}
     facts = facts_of(several)
     facts.call("memory-write", repository="web", scope_type="repository", **said)
-    (written,) = world.app.store.find(Kind.MEMORY, everything("acme"))
+    (written,) = world.app.store.find(Memory, everything("acme"))
     assert isinstance(written, Memory)
     assert written.repository == "web"
 

@@ -9,12 +9,11 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, MemoryQuery, default_organization, visible_filter
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
-    Edge,
     Entity,
-    Kind,
     Memory,
     MemoryType,
     Record,
+    Relation,
     Role,
     ScopeLevel,
     Status,
@@ -53,10 +52,9 @@ def entity(**fields: object) -> Entity:
     return Entity(**(told | fields))  # type: ignore[arg-type]
 
 
-RELATION = Edge(
+RELATION = Relation(
     organization="acme",
     id="r",
-    kind=Kind.RELATION,
     source="e",
     target="f",
     type="knows",

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.json_lines import ALL_KINDS, line_of, object_of, record_of
-from minutebook.domain.records import Kind, Record
+from minutebook.domain.json_lines import line_of, object_of, record_of
+from minutebook.domain.records import CLASSES, Kind, Record
 from tests.store.given import records
 from tests.store.samples import entity, memory, project
 
@@ -22,7 +22,7 @@ def test_a_record_comes_back_from_its_line_as_it_was(record: Record) -> None:
 
 
 def test_every_kind_has_a_line() -> None:
-    assert set(ALL_KINDS) == set(Kind)
+    assert set(CLASSES) == set(Kind)
 
 
 def test_text_is_written_as_people_read_it() -> None:

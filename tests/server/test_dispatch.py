@@ -14,7 +14,7 @@ from minutebook.config import Settings
 from minutebook.contracts.journal import journal
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import StoreClosed
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Turn
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.protocol.server import build_server
@@ -60,11 +60,11 @@ def test_a_stop_is_one_connections_and_one_that_ended_holds_nothing_open(world: 
                 assert (await ask(one, "stop_database"))["status"] == "stopped"
                 assert (await ask(other, "healthcheck"))["status"] == "healthy"
                 assert (await one.call_tool("get_all_summaries", {})).is_error
-                assert world.app.store.count(Kind.TURN, everything("default")) == 0
+                assert world.app.store.count(Turn, everything("default")) == 0
                 assert (await ask(one, "start_database"))["status"] == "started"
             assert (await ask(one, "stop_database"))["status"] == "stopped"
             with pytest.raises(StoreClosed):
-                world.app.store.count(Kind.TURN, everything("default"))
+                world.app.store.count(Turn, everything("default"))
 
     anyio.run(talk)
 
@@ -112,7 +112,7 @@ def test_health_is_told_while_the_store_is_being_opened(tmp_path: Path, opening:
             await connected(client)
 
     anyio.run(talk)
-    assert opening().store.count(Kind.TURN, everything("default")) == 50
+    assert opening().store.count(Turn, everything("default")) == 50
 
 
 def test_a_store_that_cannot_be_opened_is_unhealthy_until_it_can(

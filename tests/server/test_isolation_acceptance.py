@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import id_of
-from minutebook.domain.records import Entry, Kind, Record, Role
+from minutebook.domain.records import CLASSES, Entry, Kind, Record, Role
 from minutebook.store.sqlite import SqliteStore
 from tests.contracts.requirements import requirement
 
@@ -137,7 +137,7 @@ class House:
     def _found(self, kind: Kind, organization: str) -> list[Record]:
         with closing(SqliteStore(self.home / "minutebook.db", durability="normal")) as store:
             everything = Filter(organization=organization, with_deleted=True)
-            return store.find(kind, everything)
+            return store.find(CLASSES[kind], everything)
 
     def entries(self, organization: str = ACME, subject: str | None = None) -> list[Entry]:
         """An organization's trail, oldest first; about one memory, if it is named."""

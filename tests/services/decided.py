@@ -7,7 +7,7 @@ from typing import Any
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
+from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.writer import Act, writing
 from tests.world import NOON, everything
@@ -62,7 +62,7 @@ def committed(app: App, *decisions: Decision) -> str:
 
 def decisions_in(app: App, organization: str = "default") -> dict[str, Decision]:
     """What the tables hold."""
-    found = app.store.find(Kind.DECISION, everything(organization))
+    found = app.store.find(Decision, everything(organization))
     return {each.id: each for each in found if isinstance(each, Decision)}
 
 

@@ -11,7 +11,7 @@ import pytest
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.json_lines import line_of
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Kind, Turn
 from minutebook.store.filelock import FileLock
 from tests.services.maintenance.test_archives import AGENT, headed, journal, put, sealed, turn
 from tests.world import Opener, World, everything
@@ -165,10 +165,10 @@ def test_an_export_is_of_one_moment_while_others_write(kept: World, tmp_path: Pa
     worker = begun("export", tmp_path / "home", "a.jsonl")
     halfway(worker)
     put(kept, *(turn(n, response="changed") for n in range(TURNS)))
-    kept.app.store.delete(Kind.TURN, "default", turn(TURNS - 1).id)
+    kept.app.store.delete(Turn, "default", turn(TURNS - 1).id)
     out, err = worker.communicate("go on\n", timeout=60)
     assert out == "done\n", err
     told = kept.app.archives.import_(AGENT, "a.jsonl", Mode.REPLACE)
     assert told.imported == {Kind.TURN: TURNS}
     assert journal(kept) == [turn(n) for n in range(TURNS)]
-    assert kept.app.store.count(Kind.TURN, everything("default")) == TURNS
+    assert kept.app.store.count(Turn, everything("default")) == TURNS

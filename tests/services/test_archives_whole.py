@@ -8,7 +8,18 @@ from minutebook.domain.archive import KINDS, LEFT_OUT, Mode
 from minutebook.domain.caller import in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Decision, Edge, Entry, Kind, Memory, MemoryType, Record
+from minutebook.domain.records import (
+    CLASSES,
+    Decision,
+    Edge,
+    Entry,
+    Kind,
+    Memory,
+    MemoryType,
+    Mention,
+    Record,
+    Version,
+)
 from tests.services.decided import draft, git, ledger_of
 from tests.services.maintenance.test_archives import ADMIN, put, summary, turn
 from tests.store.samples import chunk, file, project
@@ -53,7 +64,7 @@ def whole(world: World, *without: Kind) -> dict[Any, Record]:
         for name in store.organizations()
         for kind in KINDS
         if kind not in without
-        for each in store.find(kind, everything(name))
+        for each in store.find(CLASSES[kind], everything(name))
     }
 
 
@@ -62,7 +73,7 @@ def mentions(world: World) -> set[tuple[str, str, str]]:
     return {
         (name, each.source, each.target)
         for name in store.organizations()
-        for each in store.find(Kind.MENTION, everything(name))
+        for each in store.find(Mention, everything(name))
         if isinstance(each, Edge)
     }
 
@@ -113,7 +124,7 @@ def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     world.app.archives.export_to(ADMIN, KINDS, path)
     gone = next(
         each.id
-        for each in world.app.store.find(Kind.MEMORY, everything("default"))
+        for each in world.app.store.find(Memory, everything("default"))
         if isinstance(each, Memory) and each.content.startswith("Ana")
     )
     world.app.memories.delete(replace(ADMIN, organization="default"), gone)
@@ -144,4 +155,4 @@ def test_a_memory_that_is_there_takes_no_versions_from_an_archive(
     two.app.archives.import_from(ADMIN, early, Mode.MERGE)
     two.app.archives.import_from(ADMIN, path, Mode.MERGE)
     assert two.memory(id).content == "tea at four"
-    assert two.app.store.count(Kind.VERSION, everything("default")) == 1
+    assert two.app.store.count(Version, everything("default")) == 1

@@ -10,7 +10,7 @@ import pytest
 
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.filters import Filter, default_organization
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Memory
 from minutebook.embedding import Embedder, Embedding
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
@@ -37,7 +37,7 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
 
 def vectors(world: World, embeddings: Embeddings) -> int:
     where = Filter(organization=default_organization(world.caller))
-    return world.app.store.count(Kind.MEMORY, where) - embeddings.pending(Kind.MEMORY, where)
+    return world.app.store.count(Memory, where) - embeddings.pending(Memory, where)
 
 
 def test_a_model_that_fails_is_tried_again_and_warned_of_once(

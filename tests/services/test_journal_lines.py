@@ -176,7 +176,7 @@ def test_an_export_is_entered_with_the_files_digest(world: World, tmp_path: Path
     done = world.app.archives.export_journal_to(AGENT, tmp_path / "one.jsonl")
     (entry,) = (
         each
-        for each in world.app.store.find(Kind.ENTRY, everything("default"))
+        for each in world.app.store.find(Entry, everything("default"))
         if isinstance(each, Entry) and each.act == "export"
     )
     assert entry.subject == hashlib.sha256(Path(done.path).read_bytes()).hexdigest()

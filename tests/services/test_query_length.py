@@ -8,7 +8,7 @@ import pytest
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Turn
 from minutebook.search.fusion import Signal
 from minutebook.search.text import MAX_QUERY, MAX_TEXT, parse_query
 from minutebook.services.search.decisions import Mode
@@ -64,5 +64,5 @@ def test_what_follows_the_longest_text_is_kept_and_not_found(world: World) -> No
     assert turn.prompt == long
     where = Filter(organization=turn.organization)
     match = world.app.store.match
-    assert [each.id for each in match(Kind.TURN, where, parse_query("beginning"), 5)] == [turn.id]
-    assert not match(Kind.TURN, where, parse_query("ending"), 5)
+    assert [each.id for each in match(Turn, where, parse_query("beginning"), 5)] == [turn.id]
+    assert not match(Turn, where, parse_query("ending"), 5)

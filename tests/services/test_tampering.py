@@ -9,7 +9,7 @@ import apsw
 import pytest
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entry, Head, Kind
+from minutebook.domain.records import Entry, Head
 from tests.services.writer import OWN, REFUSED
 from tests.terminal import Run
 from tests.world import Opener, World
@@ -165,7 +165,7 @@ def test_two_processes_that_write_at_once_leave_one_chain(world: World) -> None:
     for writer in writers:
         out, _ = writer.communicate(timeout=60)
         assert (writer.returncode, out) == (0, "done\n")
-    entries = world.app.store.find(Kind.ENTRY, Filter(organization="default"), order=["number"])
+    entries = world.app.store.find(Entry, Filter(organization="default"), order=["number"])
     numbers = [each.number for each in entries if isinstance(each, Entry)]
     assert numbers == [*range(1, 2 + 2 * (OWN + REFUSED))]
     assert world.app.trail.verify("default") is None

@@ -14,7 +14,7 @@ from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Ve
 from minutebook.search import lexical
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
-from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
 
 Key = tuple[str, Kind, str]
 
@@ -36,11 +36,11 @@ class SqliteSnapshot:
     def organizations(self) -> list[str]:
         return sorted({organization for organization, _, _ in self.state.records})
 
-    def count(self, kind: Kind, where: Filter) -> int:
-        return len(_selected(self.state, kind, where))
+    def count(self, of: type[Record], where: Filter) -> int:
+        return len(_selected(self.state, of, where))
 
-    def each(self, kind: Kind, where: Filter) -> Iterator[Record]:
-        yield from _sorted(_selected(self.state, kind, where), ())
+    def each(self, of: type[R], where: Filter) -> Iterator[R]:
+        yield from _sorted(_selected(self.state, of, where), ())
 
 
 class DictStore:
@@ -65,48 +65,49 @@ class DictStore:
         key = _key(record)
         with self._writing() as state:
             earlier = state.records.get(key)
-            if earlier is not None and hasattr(earlier, "text") and earlier.text != _text(record):
+            if earlier is not None and getattr(earlier, "text", "") != getattr(record, "text", ""):
                 state.vectors.pop(key, None)
             state.records[key] = record
             _note(state, key, False)
 
-    def get(self, kind: Kind, organization: str, id: str) -> Record | None:
-        return self._state().records.get((organization, kind, id))
+    def get(self, of: type[R], organization: str, id: str) -> R | None:
+        record = self._state().records.get((organization, of.kind, id))
+        return record if isinstance(record, of) else None
 
     def find(
         self,
-        kind: Kind,
+        of: type[R],
         where: Filter,
         *,
         order: Sequence[str] = (),
         limit: int | None = None,
         offset: int = 0,
-    ) -> list[Record]:
-        found = _sorted(self._selected(kind, where), order)
+    ) -> list[R]:
+        found = _sorted(self._selected(of, where), order)
         return found[offset:] if limit is None else found[offset : offset + limit]
 
-    def each(self, kind: Kind, where: Filter, order: Sequence[str]) -> Iterator[Record]:
+    def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         if self._closed:
             raise StoreClosed("closed")
-        yield from _sorted(_selected(self._committed, kind, where), order)
+        yield from _sorted(_selected(self._committed, of, where), order)
 
-    def ids(self, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
-        return [record.id for record in self.find(kind, where, order=order)]
+    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
+        return [record.id for record in self.find(of, where, order=order)]
 
-    def count(self, kind: Kind, where: Filter) -> int:
-        return len(self._selected(kind, where))
+    def count(self, of: type[Record], where: Filter) -> int:
+        return len(self._selected(of, where))
 
-    def groups(self, kind: Kind, where: Filter, by: Sequence[str], span: str) -> list[Group]:
+    def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         found: dict[tuple, list] = {}
-        for record in self._selected(kind, where):
+        for record in self._selected(of, where):
             values = tuple(getattr(record, name) for name in by)
             found.setdefault(values, []).append(getattr(record, span))
         groups = [Group(values, len(at), min(at), max(at)) for values, at in found.items()]
         groups.sort(key=lambda g: tuple(map(_none_first, g.values)))
         return sorted(groups, key=lambda g: g.last, reverse=True)
 
-    def delete(self, kind: Kind, organization: str, id: str) -> bool:
-        key = (organization, kind, id)
+    def delete(self, of: type[Record], organization: str, id: str) -> bool:
+        key = (organization, of.kind, id)
         with self._writing() as state:
             if key not in state.records:
                 return False
@@ -120,59 +121,64 @@ class DictStore:
     def organizations(self) -> list[str]:
         return sorted({organization for organization, _, _ in self._state().records})
 
-    def match(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> list[Candidate]:
+    def match(
+        self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
+    ) -> list[Candidate]:
         everything = Filter(organization=where.organization, with_deleted=True)
-        documents = {r.id: terms(_text(r)) for r in self._selected(kind, everything)}
-        allowed = {r.id for r in self._selected(kind, where)}
+        documents = {r.id: terms(r.text) for r in self._selected(of, everything)}
+        allowed = {r.id for r in self._selected(of, where)}
         ranked = lexical.rank(query, documents).items()
         return [Candidate(id, score) for id, score in ranked if id in allowed][:limit]
 
-    def matches_phrase(self, kind: Kind, where: Filter, words: Sequence[str]) -> list[str]:
-        return sorted(
-            r.id for r in self._selected(kind, where) if _stand_in(words_of(_text(r)), words)
-        )
+    def matches_phrase(
+        self, of: type[TextRecord], where: Filter, words: Sequence[str]
+    ) -> list[str]:
+        return sorted(r.id for r in self._selected(of, where) if _stand_in(words_of(r.text), words))
 
     def put_vectors(
-        self, kind: Kind, organization: str, id: str, space: VectorSpace, vectors: Vectors
+        self, of: type[TextRecord], organization: str, id: str, space: VectorSpace, vectors: Vectors
     ) -> None:
-        key = (organization, kind, id)
+        key = (organization, of.kind, id)
         with self._writing() as state:
             if vectors.ndim != 2 or not len(vectors) or vectors.shape[1] != space.dimensions:
                 raise InvalidInput("vectors", f"{vectors.shape}, not {space.dimensions}")
             if not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=0.01):
                 raise InvalidInput("vectors", "not of length 1")
             if key not in state.records:
-                raise NotFound(kind, id)
+                raise NotFound(of.kind, id)
             state.vectors[key] = (space, vectors.astype(np.float16).astype(np.float32))
             _note(state, key, False)
 
-    def vectors(self, kind: Kind, organization: str, id: str) -> tuple[VectorSpace, Vectors] | None:
-        return self._state().vectors.get((organization, kind, id))
+    def vectors(
+        self, of: type[TextRecord], organization: str, id: str
+    ) -> tuple[VectorSpace, Vectors] | None:
+        return self._state().vectors.get((organization, of.kind, id))
 
     def without_vectors(
-        self, kind: Kind, organization: str, space: VectorSpace, limit: int
-    ) -> list[Record]:
+        self, of: type[T], organization: str, space: VectorSpace, limit: int
+    ) -> list[T]:
         state = self._state()
         return [
             record
-            for (where, what, id), record in sorted(state.records.items())
-            if (where, what) == (organization, kind)
-            and state.vectors.get((where, what, id), (None,))[0] != space
+            for key, record in sorted(state.records.items())
+            if isinstance(record, of)
+            and record.organization == organization
+            and state.vectors.get(key, (None,))[0] != space
         ][:limit]
 
-    def count_vectors(self, kind: Kind, where: Filter, space: VectorSpace) -> int:
+    def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         held = self._state().vectors
-        return sum(held.get(_key(r), (None,))[0] == space for r in self._selected(kind, where))
+        return sum(held.get(_key(r), (None,))[0] == space for r in self._selected(of, where))
 
     def nearest(
-        self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
     ) -> list[Candidate]:
         if vector.shape != (space.dimensions,):
             raise InvalidInput("vector", f"{vector.shape}, not {space.dimensions}")
         if not abs(np.linalg.norm(vector) - 1) < 0.01:
             raise InvalidInput("vector", "not of length 1")
         found = []
-        for record in self._selected(kind, where):
+        for record in self._selected(of, where):
             held, rows = self._state().vectors.get(_key(record), (None, None))
             if rows is not None and held == space:
                 best = max(_cosine(row, vector) for row in rows)
@@ -196,9 +202,8 @@ class DictStore:
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
         return sorted(
             r.id
-            for r in self._selected(Kind.ENTITY, where)
-            if isinstance(r, Entity)
-            and any(_stand_in(list(words), words_of(name)) for name in (r.name, *r.aliases))
+            for r in self._selected(Entity, where)
+            if any(_stand_in(list(words), words_of(name)) for name in (r.name, *r.aliases))
         )
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
@@ -238,15 +243,15 @@ class DictStore:
             raise StoreClosed("closed")
         return getattr(self._local, "working", None) or self._committed
 
-    def _selected(self, kind: Kind, where: Filter) -> list[Record]:
-        return _selected(self._state(), kind, where)
+    def _selected(self, of: type[R], where: Filter) -> list[R]:
+        return _selected(self._state(), of, where)
 
 
-def _selected(state: State, kind: Kind, where: Filter) -> list[Record]:
-    return [r for (_, k, _), r in state.records.items() if k == kind and where.passes(r)]
+def _selected(state: State, of: type[R], where: Filter) -> list[R]:
+    return [r for r in state.records.values() if isinstance(r, of) and where.passes(r)]
 
 
-def _sorted(found: list[Record], order: Sequence[str]) -> list[Record]:
+def _sorted(found: list[R], order: Sequence[str]) -> list[R]:
     found.sort(key=lambda r: r.id, reverse=bool(order) and order[0].startswith("-"))
     for name in reversed(order):
         found.sort(
@@ -266,30 +271,19 @@ def _note(state: State, key: Key, deleted: bool) -> None:
 
 
 def _goes_with(record: Record, key: Key) -> bool:
-    organization, kind, id = key
+    organization, whole, id = key
     if record.organization != organization:
         return False
     if isinstance(record, Version):
-        return kind is Kind.MEMORY and record.memory == id
+        return whole is Kind.MEMORY and record.memory == id
     if not isinstance(record, Edge):
         return False
-    match kind, record.kind:
-        case (Kind.MEMORY, Kind.LINK) | (Kind.ENTITY, Kind.RELATION):
-            return id in (record.source, record.target)
-        case Kind.MEMORY, Kind.MENTION:
-            return id == record.source
-        case Kind.ENTITY, Kind.MENTION:
-            return id == record.target
-    return False
+    ends = zip(record.joins, (record.source, record.target), strict=True)
+    return any((of.kind, end) == (whole, id) for of, end in ends)
 
 
 def _none_first(value: object) -> tuple[bool, object]:
     return (False, 0) if value is None else (True, value)
-
-
-def _text(record: Record) -> str:
-    assert isinstance(record, TextRecord)
-    return record.text
 
 
 def _stand_in(words: list[str], run: Sequence[str]) -> bool:

@@ -10,14 +10,23 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     Authorship,
     Category,
+    CodeChunk,
+    Decision,
     DecisionStatus,
     IndexState,
     Kind,
+    Link,
+    Memory,
     MemoryType,
+    Mention,
+    Proposal,
     ProposalStatus,
+    Relation,
     Role,
     ScopeLevel,
     Status,
+    Summary,
+    Turn,
 )
 from tests.store.samples import (
     IDS,
@@ -120,7 +129,7 @@ entities = st.builds(
 edges = st.builds(
     edge,
     origin=origins,
-    kind=st.sampled_from([Kind.RELATION, Kind.LINK, Kind.MENTION]),
+    of=st.sampled_from([Relation, Link, Mention]),
     source=ids,
     target=ids,
     id=ids,
@@ -323,14 +332,14 @@ turn_filters = st.builds(
     st.fixed_dictionaries({}, optional={"session": sessions, "repository": owners, "user": users}),
 )
 selections = (
-    st.tuples(st.just(Kind.MEMORY), memory_filters)
-    | st.tuples(st.just(Kind.CHUNK), chunk_filters)
-    | st.tuples(st.just(Kind.DECISION), decision_filters)
-    | st.tuples(st.just(Kind.PROPOSAL), filters)
-    | st.tuples(st.just(Kind.TURN), turn_filters)
-    | st.tuples(st.just(Kind.SUMMARY), filters)
+    st.tuples(st.just(Memory), memory_filters)
+    | st.tuples(st.just(CodeChunk), chunk_filters)
+    | st.tuples(st.just(Decision), decision_filters)
+    | st.tuples(st.just(Proposal), filters)
+    | st.tuples(st.just(Turn), turn_filters)
+    | st.tuples(st.just(Summary), filters)
 )
-"""A kind that has a text, and a Filter of it."""
+"""A class of records with a text, and a Filter of them."""
 
 DIRECTIONS = np.array(
     [[1, 0, 0, 0], [0, 1, 0, 0], [0.6, 0.8, 0, 0], [0.8, 0, 0.6, 0], [0, 0, -1, 0]], np.float32

@@ -13,7 +13,27 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Record, TextRecord
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Entity,
+    Entry,
+    File,
+    Head,
+    LedgerMark,
+    Link,
+    Memory,
+    Mention,
+    Project,
+    Proposal,
+    Record,
+    Relation,
+    Summary,
+    TextRecord,
+    Token,
+    Turn,
+    Version,
+)
 from minutebook.search.text import parse_query, words
 from minutebook.store.protocol import Store, VectorSpace
 from tests.store import given as drawn
@@ -21,29 +41,27 @@ from tests.store.dict_engine import DictStore
 from tests.store.promises import check_ranking
 from tests.store.samples import ORGANIZATIONS, SPACES
 
-KINDS = (
-    Kind.MEMORY,
-    Kind.VERSION,
-    Kind.ENTITY,
-    Kind.RELATION,
-    Kind.LINK,
-    Kind.MENTION,
-    Kind.ENTRY,
-    Kind.HEAD,
-    Kind.PROJECT,
-    Kind.FILE,
-    Kind.CHUNK,
-    Kind.DECISION,
-    Kind.PROPOSAL,
-    Kind.LEDGER,
-    Kind.TOKEN,
-    Kind.TURN,
-    Kind.SUMMARY,
+CLASSES = (
+    Memory,
+    Version,
+    Entity,
+    Relation,
+    Link,
+    Mention,
+    Entry,
+    Head,
+    Project,
+    File,
+    CodeChunk,
+    Decision,
+    Proposal,
+    LedgerMark,
+    Token,
+    Turn,
+    Summary,
 )
-text_kinds = st.sampled_from(
-    [Kind.MEMORY, Kind.CHUNK, Kind.DECISION, Kind.PROPOSAL, Kind.TURN, Kind.SUMMARY]
-)
-Selection = tuple[Kind, Filter]
+text_classes = st.sampled_from([Memory, CodeChunk, Decision, Proposal, Turn, Summary])
+Selection = tuple[type[TextRecord], Filter]
 queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
 
 
@@ -79,30 +97,30 @@ class StoreMachine(RuleBasedStateMachine):
         self.oracle.put(record)
 
     @rule(record=drawn.text_records, rows=drawn.vectors, space=st.sampled_from(SPACES))
-    def put_with_vectors(self, record: Record, rows: np.ndarray, space: VectorSpace) -> None:
+    def put_with_vectors(self, record: TextRecord, rows: np.ndarray, space: VectorSpace) -> None:
         for store in (self.store, self.oracle):
             with store.transaction():
                 store.put(record)
-                store.put_vectors(record.kind, record.organization, record.id, space, rows)
+                store.put_vectors(type(record), record.organization, record.id, space, rows)
 
     @rule(
-        kind=text_kinds,
+        of=text_classes,
         organization=drawn.organizations,
         id=drawn.ids,
         rows=drawn.vectors,
         space=st.sampled_from(SPACES),
     )
     def put_vectors(
-        self, kind: Kind, organization: str, id: str, rows: np.ndarray, space: VectorSpace
+        self, of: type[TextRecord], organization: str, id: str, rows: np.ndarray, space: VectorSpace
     ) -> None:
-        if self.oracle.get(kind, organization, id) is not None:
-            self.store.put_vectors(kind, organization, id, space, rows)
-            self.oracle.put_vectors(kind, organization, id, space, rows)
+        if self.oracle.get(of, organization, id) is not None:
+            self.store.put_vectors(of, organization, id, space, rows)
+            self.oracle.put_vectors(of, organization, id, space, rows)
 
-    @rule(kind=st.sampled_from(KINDS), organization=drawn.organizations, id=drawn.ids)
-    def delete(self, kind: Kind, organization: str, id: str) -> None:
-        gone = self.store.delete(kind, organization, id)
-        assert gone == self.oracle.delete(kind, organization, id)
+    @rule(of=st.sampled_from(CLASSES), organization=drawn.organizations, id=drawn.ids)
+    def delete(self, of: type[Record], organization: str, id: str) -> None:
+        gone = self.store.delete(of, organization, id)
+        assert gone == self.oracle.delete(of, organization, id)
 
     @precondition(lambda self: len(self.levels) < 3)
     @rule()
@@ -149,12 +167,12 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(where=drawn.memory_filters, order=st.sampled_from([(), ("-ingestion_time",)]))
     def find_is_the_same(self, where: Filter, order: tuple[str, ...]) -> None:
-        found = self.store.find(Kind.MEMORY, where, order=order)
-        assert found == self.oracle.find(Kind.MEMORY, where, order=order)
+        found = self.store.find(Memory, where, order=order)
+        assert found == self.oracle.find(Memory, where, order=order)
         if not self.levels:
             # Inside a transaction it gives what is committed.
-            assert list(self.store.each(Kind.MEMORY, where, order)) == found
-        assert self.store.ids(Kind.MEMORY, where, order) == [record.id for record in found]
+            assert list(self.store.each(Memory, where, order)) == found
+        assert self.store.ids(Memory, where, order) == [record.id for record in found]
 
     @rule(selection=drawn.selections, space=st.sampled_from(SPACES))
     def counts_are_the_same(self, selection: Selection, space: VectorSpace) -> None:
@@ -163,13 +181,13 @@ class StoreMachine(RuleBasedStateMachine):
         assert counted == self.oracle.count_vectors(*selection, space)
 
     @rule(
-        kind=st.sampled_from([Kind.TURN, Kind.SUMMARY]),
+        of=st.sampled_from([Turn, Summary]),
         where=drawn.turn_filters,
         by=st.sampled_from([("session",), ("repository", "session", "user")]),
     )
-    def groups_are_the_same(self, kind: Kind, where: Filter, by: tuple[str, ...]) -> None:
-        groups = self.store.groups(kind, where, by, "at")
-        assert groups == self.oracle.groups(kind, where, by, "at")
+    def groups_are_the_same(self, of: type[TextRecord], where: Filter, by: tuple[str, ...]) -> None:
+        groups = self.store.groups(of, where, by, "at")
+        assert groups == self.oracle.groups(of, where, by, "at")
 
     @rule(selection=drawn.selections, asked=queries, limit=st.integers(1, 5))
     def match_is_the_same(self, selection: Selection, asked: str, limit: int) -> None:
@@ -194,8 +212,8 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(where=drawn.memory_filters, name=drawn.texts)
     def phrases_and_names_are_the_same(self, where: Filter, name: str) -> None:
         run = words(name)
-        found = self.store.matches_phrase(Kind.MEMORY, where, run)
-        assert found == self.oracle.matches_phrase(Kind.MEMORY, where, run)
+        found = self.store.matches_phrase(Memory, where, run)
+        assert found == self.oracle.matches_phrase(Memory, where, run)
         anyone = Filter(organization=where.organization, users=where.users)
         named = self.store.entities_named(anyone, run)
         assert named == self.oracle.entities_named(anyone, run)
@@ -210,16 +228,16 @@ class StoreMachine(RuleBasedStateMachine):
         assert found == self.oracle.edges(organization, nodes, limit)
 
     @rule(
-        kind=text_kinds,
+        of=text_classes,
         organization=drawn.organizations,
         space=st.sampled_from(SPACES),
         limit=st.integers(0, 3),
     )
     def what_lacks_vectors_is_the_same(
-        self, kind: Kind, organization: str, space: VectorSpace, limit: int
+        self, of: type[TextRecord], organization: str, space: VectorSpace, limit: int
     ) -> None:
-        found = self.store.without_vectors(kind, organization, space, limit)
-        assert found == self.oracle.without_vectors(kind, organization, space, limit)
+        found = self.store.without_vectors(of, organization, space, limit)
+        assert found == self.oracle.without_vectors(of, organization, space, limit)
 
     @precondition(lambda self: self.levels)
     @rule()
@@ -244,7 +262,7 @@ class StoreMachine(RuleBasedStateMachine):
     def vectors_are_the_same(self) -> None:
         for record in _records(self.oracle):
             if isinstance(record, TextRecord):
-                where = (record.kind, record.organization, record.id)
+                where = (type(record), record.organization, record.id)
                 kept, expected = self.store.vectors(*where), self.oracle.vectors(*where)
                 assert (kept is None) == (expected is None)
                 if kept is not None and expected is not None:
@@ -273,8 +291,8 @@ def _records(store: Store) -> list[Record]:
     return [
         record
         for organization in ORGANIZATIONS
-        for kind in KINDS
-        for record in store.find(kind, Filter(organization=organization, with_deleted=True))
+        for of in CLASSES
+        for record in store.find(of, Filter(organization=organization, with_deleted=True))
     ]
 
 

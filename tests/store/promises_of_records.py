@@ -4,7 +4,6 @@ import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
-from typing import cast
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,17 @@ from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput, StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Memory, Record
+from minutebook.domain.records import (
+    Decision,
+    Entity,
+    Entry,
+    Link,
+    Memory,
+    Mention,
+    Record,
+    Relation,
+    Version,
+)
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store
 from tests.store import given as drawn
@@ -33,21 +42,21 @@ class RecordPromises(Promises):
 
     def test_what_is_put_is_there_at_once(self, store: Store) -> None:
         store.put(memory("a"))
-        assert store.get(Kind.MEMORY, "acme", "a") == memory("a")
+        assert store.get(Memory, "acme", "a") == memory("a")
 
     def test_an_exception_undoes_all_of_a_transaction(self, store: Store) -> None:
         store.put(memory("kept"))
         before = store.sequence("acme")
         with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
             store.put(memory("a", "bread and butter"))
-            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+            store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
             store.put(entity("e", "butter"))
-            store.put(edge(Kind.MENTION, "a", "e"))
-            store.delete(Kind.MEMORY, "acme", "kept")
+            store.put(edge(Mention, "a", "e"))
+            store.delete(Memory, "acme", "kept")
             _ = 1 / 0
-        assert [r.id for r in store.find(Kind.MEMORY, ACME)] == ["kept"]
-        assert store.match(Kind.MEMORY, ACME, parse_query("butter"), 9) == []
-        assert store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
+        assert [r.id for r in store.find(Memory, ACME)] == ["kept"]
+        assert store.match(Memory, ACME, parse_query("butter"), 9) == []
+        assert store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
         assert store.edges("acme", ["a"]) == []
         assert store.entities_named(ACME, ["butter"]) == []
         assert store.sequence("acme") == before
@@ -60,7 +69,7 @@ class RecordPromises(Promises):
                 store.put(memory("inner"))
                 _ = 1 / 0
             store.put(memory("later"))
-        assert [r.id for r in store.find(Kind.MEMORY, ACME)] == ["later", "outer"]
+        assert [r.id for r in store.find(Memory, ACME)] == ["later", "outer"]
 
     def test_the_first_text_of_an_organization_can_be_undone_by_itself(self, store: Store) -> None:
         with store.transaction():
@@ -71,59 +80,57 @@ class RecordPromises(Promises):
         assert store.organizations() == ["acme"]
         store.put(memory("inner", organization="zoo"))
         zoo = Filter(organization="zoo")
-        assert [c.id for c in store.match(Kind.MEMORY, zoo, parse_query("bread"), 9)] == ["inner"]
+        assert [c.id for c in store.match(Memory, zoo, parse_query("bread"), 9)] == ["inner"]
 
     def test_an_inner_transaction_is_undone_with_the_outer_one(self, store: Store) -> None:
         with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
             with store.transaction():
                 store.put(memory("inner"))
             _ = 1 / 0
-        assert store.find(Kind.MEMORY, ACME) == []
+        assert store.find(Memory, ACME) == []
 
     def test_a_refused_put_inside_a_transaction_leaves_nothing_behind(self, store: Store) -> None:
         with store.transaction():
             store.put(memory("a"))
             with pytest.raises(InvalidInput):
-                store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0)[None])
-        assert store.vectors(Kind.MEMORY, "acme", "a") is None
-        assert store.get(Kind.MEMORY, "acme", "a") is not None
+                store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0)[None])
+        assert store.vectors(Memory, "acme", "a") is None
+        assert store.get(Memory, "acme", "a") is not None
 
     def test_inside_a_transaction_the_thread_reads_what_it_wrote(self, store: Store) -> None:
         store.put(memory("old", "bread"))
-        store.put_vectors(Kind.MEMORY, "acme", "old", SPACE, unit(1, 0, 0, 0)[None])
-        assert len(store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
+        store.put_vectors(Memory, "acme", "old", SPACE, unit(1, 0, 0, 0)[None])
+        assert len(store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
         with store.transaction():
             store.put(memory("a", "fresh bread"))
-            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(0, 1, 0, 0)[None])
+            store.put_vectors(Memory, "acme", "a", SPACE, unit(0, 1, 0, 0)[None])
             store.put(entity("e", "bread"))
-            store.put(edge(Kind.MENTION, "a", "e"))
-            assert store.count(Kind.MEMORY, ACME) == 2
-            assert ids(store.match(Kind.MEMORY, ACME, parse_query("fresh"), 9)) == ["a"]
-            near = store.nearest(Kind.MEMORY, ACME, SPACE, unit(0, 1, 0, 0), 9)
+            store.put(edge(Mention, "a", "e"))
+            assert store.count(Memory, ACME) == 2
+            assert ids(store.match(Memory, ACME, parse_query("fresh"), 9)) == ["a"]
+            near = store.nearest(Memory, ACME, SPACE, unit(0, 1, 0, 0), 9)
             assert ids(near) == ["a", "old"]
-            assert store.matches_phrase(Kind.MEMORY, ACME, ["bread"]) == ["a", "old"]
+            assert store.matches_phrase(Memory, ACME, ["bread"]) == ["a", "old"]
             assert store.entities_named(ACME, ["bread"]) == ["e"]
             assert [e.id for e in store.edges("acme", ["e"])] == ["a.e"]
             assert store.changes("acme", 0)[-1].id == "a.e"
-            store.delete(Kind.MEMORY, "acme", "old")
-            near = store.nearest(Kind.MEMORY, ACME, SPACE, unit(0, 1, 0, 0), 9)
+            store.delete(Memory, "acme", "old")
+            near = store.nearest(Memory, ACME, SPACE, unit(0, 1, 0, 0), 9)
             assert ids(near) == ["a"]
 
     def test_others_see_all_of_a_transaction_or_nothing(self, store: Store) -> None:
         seen: list[tuple[int, int, int, int]] = []
 
         def look() -> None:
-            found = store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)
-            near = store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)
-            seen.append(
-                (store.count(Kind.MEMORY, ACME), len(found), len(near), store.sequence("acme"))
-            )
+            found = store.match(Memory, ACME, parse_query("bread"), 9)
+            near = store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)
+            seen.append((store.count(Memory, ACME), len(found), len(near), store.sequence("acme")))
 
         with store.transaction():
             for id in "ab":
                 store.put(memory(id))
-                store.put_vectors(Kind.MEMORY, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
-                store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)
+                store.put_vectors(Memory, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
+                store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)
                 in_threads([look])
         in_threads([look])
         assert seen == [(0, 0, 0, 0), (0, 0, 0, 0), (2, 2, 2, store.sequence("acme"))]
@@ -131,17 +138,17 @@ class RecordPromises(Promises):
     def test_what_is_given_one_by_one_is_of_one_moment(self, store: Store) -> None:
         for id in "abcd":
             store.put(memory(id))
-        given = store.each(Kind.MEMORY, ACME, ["-ingestion_time"])
+        given = store.each(Memory, ACME, ["-ingestion_time"])
         assert next(given).id == "d"
-        store.delete(Kind.MEMORY, "acme", "b")
+        store.delete(Memory, "acme", "b")
         store.put(memory("e"))
-        assert store.get(Kind.MEMORY, "acme", "b") is None
+        assert store.get(Memory, "acme", "b") is None
         assert [record.id for record in given] == ["c", "b", "a"]
-        assert store.ids(Kind.MEMORY, ACME, ["-ingestion_time"]) == ["e", "d", "c", "a"]
+        assert store.ids(Memory, ACME, ["-ingestion_time"]) == ["e", "d", "c", "a"]
         with store.transaction():
             store.put(memory("f"))
-            assert "f" in store.ids(Kind.MEMORY, ACME, [])
-            assert "f" not in {record.id for record in store.each(Kind.MEMORY, ACME, [])}
+            assert "f" in store.ids(Memory, ACME, [])
+            assert "f" not in {record.id for record in store.each(Memory, ACME, [])}
 
     def test_a_snapshot_reads_one_moment_of_everything(self, store: Store) -> None:
         store.put(memory("b"))
@@ -149,15 +156,15 @@ class RecordPromises(Promises):
         with store.snapshot() as moment:
             store.put(memory("a"))
             store.put(entity("e"))
-            store.delete(Kind.MEMORY, "zoo", "a")
+            store.delete(Memory, "zoo", "a")
             assert moment.organizations() == ["acme", "zoo"]
-            assert [moment.count(kind, ACME) for kind in (Kind.MEMORY, Kind.ENTITY)] == [1, 0]
-            assert [each.id for each in moment.each(Kind.MEMORY, ACME)] == ["b"]
-            assert moment.count(Kind.MEMORY, replace(ACME, organization="zoo")) == 1
+            assert [moment.count(each, ACME) for each in (Memory, Entity)] == [1, 0]
+            assert [each.id for each in moment.each(Memory, ACME)] == ["b"]
+            assert moment.count(Memory, replace(ACME, organization="zoo")) == 1
         with store.transaction():
             store.put(memory("c"))
             with store.snapshot() as moment:
-                assert [each.id for each in moment.each(Kind.MEMORY, ACME)] == ["a", "b"]
+                assert [each.id for each in moment.each(Memory, ACME)] == ["a", "b"]
         assert store.organizations() == ["acme"]
 
     def test_writers_wait_for_one_another(self, store: Store) -> None:
@@ -166,12 +173,12 @@ class RecordPromises(Promises):
         def count() -> None:
             for _ in range(5):
                 with store.transaction():
-                    counter = store.get(Kind.MEMORY, "acme", "counter")
+                    counter = store.get(Memory, "acme", "counter")
                     assert isinstance(counter, Memory)
                     store.put(replace(counter, content=str(int(counter.content) + 1)))
 
         in_threads([count] * 4)
-        counter = store.get(Kind.MEMORY, "acme", "counter")
+        counter = store.get(Memory, "acme", "counter")
         assert isinstance(counter, Memory)
         assert counter.content == "20"
 
@@ -182,26 +189,26 @@ class RecordPromises(Promises):
     def test_a_record_comes_back_as_it_was(self, record: Record) -> None:
         with self.fresh() as store:
             store.put(record)
-            kept = store.get(record.kind, record.organization, record.id)
+            kept = store.get(type(record), record.organization, record.id)
             assert kept == record
             assert type(kept) is type(record)
             everything = Filter(organization=record.organization, with_deleted=True)
-            assert store.find(record.kind, everything) == [record]
+            assert store.find(type(record), everything) == [record]
 
     def test_the_keys_of_an_object_keep_their_order(self, store: Store) -> None:
         given: dict[str, object] = {"z": 1, "a": {"y": [1], "b": None}, "\ud800": "half", "m": True}
         store.put(memory("a", metadata=given))
-        kept = store.get(Kind.MEMORY, "acme", "a")
+        kept = store.get(Memory, "acme", "a")
         assert isinstance(kept, Memory)
         assert json.dumps(kept.metadata) == json.dumps(given)
         turned = dict(reversed(given.items()))
         store.put(memory("a", metadata=turned))
-        (found,) = store.find(Kind.MEMORY, Filter(organization="acme", equal={"metadata": given}))
-        assert json.dumps(cast("Memory", found).metadata) == json.dumps(turned)
+        (found,) = store.find(Memory, Filter(organization="acme", equal={"metadata": given}))
+        assert json.dumps(found.metadata) == json.dumps(turned)
         others: list[dict[str, object]] = [{}, {"z": 1}, given | {"m": False}, given | {"a": {}}]
         for other in others:
             where = Filter(organization="acme", equal={"metadata": other})
-            assert store.find(Kind.MEMORY, where) == []
+            assert store.find(Memory, where) == []
 
     def test_an_instant_comes_back_whatever_its_zone(self, store: Store) -> None:
         there = datetime(2026, 3, 1, 2, 3, 4, 567_891, timezone(timedelta(hours=7)))
@@ -209,31 +216,31 @@ class RecordPromises(Promises):
         far_off = datetime(9999, 12, 31, 23, 59, 59, 999_999, UTC)
         record = memory("a", valid_from=ages_ago, valid_until=far_off, event_time=there)
         store.put(record)
-        assert store.get(Kind.MEMORY, "acme", "a") == record
+        assert store.get(Memory, "acme", "a") == record
 
     def test_organization_kind_and_id_together_name_a_record(self, store: Store) -> None:
         several: list[Record] = [
             memory("a"),
             memory("a", organization="zoo"),
             entity("a"),
-            *(edge(kind, "x", "y", id="a") for kind in (Kind.RELATION, Kind.LINK, Kind.MENTION)),
+            *(edge(of, "x", "y", id="a") for of in (Relation, Link, Mention)),
         ]
         for record in several:
             store.put(record)
-        assert [store.get(r.kind, r.organization, r.id) for r in several] == several
+        assert [store.get(type(r), r.organization, r.id) for r in several] == several
 
     def test_putting_again_replaces(self, store: Store) -> None:
-        for record in (memory("a"), entity("a"), version("a"), edge(Kind.LINK, "a", "b"), entry(1)):
+        for record in (memory("a"), entity("a"), version("a"), edge(Link, "a", "b"), entry(1)):
             store.put(record)
             later = replace(record, **{last_text_field(record): "later"})  # type: ignore[arg-type]
             store.put(later)
-            assert store.find(record.kind, ACME) == [later]
+            assert store.find(type(record), ACME) == [later]
 
     def test_what_is_not_there_is_none(self, store: Store) -> None:
         store.put(memory("a"))
-        assert store.get(Kind.MEMORY, "zoo", "a") is None
-        assert store.get(Kind.MEMORY, "acme", "b") is None
-        assert store.get(Kind.ENTITY, "acme", "a") is None
+        assert store.get(Memory, "zoo", "a") is None
+        assert store.get(Memory, "acme", "b") is None
+        assert store.get(Entity, "acme", "a") is None
 
     # Find and count
 
@@ -270,9 +277,9 @@ class RecordPromises(Promises):
                     key=lambda r: (getattr(r, field) is not None, getattr(r, field) or START),
                     reverse=name.startswith("-"),
                 )
-            assert store.count(Kind.MEMORY, where) == len(expected)
+            assert store.count(Memory, where) == len(expected)
             end = None if limit is None else offset + limit
-            found = store.find(Kind.MEMORY, where, order=order, limit=limit, offset=offset)
+            found = store.find(Memory, where, order=order, limit=limit, offset=offset)
             assert found == expected[offset:end]
 
     @EXAMPLES
@@ -284,18 +291,18 @@ class RecordPromises(Promises):
             for record in several:
                 store.put(record)
             last = {(r.organization, r.kind, r.id): r for r in several}.values()
-            for kind in (Kind.ENTITY, Kind.RELATION, Kind.LINK, Kind.MENTION, Kind.ENTRY):
-                expected = [r for r in last if r.kind == kind and where.passes(r)]
-                found = store.find(kind, where)
+            for of in (Entity, Relation, Link, Mention, Entry):
+                expected = [r for r in last if isinstance(r, of) and where.passes(r)]
+                found = store.find(of, where)
                 assert found == sorted(expected, key=lambda r: r.id)
-                assert store.count(kind, where) == len(expected)
+                assert store.count(of, where) == len(expected)
 
     def test_with_the_first_field_descending_ids_descend_too(self, store: Store) -> None:
         for id in "bca":
             store.put(memory(id))
-        descending = store.find(Kind.MEMORY, ACME, order=["-ingestion_time"])
+        descending = store.find(Memory, ACME, order=["-ingestion_time"])
         assert [r.id for r in descending] == ["c", "b", "a"]
-        ascending = store.find(Kind.MEMORY, ACME, order=["ingestion_time", "-importance"])
+        ascending = store.find(Memory, ACME, order=["ingestion_time", "-importance"])
         assert [r.id for r in ascending] == ["a", "b", "c"]
 
     def test_decisions_are_found_by_what_all_spellings_of_their_target_share(
@@ -304,26 +311,26 @@ class RecordPromises(Promises):
         for id, target in (("a", "API Auth"), ("b", "api-auth"), ("c", "api"), ("d", "\ud800")):
             store.put(decision(id, target=target))
         same = Filter(organization="acme", equal={"target_key": "api-auth"})
-        assert [r.id for r in store.find(Kind.DECISION, same)] == ["a", "b"]
+        assert [r.id for r in store.find(Decision, same)] == ["a", "b"]
         store.put(decision("b", target="other"))
-        assert [r.id for r in store.find(Kind.DECISION, same)] == ["a"]
+        assert [r.id for r in store.find(Decision, same)] == ["a"]
         half = Filter(organization="acme", equal={"target_key": "\ud800"})
-        assert [r.id for r in store.find(Kind.DECISION, half)] == ["d"]
+        assert [r.id for r in store.find(Decision, half)] == ["d"]
 
     def test_a_field_that_no_record_of_the_kind_has_is_a_mistake(self, store: Store) -> None:
         store.put(entity("a"))
         with pytest.raises(AttributeError, match="content"):
-            store.find(Kind.ENTITY, Filter(organization="acme", equal={"content": "x"}))
+            store.find(Entity, Filter(organization="acme", equal={"content": "x"}))
         with pytest.raises(AttributeError, match="content"):
-            store.find(Kind.ENTITY, ACME, order=["content"])
+            store.find(Entity, ACME, order=["content"])
 
     # Delete
 
     def test_delete_tells_whether_the_record_was_there(self, store: Store) -> None:
         store.put(memory("a"))
-        assert store.delete(Kind.MEMORY, "acme", "a")
-        assert not store.delete(Kind.MEMORY, "acme", "a")
-        assert not store.delete(Kind.MEMORY, "nowhere", "a")
+        assert store.delete(Memory, "acme", "a")
+        assert not store.delete(Memory, "acme", "a")
+        assert not store.delete(Memory, "nowhere", "a")
 
     def test_a_deleted_memory_leaves_neither_text_nor_vectors_nor_versions(
         self, store: Store
@@ -331,49 +338,49 @@ class RecordPromises(Promises):
         for id in "ab":
             store.put(memory(id))
             store.put(version(id))
-            store.put_vectors(Kind.MEMORY, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
-        store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)
-        store.delete(Kind.MEMORY, "acme", "a")
-        assert ids(store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)) == ["b"]
-        assert ids(store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)) == ["b"]
-        assert store.vectors(Kind.MEMORY, "acme", "a") is None
-        assert [r.id for r in store.find(Kind.VERSION, ACME)] == ["b.1"]
+            store.put_vectors(Memory, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
+        store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)
+        store.delete(Memory, "acme", "a")
+        assert ids(store.match(Memory, ACME, parse_query("bread"), 9)) == ["b"]
+        assert ids(store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)) == ["b"]
+        assert store.vectors(Memory, "acme", "a") is None
+        assert [r.id for r in store.find(Version, ACME)] == ["b.1"]
         store.put(memory("a"))
-        assert store.vectors(Kind.MEMORY, "acme", "a") is None
+        assert store.vectors(Memory, "acme", "a") is None
 
     def test_the_edges_that_touch_a_deleted_node_go_with_it(self, store: Store) -> None:
         # A memory and an entity may share an id; the kind of edge tells whose end it is.
         def fill() -> None:
             store.put(memory("x"))
             store.put(entity("x"))
-            for kind, source, target in (
-                (Kind.RELATION, "x", "y"),
-                (Kind.RELATION, "y", "x"),
-                (Kind.LINK, "x", "y"),
-                (Kind.LINK, "y", "x"),
-                (Kind.MENTION, "x", "y"),
-                (Kind.MENTION, "y", "x"),
-                (Kind.LINK, "y", "z"),
+            for of, source, target in (
+                (Relation, "x", "y"),
+                (Relation, "y", "x"),
+                (Link, "x", "y"),
+                (Link, "y", "x"),
+                (Mention, "x", "y"),
+                (Mention, "y", "x"),
+                (Link, "y", "z"),
             ):
-                store.put(edge(kind, source, target))
+                store.put(edge(of, source, target))
 
         fill()
-        store.delete(Kind.MEMORY, "acme", "x")
-        left = {(e.kind, e.id) for e in store.edges("acme", ["x", "y"])}
+        store.delete(Memory, "acme", "x")
+        left = {(type(e), e.id) for e in store.edges("acme", ["x", "y"])}
         assert left == {
-            (Kind.RELATION, "x.y"),
-            (Kind.RELATION, "y.x"),
-            (Kind.MENTION, "y.x"),
-            (Kind.LINK, "y.z"),
+            (Relation, "x.y"),
+            (Relation, "y.x"),
+            (Mention, "y.x"),
+            (Link, "y.z"),
         }
         fill()
-        store.delete(Kind.ENTITY, "acme", "x")
-        left = {(e.kind, e.id) for e in store.edges("acme", ["x", "y"])}
+        store.delete(Entity, "acme", "x")
+        left = {(type(e), e.id) for e in store.edges("acme", ["x", "y"])}
         assert left == {
-            (Kind.LINK, "x.y"),
-            (Kind.LINK, "y.x"),
-            (Kind.MENTION, "x.y"),
-            (Kind.LINK, "y.z"),
+            (Link, "x.y"),
+            (Link, "y.x"),
+            (Mention, "x.y"),
+            (Link, "y.z"),
         }
 
     def test_organizations_are_those_that_hold_a_record(self, store: Store) -> None:
@@ -381,7 +388,7 @@ class RecordPromises(Promises):
         store.put(memory("a", organization="zoo"))
         store.put(entry(1, organization="acme"))
         assert store.organizations() == ["acme", "zoo"]
-        store.delete(Kind.MEMORY, "zoo", "a")
+        store.delete(Memory, "zoo", "a")
         assert store.organizations() == ["acme"]
 
     # The end
@@ -391,7 +398,7 @@ class RecordPromises(Promises):
         store.put(memory("a"))
         store.close()
         with pytest.raises(StoreClosed):
-            store.get(Kind.MEMORY, "acme", "a")
+            store.get(Memory, "acme", "a")
         with pytest.raises(StoreClosed):
             store.put(memory("b"))
         with pytest.raises(StoreClosed), store.transaction():

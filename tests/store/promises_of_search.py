@@ -7,7 +7,17 @@ from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Memory, MemoryType, Status
+from minutebook.domain.records import (
+    CLASSES,
+    Entity,
+    Link,
+    Memory,
+    MemoryType,
+    Mention,
+    Relation,
+    Status,
+    Version,
+)
 from minutebook.search import lexical
 from minutebook.search.text import TextQuery, parse_query, terms, words
 from minutebook.store.protocol import Store
@@ -49,38 +59,38 @@ class SearchPromises(Promises):
             allowed = {r.id for r in last if where.passes(r)}
             scores = lexical.rank(query, documents)
             expected = {id: score for id, score in scores.items() if id in allowed}
-            check_ranking(store.match(Kind.MEMORY, where, query, limit), expected, limit)
+            check_ranking(store.match(Memory, where, query, limit), expected, limit)
 
     def test_equal_scores_rank_by_id_even_where_they_are_cut(self, store: Store) -> None:
         for number in reversed(range(300)):
             store.put(memory(f"{number:03}", "same text"))
-        found = store.match(Kind.MEMORY, ACME, parse_query("text"), 3)
+        found = store.match(Memory, ACME, parse_query("text"), 3)
         assert ids(found) == ["000", "001", "002"]
 
     def test_the_statistics_are_those_of_the_organization(self, store: Store) -> None:
         store.put(memory("a", "bread"))
         store.put(memory("b", "wine"))
         store.put(memory("c", "cheese"))
-        before = store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)
+        before = store.match(Memory, ACME, parse_query("bread"), 9)
         for number in range(9):
             store.put(memory(str(number), "bread bread", organization="zoo"))
-        assert store.match(Kind.MEMORY, ACME, parse_query("bread"), 9) == before
+        assert store.match(Memory, ACME, parse_query("bread"), 9) == before
         hidden = memory("d", "bread again", deleted_at=START)
         store.put(hidden)
-        after = store.match(Kind.MEMORY, ACME, parse_query("bread"), 9)
+        after = store.match(Memory, ACME, parse_query("bread"), 9)
         assert ids(after) == ["a"]
         assert after[0].score < before[0].score
 
     def test_a_changed_text_is_found_by_its_new_words_only(self, store: Store) -> None:
         store.put(memory("a", "bread"))
         store.put(memory("a", "wine"))
-        assert store.match(Kind.MEMORY, ACME, parse_query("bread"), 9) == []
-        assert ids(store.match(Kind.MEMORY, ACME, parse_query("wine"), 9)) == ["a"]
+        assert store.match(Memory, ACME, parse_query("bread"), 9) == []
+        assert ids(store.match(Memory, ACME, parse_query("wine"), 9)) == ["a"]
 
     def test_an_empty_query_matches_nothing(self, store: Store) -> None:
         store.put(memory("a"))
-        assert store.match(Kind.MEMORY, ACME, TextQuery(), 9) == []
-        assert store.match(Kind.MEMORY, Filter(organization="none"), parse_query("a"), 9) == []
+        assert store.match(Memory, ACME, TextQuery(), 9) == []
+        assert store.match(Memory, Filter(organization="none"), parse_query("a"), 9) == []
 
     @EXAMPLES
     @given(st.lists(drawn.anything, min_size=1, max_size=4))
@@ -90,7 +100,7 @@ class SearchPromises(Promises):
                 store.put(memory(str(number), content))
             for number, content in enumerate(contents):
                 for term in set(terms(content)):
-                    found = store.match(Kind.MEMORY, ACME, TextQuery((term,)), 9)
+                    found = store.match(Memory, ACME, TextQuery((term,)), 9)
                     assert str(number) in ids(found), term
 
     @EXAMPLES
@@ -106,20 +116,20 @@ class SearchPromises(Promises):
             expected = sorted(
                 r.id for r in last if where.passes(r) and in_a_row(words(r.text), run)
             )
-            assert store.matches_phrase(Kind.MEMORY, where, run) == expected
+            assert store.matches_phrase(Memory, where, run) == expected
 
     def test_a_phrase_is_words_not_stems(self, store: Store) -> None:
         store.put(memory("a", "Running shoes"))
         store.put(memory("b", "run shoes"))
-        assert store.matches_phrase(Kind.MEMORY, ACME, ["running", "shoes"]) == ["a"]
+        assert store.matches_phrase(Memory, ACME, ["running", "shoes"]) == ["a"]
 
     # Vectors
 
     def test_vectors_come_back_as_float16_keeps_them(self, store: Store) -> None:
         store.put(memory("a"))
         given_rows = np.array([unit(1, 2, 3, 4), unit(4, 3, 2, 1)])
-        store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, given_rows)
-        kept = store.vectors(Kind.MEMORY, "acme", "a")
+        store.put_vectors(Memory, "acme", "a", SPACE, given_rows)
+        kept = store.vectors(Memory, "acme", "a")
         assert kept is not None
         assert kept[0] == SPACE
         np.testing.assert_array_equal(kept[1], given_rows.astype(np.float16))
@@ -128,26 +138,26 @@ class SearchPromises(Promises):
     def test_later_vectors_take_the_place_of_earlier_ones(self, store: Store) -> None:
         store.put(memory("a"))
         for space, row in ((SPACE, unit(1, 0, 0, 0)), (OTHER_SPACE, unit(0, 1, 0, 0))):
-            store.put_vectors(Kind.MEMORY, "acme", "a", space, row[None])
-            store.nearest(Kind.MEMORY, ACME, space, row, 9)
-        kept = store.vectors(Kind.MEMORY, "acme", "a")
+            store.put_vectors(Memory, "acme", "a", space, row[None])
+            store.nearest(Memory, ACME, space, row, 9)
+        kept = store.vectors(Memory, "acme", "a")
         assert kept is not None
         assert kept[0] == OTHER_SPACE
-        assert store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
+        assert store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
 
     def test_a_changed_text_loses_its_vectors_and_no_other_change_does(self, store: Store) -> None:
         store.put(memory("a"))
-        store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+        store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
         store.put(memory("a", importance=2.0, status=Status.LOCKED))
-        assert store.vectors(Kind.MEMORY, "acme", "a") is not None
-        assert len(store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
+        assert store.vectors(Memory, "acme", "a") is not None
+        assert len(store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
         store.put(memory("a", "wine"))
-        assert store.vectors(Kind.MEMORY, "acme", "a") is None
-        assert store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
+        assert store.vectors(Memory, "acme", "a") is None
+        assert store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9) == []
 
     def test_vectors_need_a_record(self, store: Store) -> None:
         with pytest.raises(NotFound):
-            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+            store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
 
     @pytest.mark.parametrize(
         ("rows", "said"),
@@ -163,20 +173,20 @@ class SearchPromises(Promises):
     def test_what_is_no_vector_is_refused(self, store: Store, rows: np.ndarray, said: str) -> None:
         store.put(memory("a"))
         with pytest.raises(InvalidInput) as refused:
-            store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, rows)
+            store.put_vectors(Memory, "acme", "a", SPACE, rows)
         assert refused.value.argument == "vectors"
         with pytest.raises(InvalidInput):
-            store.nearest(Kind.MEMORY, ACME, SPACE, rows, 9)
-        assert store.vectors(Kind.MEMORY, "acme", "a") is None
+            store.nearest(Memory, ACME, SPACE, rows, 9)
+        assert store.vectors(Memory, "acme", "a") is None
 
     def test_records_without_vectors_of_a_space_come_oldest_id_first(self, store: Store) -> None:
         for id in "dbca":
             store.put(memory(id))
-        store.put_vectors(Kind.MEMORY, "acme", "b", SPACE, unit(1, 0, 0, 0)[None])
-        store.put_vectors(Kind.MEMORY, "acme", "c", OTHER_SPACE, unit(1, 0, 0, 0)[None])
-        found = store.without_vectors(Kind.MEMORY, "acme", SPACE, 2)
+        store.put_vectors(Memory, "acme", "b", SPACE, unit(1, 0, 0, 0)[None])
+        store.put_vectors(Memory, "acme", "c", OTHER_SPACE, unit(1, 0, 0, 0)[None])
+        found = store.without_vectors(Memory, "acme", SPACE, 2)
         assert [r.id for r in found] == ["a", "c"]
-        found = store.without_vectors(Kind.MEMORY, "acme", OTHER_SPACE, 9)
+        found = store.without_vectors(Memory, "acme", OTHER_SPACE, 9)
         assert [r.id for r in found] == ["a", "b", "d"]
 
     @EXAMPLES
@@ -196,24 +206,24 @@ class SearchPromises(Promises):
         with self.fresh() as store:
             expected: dict[str, float] = {}
             for record, rows in several:
-                store.delete(Kind.MEMORY, record.organization, record.id)
+                store.delete(Memory, record.organization, record.id)
                 store.put(record)
                 if rows is not None:
-                    store.put_vectors(Kind.MEMORY, record.organization, record.id, SPACE, rows)
+                    store.put_vectors(Memory, record.organization, record.id, SPACE, rows)
                 if record.organization == where.organization:
                     expected.pop(record.id, None)
                     if rows is not None and where.passes(record):
                         kept = rows.astype(np.float16).astype(np.float64)
                         lengths = np.linalg.norm(kept, axis=1)
                         expected[record.id] = float((kept @ asked / lengths).max())
-            found = store.nearest(Kind.MEMORY, where, SPACE, asked, limit)
+            found = store.nearest(Memory, where, SPACE, asked, limit)
             check_ranking(found, expected, limit)
 
     def test_equal_cosines_rank_by_id(self, store: Store) -> None:
         for id in "cab":
             store.put(memory(id))
-            store.put_vectors(Kind.MEMORY, "acme", id, SPACE, unit(1, 2, 3, 4)[None])
-        found = store.nearest(Kind.MEMORY, ACME, SPACE, unit(1, 1, 1, 1), 2)
+            store.put_vectors(Memory, "acme", id, SPACE, unit(1, 2, 3, 4)[None])
+        found = store.nearest(Memory, ACME, SPACE, unit(1, 1, 1, 1), 2)
         assert ids(found) == ["a", "b"]
         assert found[0].score == found[1].score
 
@@ -258,21 +268,21 @@ class SearchPromises(Promises):
             memory("g", valid_from=three, deleted_at=zero),
         ):
             store.put(record)
-            store.put_vectors(Kind.MEMORY, "acme", record.id, SPACE, unit(1, 2, 3, 4)[None])
+            store.put_vectors(Memory, "acme", record.id, SPACE, unit(1, 2, 3, 4)[None])
         ids_of = list(expected)
-        assert [r.id for r in store.find(Kind.MEMORY, where)] == ids_of
-        assert store.count(Kind.MEMORY, where) == len(ids_of)
-        assert ids(store.match(Kind.MEMORY, where, parse_query("bread"), 9)) == ids_of
-        assert store.matches_phrase(Kind.MEMORY, where, ["bread"]) == ids_of
-        assert ids(store.nearest(Kind.MEMORY, where, SPACE, unit(1, 1, 1, 1), 9)) == ids_of
+        assert [r.id for r in store.find(Memory, where)] == ids_of
+        assert store.count(Memory, where) == len(ids_of)
+        assert ids(store.match(Memory, where, parse_query("bread"), 9)) == ids_of
+        assert store.matches_phrase(Memory, where, ["bread"]) == ids_of
+        assert ids(store.nearest(Memory, where, SPACE, unit(1, 1, 1, 1), 9)) == ids_of
 
     # Edges and names
 
     def test_edges_touch_a_node_at_either_end(self, store: Store) -> None:
-        store.put(edge(Kind.RELATION, "a", "b"))
-        store.put(edge(Kind.LINK, "c", "a"))
-        store.put(edge(Kind.MENTION, "c", "d"))
-        store.put(edge(Kind.RELATION, "a", "b", organization="zoo"))
+        store.put(edge(Relation, "a", "b"))
+        store.put(edge(Link, "c", "a"))
+        store.put(edge(Mention, "c", "d"))
+        store.put(edge(Relation, "a", "b", organization="zoo"))
         assert [e.id for e in store.edges("acme", ["a"])] == ["a.b", "c.a"]
         assert [e.id for e in store.edges("acme", ["b", "c", "a"])] == ["a.b", "c.a", "c.d"]
         assert store.edges("acme", []) == []
@@ -280,7 +290,7 @@ class SearchPromises(Promises):
 
     def test_with_a_limit_the_heaviest_edges_come_first(self, store: Store) -> None:
         for number in range(1200):
-            store.put(edge(Kind.LINK, f"n{number:04}", "hub", weight=float(number % 7)))
+            store.put(edge(Link, f"n{number:04}", "hub", weight=float(number % 7)))
         nodes = ["hub", *(f"n{number:04}" for number in range(1200))]
         heaviest = store.edges("acme", nodes, 3)
         assert [e.id for e in heaviest] == ["n0006.hub", "n0013.hub", "n0020.hub"]
@@ -306,7 +316,7 @@ class SearchPromises(Promises):
         store.put(entity("a", "Bo"))
         assert store.entities_named(ACME, ["ana", "annie"]) == []
         assert store.entities_named(ACME, ["bo"]) == ["a"]
-        store.delete(Kind.ENTITY, "acme", "a")
+        store.delete(Entity, "acme", "a")
         assert store.entities_named(ACME, ["bo"]) == []
 
     # Changes
@@ -318,10 +328,10 @@ class SearchPromises(Promises):
         store.put(memory("a", importance=2.0))
         store.put(memory("x", organization="zoo"))
         changes = store.changes("acme", 0)
-        assert [(c.kind, c.id, c.deleted) for c in changes] == [
-            (Kind.ENTITY, "e", False),
-            (Kind.MEMORY, "b", False),
-            (Kind.MEMORY, "a", False),
+        assert [(CLASSES[c.kind], c.id, c.deleted) for c in changes] == [
+            (Entity, "e", False),
+            (Memory, "b", False),
+            (Memory, "a", False),
         ]
         assert store.sequence("acme") == changes[-1].sequence
         assert store.changes("acme", changes[0].sequence) == changes[1:]
@@ -331,16 +341,16 @@ class SearchPromises(Promises):
     def test_vectors_and_deletions_are_changes_too(self, store: Store) -> None:
         store.put(memory("a"))
         store.put(version("a"))
-        store.put(edge(Kind.LINK, "a", "b"))
+        store.put(edge(Link, "a", "b"))
         since = store.sequence("acme")
-        store.put_vectors(Kind.MEMORY, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+        store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
         (change,) = store.changes("acme", since)
-        assert (change.kind, change.id, change.deleted) == (Kind.MEMORY, "a", False)
+        assert (CLASSES[change.kind], change.id, change.deleted) == (Memory, "a", False)
         since = store.sequence("acme")
-        store.delete(Kind.MEMORY, "acme", "a")
-        gone = {(c.kind, c.id, c.deleted) for c in store.changes("acme", since)}
+        store.delete(Memory, "acme", "a")
+        gone = {(CLASSES[c.kind], c.id, c.deleted) for c in store.changes("acme", since)}
         assert gone == {
-            (Kind.MEMORY, "a", True),
-            (Kind.VERSION, "a.1", True),
-            (Kind.LINK, "a.b", True),
+            (Memory, "a", True),
+            (Version, "a.1", True),
+            (Link, "a.b", True),
         }

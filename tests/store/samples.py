@@ -1,7 +1,7 @@
 """Records to test with, plain but for what a test says of them."""
 
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.store.protocol import Vectors, VectorSpace
+
+E = TypeVar("E", bound=Edge)
 
 ORGANIZATIONS = ("acme", "zoo")
 IDS = ("a", "b", "c", "d", "e")
@@ -78,14 +80,14 @@ def entity(id: str = "a", name: str = "Ana", **fields: Any) -> Entity:
     return Entity(id=id, name=name, **{**plain, **fields})
 
 
-def edge(kind: Kind, source: str, target: str, **fields: Any) -> Edge:
+def edge(of: type[E], source: str, target: str, **fields: Any) -> E:
     plain: dict[str, Any] = {
         "organization": "acme",
         "id": f"{source}.{target}",
         "type": "near",
         "created_at": START,
     }
-    return Edge(kind=kind, source=source, target=target, **{**plain, **fields})
+    return of(source=source, target=target, **{**plain, **fields})
 
 
 def project(id: str = "a", **fields: Any) -> Project:

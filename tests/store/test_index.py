@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Memory
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.view import View
@@ -47,7 +47,7 @@ def fill(store: SqliteStore, vectors: np.ndarray, start: int, end: int) -> None:
             user = None if number % 10 else "rare"
             store.put(memory(f"{number:05}", "text", user=user))
             row = vectors[number][None]
-            store.put_vectors(Kind.MEMORY, "acme", f"{number:05}", SPACE, row)
+            store.put_vectors(Memory, "acme", f"{number:05}", SPACE, row)
 
 
 def exactly(vectors: np.ndarray, numbers: np.ndarray, query: np.ndarray) -> list[str]:
@@ -60,7 +60,7 @@ def test_what_is_found_by_codes_is_what_is_nearest(tmp_path: Path, vectors: np.n
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     for start in range(0, RECORDS, 250):
         fill(store, vectors, start, start + 250)
-        store.nearest(Kind.MEMORY, ACME, SPACE, vectors[0], 1)
+        store.nearest(Memory, ACME, SPACE, vectors[0], 1)
     assert sizes.EXACT < RECORDS
     everything = np.arange(RECORDS)
     found = expected = 0
@@ -68,11 +68,11 @@ def test_what_is_found_by_codes_is_what_is_nearest(tmp_path: Path, vectors: np.n
         query = vectors[number] + 0.02 * vectors[number - 1]
         query /= np.linalg.norm(query)
         wanted = exactly(vectors, everything, query)
-        near = store.nearest(Kind.MEMORY, ACME, SPACE, query, 10)
+        near = store.nearest(Memory, ACME, SPACE, query, 10)
         found += len({c.id for c in near} & set(wanted))
         expected += 10
         rare = Filter(organization="acme", equal={"user": "rare"}, valid_at=INSTANTS[1])
-        near = store.nearest(Kind.MEMORY, rare, SPACE, query, 10)
+        near = store.nearest(Memory, rare, SPACE, query, 10)
         assert [c.id for c in near] == exactly(vectors, everything[::10], query)
     assert found / expected >= 0.99
     store.close()
@@ -82,7 +82,7 @@ def test_there_are_few_files_however_many_writes(tmp_path: Path, vectors: np.nda
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     for start in range(0, RECORDS, 100):
         fill(store, vectors, start, start + 100)
-        store.nearest(Kind.MEMORY, ACME, SPACE, vectors[0], 1)
+        store.nearest(Memory, ACME, SPACE, vectors[0], 1)
         store._keep_house()
     files = list((tmp_path / "store.db-index").glob("*/*.segment"))
     assert 3 <= len(files) <= 8
@@ -100,18 +100,18 @@ def test_two_stores_share_one_index_and_take_over_what_the_other_saved(
         store._housekeeper.stop()
     for round_, start in enumerate(range(0, RECORDS, 150)):
         fill(stores[round_ % 2], vectors, start, start + 150)
-        stores[round_ % 2].delete(Kind.MEMORY, "acme", f"{start:05}")
+        stores[round_ % 2].delete(Memory, "acme", f"{start:05}")
         for store in stores:
-            near = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[start + 1], 1)
+            near = store.nearest(Memory, ACME, SPACE, vectors[start + 1], 1)
             assert [c.id for c in near] == [f"{start + 1:05}"]
             store._keep_house()
             assert all(file.exists() for file in named_files(tmp_path))
     assert len(named_files(tmp_path)) > 2
-    answers = [store.nearest(Kind.MEMORY, ACME, SPACE, vectors[7], 20) for store in stores]
+    answers = [store.nearest(Memory, ACME, SPACE, vectors[7], 20) for store in stores]
     assert answers[0] == answers[1]
     assert [store.check() for store in stores] == [[], []]
     third = SqliteStore(path, durability="normal")
-    assert third.nearest(Kind.MEMORY, ACME, SPACE, vectors[7], 20) == answers[0]
+    assert third.nearest(Memory, ACME, SPACE, vectors[7], 20) == answers[0]
     assert _view(third).pending < 700
     for store in (*stores, third):
         store.close()
@@ -123,16 +123,16 @@ def test_a_search_after_opening_reads_the_files_and_only_what_came_later(
     path = tmp_path / "store.db"
     store = SqliteStore(path, durability="normal")
     fill(store, vectors, 0, 2000)
-    before = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[3], 20)
+    before = store.nearest(Memory, ACME, SPACE, vectors[3], 20)
     store.close()
     store = SqliteStore(path, durability="normal")
     fill(store, vectors, 2000, 2010)
-    assert store.nearest(Kind.MEMORY, ACME, SPACE, vectors[2005], 1)[0].id == "02005"
+    assert store.nearest(Memory, ACME, SPACE, vectors[2005], 1)[0].id == "02005"
     view = _view(store)
     assert view.pending == 10
     assert view.unsaved == 10
     assert {layer.file is None for layer in view.layers} == {True, False}
-    after = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[3], 20)
+    after = store.nearest(Memory, ACME, SPACE, vectors[3], 20)
     assert [c for c in after if c.id < "02000"] == [c for c in before if c in after]
     store.close()
 
@@ -148,7 +148,7 @@ def test_what_is_compared_as_it_is_takes_no_place_from_what_is_chosen_by_code(
         store.rebuild_index()
         fill(store, vectors, 1000, 1150)
         for number in (3, 500, 1100):
-            near = store.nearest(Kind.MEMORY, ACME, SPACE, vectors[number], 10)
+            near = store.nearest(Memory, ACME, SPACE, vectors[number], 10)
             wanted = exactly(vectors, np.arange(1150), vectors[number])
             assert len({c.id for c in near} & set(wanted)) >= 8
         assert [layer.block.planes is None for layer in _view(store).layers] == [False, True]

@@ -13,7 +13,7 @@ from typing import cast
 import pytest
 
 from minutebook.domain import trail
-from minutebook.domain.records import Entry, Head, Kind
+from minutebook.domain.records import Entry, Head, Memory, Version
 from minutebook.search.text import parse_query
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import SPACES
@@ -37,15 +37,15 @@ def test_what_one_process_writes_another_finds_at_once(tmp_path: Path) -> None:
         for number in range(30):
             id = f"{number:04}"
             _tell(other, id)
-            near = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(number), 1)
+            near = store.nearest(Memory, ACME, SPACES[0], direction(number), 1)
             assert [c.id for c in near] == [id]
-            found = store.match(Kind.MEMORY, ACME, parse_query(f"number{number}"), 9)
+            found = store.match(Memory, ACME, parse_query(f"number{number}"), 9)
             assert found[0].id == id
             if number % 3 == 0:
                 _tell(other, f"-{id}")
-                near = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(number), 99)
+                near = store.nearest(Memory, ACME, SPACES[0], direction(number), 99)
                 assert id not in [c.id for c in near]
-                assert store.get(Kind.MEMORY, "acme", id) is None
+                assert store.get(Memory, "acme", id) is None
         assert store.check() == []
         store.close()
 
@@ -120,18 +120,18 @@ def _check_outgrown(path: Path, limit: str, reason: str) -> None:
 def _check_whole(path: Path, acknowledged: set[str], everything: set[str] | None) -> None:
     """See that all that was acknowledged is there, and nothing by half."""
     store = SqliteStore(path)
-    ids = {record.id for record in store.find(Kind.MEMORY, ACME)}
+    ids = {record.id for record in store.find(Memory, ACME)}
     assert acknowledged <= ids
     assert everything is None or ids == everything
-    assert {f"{id}.1" for id in ids} == {r.id for r in store.find(Kind.VERSION, ACME)}
-    entries = cast("list[Entry]", store.find(Kind.ENTRY, ACME, order=["number"]))
-    head = cast("Head", store.get(Kind.HEAD, "acme", trail.HEAD))
+    assert {f"{id}.1" for id in ids} == {r.id for r in store.find(Version, ACME)}
+    entries = cast("list[Entry]", store.find(Entry, ACME, order=["number"]))
+    head = cast("Head", store.get(Head, "acme", trail.HEAD))
     assert trail.first_break(entries, [head]) is None
     assert {entry.subject for entry in entries} == ids
-    assert store.without_vectors(Kind.MEMORY, "acme", SPACES[0], 9) == []
-    near = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(1), len(ids) + 1)
+    assert store.without_vectors(Memory, "acme", SPACES[0], 9) == []
+    near = store.nearest(Memory, ACME, SPACES[0], direction(1), len(ids) + 1)
     assert {c.id for c in near} == ids
-    found = store.match(Kind.MEMORY, ACME, parse_query("many"), len(ids) + 1)
+    found = store.match(Memory, ACME, parse_query("many"), len(ids) + 1)
     assert {c.id for c in found} == ids
     assert store.check() == []
     store.close()

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Memory
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
 from tests.store.conformance import StoreConformance
@@ -38,18 +38,18 @@ def test_a_store_that_was_closed_is_opened_again_with_all_that_it_held(tmp_path:
     try:
         for id in ("a", "b"):
             store.put(memory(id))
-            store.put_vectors(Kind.MEMORY, "acme", id, SPACES[0], unit(1, 0, 0, 0)[None])
-            assert store.nearest(Kind.MEMORY, everything, SPACES[0], unit(1, 0, 0, 0), 5)
+            store.put_vectors(Memory, "acme", id, SPACES[0], unit(1, 0, 0, 0)[None])
+            assert store.nearest(Memory, everything, SPACES[0], unit(1, 0, 0, 0), 5)
             assert [store.pid] == [os.getpid()]
             store.open()
             store.close()
             store.close()
             assert [store.pid] == [None]
             with pytest.raises(StoreClosed):
-                store.count(Kind.MEMORY, everything)
+                store.count(Memory, everything)
             store.open()
-        assert store.count(Kind.MEMORY, everything) == 2
-        found = store.nearest(Kind.MEMORY, everything, SPACES[0], unit(1, 0, 0, 0), 5)
+        assert store.count(Memory, everything) == 2
+        found = store.nearest(Memory, everything, SPACES[0], unit(1, 0, 0, 0), 5)
         assert [each.id for each in found] == ["a", "b"]
         assert store.check() == []
     finally:

@@ -16,7 +16,7 @@ from hypothesis import given
 from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreTooNew
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Decision, Entity, Memory, Turn
 from minutebook.search.text import parse_query, terms
 from minutebook.store.filelock import FileLock
 from minutebook.store.protocol import VectorSpace
@@ -81,11 +81,11 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     store = SqliteStore(path)
     told = turn("t", origin=Origin(client="cursor", version="1.0", session="s"))
     store.put(told)
-    assert store.find(Kind.TURN, ACME) == [told]
-    assert store.find(Kind.ENTITY, ACME) == [entity("e", "Ana")]
-    assert store.find(Kind.ENTITY, replace(ACME, client="cursor")) == []
+    assert store.find(Turn, ACME) == [told]
+    assert store.find(Entity, ACME) == [entity("e", "Ana")]
+    assert store.find(Entity, replace(ACME, client="cursor")) == []
     same = replace(ACME, equal={"target_key": "api-auth"})
-    assert store.find(Kind.DECISION, same) == [decision("d", target="API-Auth")]
+    assert store.find(Decision, same) == [decision("d", target="API-Auth")]
     store.rebuild_text_index()
     assert store.check() == []
     store.close()
@@ -127,7 +127,7 @@ def test_damaged_pages_are_said_by_reads_and_by_check(path: Path) -> None:
     path.write_bytes(b"".join(b"\xff" * 4096 if b"bread bread" in p else p for p in pages))
     store = SqliteStore(path)
     with pytest.raises(StoreError, match="damaged"):
-        store.find(Kind.MEMORY, ACME)
+        store.find(Memory, ACME)
     assert any("damaged" in said for said in store.check())
     store.close()
 
@@ -159,7 +159,7 @@ def test_a_thread_waits_no_longer_than_it_may(path: Path) -> None:
         thread.join()
         store.put(memory("a"))
     assert [type(error) for error in raised] == [StoreBusy]
-    assert store.count(Kind.MEMORY, ACME) == 1
+    assert store.count(Memory, ACME) == 1
     store.close()
 
 
@@ -168,8 +168,8 @@ def test_reads_go_on_while_another_process_writes(path: Path) -> None:
     store.put(memory("a"))
     with other.transaction():
         other.put(memory("b"))
-        assert [r.id for r in store.find(Kind.MEMORY, ACME)] == ["a"]
-    assert [r.id for r in store.find(Kind.MEMORY, ACME)] == ["a", "b"]
+        assert [r.id for r in store.find(Memory, ACME)] == ["a"]
+    assert [r.id for r in store.find(Memory, ACME)] == ["a", "b"]
     other.close()
     store.close()
 
@@ -180,7 +180,7 @@ def test_a_transaction_that_the_engine_undid_cannot_go_on(path: Path) -> None:
         store.put(memory("a"))
         store._connections._writer.execute("ROLLBACK")
         store.put(memory("b"))
-    assert store.count(Kind.MEMORY, ACME) == 0
+    assert store.count(Memory, ACME) == 0
     store.put(memory("c"))
     store.close()
 
@@ -196,7 +196,7 @@ def test_close_waits_for_readers_in_other_threads(path: Path) -> None:
     def read() -> None:
         try:
             while True:
-                assert store.count(Kind.MEMORY, ACME) == 200
+                assert store.count(Memory, ACME) == 200
                 started.set()
         except StoreClosed:
             said.append("closed")
@@ -241,7 +241,7 @@ def test_check_tells_of_rows_that_contradict_one_another(path: Path) -> None:
     store = SqliteStore(path)
     for id in "ab":
         store.put(memory(id))
-        store.put_vectors(Kind.MEMORY, "acme", id, SPACES[0], direction(1)[None])
+        store.put_vectors(Memory, "acme", id, SPACES[0], direction(1)[None])
     store.put(entity("e"))
     assert store.check() == []
     writer = store._connections._writer
@@ -270,30 +270,16 @@ def test_a_space_or_organization_that_was_undone_leaves_no_trace(path: Path) -> 
     vector = np.eye(8, dtype=np.float32)[0]
     with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
         store.put(memory("a", organization="undone"))
-        store.put_vectors(Kind.MEMORY, "undone", "a", SPACES[0], direction(1)[None])
+        store.put_vectors(Memory, "undone", "a", SPACES[0], direction(1)[None])
         undone = Filter(organization="undone")
-        assert len(store.nearest(Kind.MEMORY, undone, SPACES[0], direction(1), 9)) == 1
+        assert len(store.nearest(Memory, undone, SPACES[0], direction(1), 9)) == 1
         _ = 1 / 0
     store.put(memory("b"))
-    store.put_vectors(Kind.MEMORY, "acme", "b", wide, vector[None])
-    assert [c.id for c in store.nearest(Kind.MEMORY, ACME, wide, vector, 9)] == ["b"]
-    assert store.nearest(Kind.MEMORY, undone, SPACES[0], direction(1), 9) == []
+    store.put_vectors(Memory, "acme", "b", wide, vector[None])
+    assert [c.id for c in store.nearest(Memory, ACME, wide, vector, 9)] == ["b"]
+    assert store.nearest(Memory, undone, SPACES[0], direction(1), 9) == []
     assert store.organizations() == ["acme"]
     assert store.check() == []
-    store.close()
-
-
-def test_a_kind_without_text_has_no_vectors(path: Path) -> None:
-    store = SqliteStore(path)
-    store.put(memory("a"))
-    store.put_vectors(Kind.MEMORY, "acme", "a", SPACES[0], direction(1)[None])
-    store.put(entity("e"))
-    with pytest.raises(InvalidInput, match="entity"):
-        store.put_vectors(Kind.ENTITY, "acme", "e", SPACES[0], direction(1)[None])
-    assert store.vectors(Kind.ENTITY, "acme", "e") is None
-    assert store.without_vectors(Kind.ENTITY, "acme", SPACES[0], 9) == []
-    assert store.nearest(Kind.ENTITY, ACME, SPACES[0], direction(1), 9) == []
-    assert store.match(Kind.ENTITY, ACME, parse_query("ana"), 9) == []
     store.close()
 
 
@@ -301,12 +287,12 @@ def test_the_text_index_is_made_anew_from_the_records(path: Path) -> None:
     store = SqliteStore(path)
     for id, content in (("a", "bread"), ("b", "bread and wine"), ("c", "cheese")):
         store.put(memory(id, content))
-    before = store.match(Kind.MEMORY, ACME, parse_query("bread wine"), 9)
+    before = store.match(Memory, ACME, parse_query("bread wine"), 9)
     store._connections._writer.execute("DELETE FROM text_memory_1 WHERE rowid = 2")
     assert any("text index" in said for said in store.check())
     store.rebuild_text_index()
     assert store.check() == []
-    assert store.match(Kind.MEMORY, ACME, parse_query("bread wine"), 9) == before
+    assert store.match(Memory, ACME, parse_query("bread wine"), 9) == before
     store.close()
 
 
@@ -369,15 +355,13 @@ def filled(path: Path) -> Iterator[Path]:
         store = SqliteStore(path)
         for number in range(12):
             store.put(memory(f"{number:02}", f"number {number}"))
-            store.put_vectors(
-                Kind.MEMORY, "acme", f"{number:02}", SPACES[0], direction(number)[None]
-            )
-            store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(0), 5)
-        store.delete(Kind.MEMORY, "acme", "03")
+            store.put_vectors(Memory, "acme", f"{number:02}", SPACES[0], direction(number)[None])
+            store.nearest(Memory, ACME, SPACES[0], direction(0), 5)
+        store.delete(Memory, "acme", "03")
         store.put(memory("05", "another text"))
         store.rebuild_index()
-        store.delete(Kind.MEMORY, "acme", "07")
-        store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(0), 5)
+        store.delete(Memory, "acme", "07")
+        store.nearest(Memory, ACME, SPACES[0], direction(0), 5)
         store.close()
         yield path
 
@@ -403,7 +387,7 @@ def test_a_damaged_index_changes_no_answer(filled: Path, damage: Callable[[Path]
     assert len(list(folder.glob("*.dead"))) > 0
     damage(folder)
     store = SqliteStore(filled)
-    found = store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(2), 99)
+    found = store.nearest(Memory, ACME, SPACES[0], direction(2), 99)
     assert found[0].id == "02"
     assert {c.id for c in found} == {f"{n:02}" for n in range(12)} - {"03", "05", "07"}
     assert store.check() == []
@@ -418,15 +402,15 @@ def test_an_index_of_a_later_time_than_the_records_is_not_used(
     store = SqliteStore(filled)
     for id, number in (("lost", 50), ("gone", 51)):
         store.put(memory(id))
-        store.put_vectors(Kind.MEMORY, "acme", id, SPACES[0], direction(number)[None])
+        store.put_vectors(Memory, "acme", id, SPACES[0], direction(number)[None])
     store.rebuild_index()
     store.close()
     shutil.copy(backup, filled)
     store = SqliteStore(filled)
     for number in range(60, 64):
         store.put(memory(f"{number}"))
-        store.put_vectors(Kind.MEMORY, "acme", f"{number}", SPACES[0], direction(number)[None])
-    found = {c.id for c in store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(50), 99)}
+        store.put_vectors(Memory, "acme", f"{number}", SPACES[0], direction(number)[None])
+    found = {c.id for c in store.nearest(Memory, ACME, SPACES[0], direction(50), 99)}
     assert found == {f"{n:02}" for n in range(12)} - {"03", "05", "07"} | {"60", "61", "62", "63"}
     store.close()
 
@@ -453,7 +437,7 @@ def test_where_the_index_cannot_be_written_a_rebuild_says_so_and_searches_go_on(
     store = SqliteStore(filled)
     with pytest.raises(StoreError, match="1-memory-1"):
         store.rebuild_index()
-    assert len(store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(2), 99)) == 9
+    assert len(store.nearest(Memory, ACME, SPACES[0], direction(2), 99)) == 9
     store.close()
 
 

@@ -8,7 +8,25 @@ from typing import Any
 import pytest
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Category, DecisionStatus, Kind, ProposalStatus, Status
+from minutebook.domain.records import (
+    Category,
+    CodeChunk,
+    Decision,
+    DecisionStatus,
+    Entity,
+    Entry,
+    File,
+    Link,
+    Memory,
+    Mention,
+    Proposal,
+    ProposalStatus,
+    Relation,
+    Status,
+    Summary,
+    Turn,
+    Version,
+)
 from minutebook.search.text import parse_query
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import (
@@ -38,7 +56,7 @@ def equal(**values: object) -> Filter:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[SqliteStore]:
     store = SqliteStore(tmp_path / "store.db", durability="normal")
-    graph = (memory("a"), version("a"), entity("e"), edge(Kind.MENTION, "a", "e"), entry(1))
+    graph = (memory("a"), version("a"), entity("e"), edge(Mention, "a", "e"), entry(1))
     for record in (
         *graph,
         file("f"),
@@ -49,9 +67,9 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         summary("s"),
     ):
         store.put(record)
-    vectored = ((Kind.MEMORY, "a"), (Kind.CHUNK, "c"), (Kind.DECISION, "d"), (Kind.TURN, "t"))
-    for kind, id in vectored:
-        store.put_vectors(kind, "acme", id, SPACES[0], unit(1, 2, 3, 4)[None])
+    vectored = ((Memory, "a"), (CodeChunk, "c"), (Decision, "d"), (Turn, "t"))
+    for of, id in vectored:
+        store.put_vectors(of, "acme", id, SPACES[0], unit(1, 2, 3, 4)[None])
     yield store
     store.close()
 
@@ -59,168 +77,168 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 @pytest.mark.parametrize(
     ("ask", "index"),
     [
-        (lambda s: s.get(Kind.MEMORY, "acme", "a"), "memories_1 (organization=? AND id=?)"),
+        (lambda s: s.get(Memory, "acme", "a"), "memories_1 (organization=? AND id=?)"),
         (
-            lambda s: s.get(Kind.LINK, "acme", "a"),
+            lambda s: s.get(Link, "acme", "a"),
             "PRIMARY KEY (organization=? AND kind=? AND id=?)",
         ),
-        (lambda s: s.find(Kind.MEMORY, ACME, limit=1), "memories_1 (organization=?)"),
+        (lambda s: s.find(Memory, ACME, limit=1), "memories_1 (organization=?)"),
         (
-            lambda s: s.find(Kind.MEMORY, ACME, order=["-ingestion_time"], limit=9),
+            lambda s: s.find(Memory, ACME, order=["-ingestion_time"], limit=9),
             "memories_by_time (organization=?)",
         ),
         (
-            lambda s: s.find(Kind.MEMORY, ACME, order=["-updated_at"], limit=9),
+            lambda s: s.find(Memory, ACME, order=["-updated_at"], limit=9),
             "memories_by_update (organization=?)",
         ),
         (
-            lambda s: s.find(Kind.MEMORY, equal(status=Status.SUPERSEDED), limit=1),
+            lambda s: s.find(Memory, equal(status=Status.SUPERSEDED), limit=1),
             "memories_by_status (organization=? AND status=?)",
         ),
         (
-            lambda s: s.find(Kind.MEMORY, replace(ACME, ids=frozenset({"a", "b"}))),
+            lambda s: s.find(Memory, replace(ACME, ids=frozenset({"a", "b"}))),
             "memories_1 (organization=? AND id=?)",
         ),
-        (lambda s: s.count(Kind.MEMORY, ACME), "COVERING INDEX memories_by_time"),
+        (lambda s: s.count(Memory, ACME), "COVERING INDEX memories_by_time"),
         (
-            lambda s: s.count(Kind.MEMORY, replace(ACME, users=frozenset("u"))),
+            lambda s: s.count(Memory, replace(ACME, users=frozenset("u"))),
             "COVERING INDEX memories_by_time",
         ),
         (
-            lambda s: s.find(Kind.FILE, equal(project="a")),
+            lambda s: s.find(File, equal(project="a")),
             "files_by_project (organization=? AND project=?)",
         ),
         (
-            lambda s: s.find(Kind.CHUNK, equal(project="a", path="b"), order=["start_line"]),
+            lambda s: s.find(CodeChunk, equal(project="a", path="b"), order=["start_line"]),
             "chunks_by_project (organization=? AND project=? AND path=?)",
         ),
         (
-            lambda s: s.find(Kind.CHUNK, equal(name="a"), limit=9),
+            lambda s: s.find(CodeChunk, equal(name="a"), limit=9),
             "chunks_by_name (organization=? AND name=?)",
         ),
         (
-            lambda s: s.count(Kind.CHUNK, replace(equal(project="a"), users=frozenset("u"))),
+            lambda s: s.count(CodeChunk, replace(equal(project="a"), users=frozenset("u"))),
             "COVERING INDEX chunks_by_project (organization=? AND project=?)",
         ),
         (
-            lambda s: s.count_vectors(Kind.CHUNK, equal(project="a"), SPACES[0]),
+            lambda s: s.count_vectors(CodeChunk, equal(project="a"), SPACES[0]),
             "COVERING INDEX chunks_by_project (organization=? AND project=?)",
         ),
         (
-            lambda s: s.find(Kind.DECISION, equal(target_key="a", status=DecisionStatus.ACTIVE)),
+            lambda s: s.find(Decision, equal(target_key="a", status=DecisionStatus.ACTIVE)),
             "decisions_by_target (organization=? AND target_key=? AND status=?)",
         ),
         (
             lambda s: s.find(
-                Kind.DECISION,
+                Decision,
                 equal(target_key="a", status=DecisionStatus.ACTIVE, repository=None, user=None),
             ),
             "decisions_by_target (organization=? AND target_key=? AND status=?)",
         ),
         (
-            lambda s: s.find(Kind.DECISION, equal(target_key="a", repository=None, user=None)),
+            lambda s: s.find(Decision, equal(target_key="a", repository=None, user=None)),
             "decisions_by_target (organization=? AND target_key=?)",
         ),
         (
-            lambda s: s.find(Kind.DECISION, equal(status=DecisionStatus.ACTIVE), limit=9),
+            lambda s: s.find(Decision, equal(status=DecisionStatus.ACTIVE), limit=9),
             "decisions_by_status (organization=? AND status=?)",
         ),
         (
-            lambda s: s.find(Kind.DECISION, replace(ACME, ids=frozenset("ab"))),
+            lambda s: s.find(Decision, replace(ACME, ids=frozenset("ab"))),
             "(organization=? AND id=?)",
         ),
         (
-            lambda s: s.without_vectors(Kind.DECISION, "acme", SPACES[0], 9),
+            lambda s: s.without_vectors(Decision, "acme", SPACES[0], 9),
             "decisions_by_space (organization=? AND space=?)",
         ),
         (
-            lambda s: s.find(Kind.PROPOSAL, equal(status=ProposalStatus.PENDING)),
+            lambda s: s.find(Proposal, equal(status=ProposalStatus.PENDING)),
             "proposals_by_status (organization=? AND status=?)",
         ),
         (
-            lambda s: s.find(Kind.TURN, equal(session="s"), order=["at"], limit=9),
+            lambda s: s.find(Turn, equal(session="s"), order=["at"], limit=9),
             "turns_by_session (organization=? AND session=?)",
         ),
         (
-            lambda s: s.find(Kind.TURN, equal(session="s"), order=["-at"], limit=1),
+            lambda s: s.find(Turn, equal(session="s"), order=["-at"], limit=1),
             "turns_by_session (organization=? AND session=?)",
         ),
         (
             lambda s: s.find(
-                Kind.TURN, equal(session="s", repository=None, user="u"), order=["at"], limit=9
+                Turn, equal(session="s", repository=None, user="u"), order=["at"], limit=9
             ),
             "turns_by_session (organization=? AND session=?)",
         ),
         (
-            lambda s: s.count(Kind.TURN, replace(equal(session="s"), users=frozenset("u"))),
+            lambda s: s.count(Turn, replace(equal(session="s"), users=frozenset("u"))),
             "COVERING INDEX turns_by_session (organization=? AND session=?)",
         ),
         (
-            lambda s: s.groups(Kind.TURN, ACME, ("session", "repository", "user"), "at"),
+            lambda s: s.groups(Turn, ACME, ("session", "repository", "user"), "at"),
             "COVERING INDEX turns_by_session (organization=?)",
         ),
         (
-            lambda s: s.ids(Kind.TURN, ACME, ["at"]),
+            lambda s: s.ids(Turn, ACME, ["at"]),
             "turns_by_time (organization=?)",
         ),
         (
-            lambda s: s.find(Kind.SUMMARY, ACME, order=["-at"], limit=9),
+            lambda s: s.find(Summary, ACME, order=["-at"], limit=9),
             "summaries_by_time (organization=?)",
         ),
         (
-            lambda s: s.find(Kind.SUMMARY, equal(category=Category.BUGFIX), order=["-at"], limit=9),
+            lambda s: s.find(Summary, equal(category=Category.BUGFIX), order=["-at"], limit=9),
             "summaries_by_category (organization=? AND category=?)",
         ),
         (
-            lambda s: s.find(Kind.SUMMARY, equal(session="s", repository=None, user=None)),
+            lambda s: s.find(Summary, equal(session="s", repository=None, user=None)),
             "summaries_by_session (organization=? AND session=?)",
         ),
         (
-            lambda s: s.find(Kind.VERSION, equal(memory="a"), order=["number"]),
+            lambda s: s.find(Version, equal(memory="a"), order=["number"]),
             "versions_by_memory (organization=? AND memory=?)",
         ),
         (
-            lambda s: s.find(Kind.ENTITY, equal(name="a", type="b", user=None), limit=1),
+            lambda s: s.find(Entity, equal(name="a", type="b", user=None), limit=1),
             "entities_by_name (organization=? AND name=?)",
         ),
         (
-            lambda s: s.find(Kind.RELATION, equal(source="a", target="b", type="c"), limit=1),
+            lambda s: s.find(Relation, equal(source="a", target="b", type="c"), limit=1),
             "(organization=? AND target=? AND kind=?)",
         ),
         (
-            lambda s: s.find(Kind.ENTRY, ACME, order=["-number"], limit=1),
+            lambda s: s.find(Entry, ACME, order=["-number"], limit=1),
             "entries_by_number (organization=?)",
         ),
         (
-            lambda s: s.find(Kind.ENTRY, equal(subject="a"), order=["number"]),
+            lambda s: s.find(Entry, equal(subject="a"), order=["number"]),
             "entries_by_subject (organization=? AND subject=?)",
         ),
         (
-            lambda s: s.ids(Kind.MEMORY, ACME, ["-ingestion_time"]),
+            lambda s: s.ids(Memory, ACME, ["-ingestion_time"]),
             "COVERING INDEX memories_by_time (organization=?)",
         ),
         (lambda s: s.edges("acme", ["a", "b"]), "edges_by_source (organization=? AND source=?)"),
         (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),
         (lambda s: s.entities_named(ACME, ["ana"]), "PRIMARY KEY (organization=? AND first=?)"),
         (
-            lambda s: s.without_vectors(Kind.MEMORY, "acme", SPACES[0], 9),
+            lambda s: s.without_vectors(Memory, "acme", SPACES[0], 9),
             "memories_by_space (organization=? AND space=?)",
         ),
         (lambda s: s.changes("acme", 3), "memories_by_sequence (organization=? AND sequence>?)"),
         (
-            lambda s: s.nearest(Kind.MEMORY, ACME, SPACES[0], unit(1, 0, 0, 0), 9),
+            lambda s: s.nearest(Memory, ACME, SPACES[0], unit(1, 0, 0, 0), 9),
             "memories_by_sequence (organization=? AND sequence>?)",
         ),
         (
-            lambda s: s.match(Kind.MEMORY, ACME, parse_query("bread"), 9),
+            lambda s: s.match(Memory, ACME, parse_query("bread"), 9),
             "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
         ),
         (
-            lambda s: s.match(Kind.MEMORY, equal(user="u"), parse_query("bread"), 9),
+            lambda s: s.match(Memory, equal(user="u"), parse_query("bread"), 9),
             "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
         ),
         (
-            lambda s: s.matches_phrase(Kind.MEMORY, ACME, ["bread"]),
+            lambda s: s.matches_phrase(Memory, ACME, ["bread"]),
             "SEARCH r USING INTEGER PRIMARY KEY (rowid=?)",
         ),
     ],

@@ -13,7 +13,7 @@ import numpy as np
 from minutebook.domain import trail
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Head, Kind, Role
+from minutebook.domain.records import Head, Kind, Memory, Role
 from minutebook.store.protocol import Vectors
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import SPACES, START, memory, version
@@ -33,8 +33,8 @@ def remember(store: SqliteStore, id: str, number: int, padding: str = "") -> Non
     with store.transaction():
         store.put(memory(id, f"number{number} of many {padding}"))
         store.put(version(id))
-        store.put_vectors(Kind.MEMORY, "acme", id, SPACES[0], direction(number)[None])
-        last = store.get(Kind.HEAD, "acme", trail.HEAD)
+        store.put_vectors(Memory, "acme", id, SPACES[0], direction(number)[None])
+        last = store.get(Head, "acme", trail.HEAD)
         assert last is None or isinstance(last, Head)
         act = trail.Act(
             actor="ana",
@@ -57,7 +57,7 @@ def write(path: Path, argument: str) -> None:
         remember(store, f"{name}{number:04}", number)
         _say(f"{name}{number:04}")
         if number % 5 == 0:
-            store.nearest(Kind.MEMORY, ACME, SPACES[0], direction(number), 5)
+            store.nearest(Memory, ACME, SPACES[0], direction(number), 5)
     store.close()
 
 
@@ -68,7 +68,7 @@ def serve(path: Path, _: str) -> None:
     for line in sys.stdin:
         id = line.strip()
         if id.startswith("-"):
-            store.delete(Kind.MEMORY, "acme", id[1:])
+            store.delete(Memory, "acme", id[1:])
         else:
             remember(store, id, int(id))
         _say(id)
@@ -87,7 +87,7 @@ def outgrow(path: Path, argument: str) -> None:
             _say(f"StoreError {error.reason}")
             break
         _say(f"{number:06}")
-    assert store.get(Kind.MEMORY, "acme", "000000") is not None
+    assert store.get(Memory, "acme", "000000") is not None
     store.close()
 
 

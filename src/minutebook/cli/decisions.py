@@ -10,7 +10,7 @@ from minutebook.cli.ids import completing, decision_id
 from minutebook.cli.printing import body, echo, say, style, warn
 from minutebook.cli.terminal import as_json, fields_of, identity, opened, opened_or_made, through
 from minutebook.domain.errors import InvalidInput, MinutebookError
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Decision, Proposal
 
 TEMPLATE = """\
 # {title}
@@ -52,7 +52,7 @@ _PARTS = re.compile(
     multiple=True,
     metavar="ID",
     help="Replace it; repeatable.",
-    shell_complete=completing(Kind.DECISION),
+    shell_complete=completing(Decision),
 )
 @identity
 @as_json
@@ -195,7 +195,7 @@ def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 
 @click.command(short_help="Make a proposal the truth.")
-@click.argument("id", shell_complete=completing(Kind.PROPOSAL))
+@click.argument("id", shell_complete=completing(Proposal))
 @identity
 @click.pass_obj
 def accept(given: dict[str, str], id: str) -> None:

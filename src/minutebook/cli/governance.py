@@ -21,7 +21,7 @@ from minutebook.cli.terminal import (
     time_given,
 )
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Decision, Memory, Proposal
 
 
 def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, str], Any]) -> None:
@@ -31,7 +31,7 @@ def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, s
 
 
 @click.command(short_help="Let nobody change or remove a memory.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.argument("id", shell_complete=completing(Memory))
 @identity
 @click.pass_obj
 def lock(given: dict[str, str], id: str) -> None:
@@ -40,7 +40,7 @@ def lock(given: dict[str, str], id: str) -> None:
 
 
 @click.command(short_help="Let a locked memory be changed again.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.argument("id", shell_complete=completing(Memory))
 @identity
 @click.pass_obj
 def unlock(given: dict[str, str], id: str) -> None:
@@ -49,7 +49,7 @@ def unlock(given: dict[str, str], id: str) -> None:
 
 
 @click.command(short_help="Mark a memory as checked by a person.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.argument("id", shell_complete=completing(Memory))
 @identity
 @click.pass_obj
 def verify(given: dict[str, str], id: str) -> None:
@@ -58,7 +58,7 @@ def verify(given: dict[str, str], id: str) -> None:
 
 
 @click.command(short_help="Mark a memory as out of date.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.argument("id", shell_complete=completing(Memory))
 @click.option("--reason", required=True, help="Why it is out of date.")
 @identity
 @click.pass_obj
@@ -82,8 +82,8 @@ def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
 
 
 @click.command(short_help="Link one memory to another.")
-@click.argument("source", shell_complete=completing(Kind.MEMORY))
-@click.argument("target", shell_complete=completing(Kind.MEMORY))
+@click.argument("source", shell_complete=completing(Memory))
+@click.argument("target", shell_complete=completing(Memory))
 @click.option(
     "--type", "link_type", default="related", show_default=True, help="`related` leads both ways."
 )
@@ -138,7 +138,7 @@ def write(
 @click.option(
     "--subject",
     help="Only what concerns the record with this id.",
-    shell_complete=completing(Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL),
+    shell_complete=completing(Memory, Decision, Proposal),
 )
 @click.option("--outcome", help="Only this outcome: done, Locked, Forbidden, ScopeViolation…")
 @click.option(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -15,37 +15,43 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.ids import id_of, ledger_id_of
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Decision, Memory, Proposal, Token
+
+if TYPE_CHECKING:
+    from minutebook.app import App
 
 MOST_SHOWN = 10
 """How many candidates are shown of a part that several ids have."""
 
 _MOST_COMPLETED = 50
 
+Named = Memory | Token | Decision | Proposal
+"""What a person may name by a part of its id."""
+
 Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def memory_id(app: Any, caller: Caller, text: str) -> str:
+def memory_id(app: "App", caller: Caller, text: str) -> str:
     """Give the id of the memory that is meant, which may be typed as a UUID; InvalidInput."""
-    return id_of(text) or _only(app, caller, (Kind.MEMORY,), text)
+    return id_of(text) or _only(app, caller, (Memory,), text)
 
 
-def token_id(app: Any, caller: Caller, text: str) -> str:
+def token_id(app: "App", caller: Caller, text: str) -> str:
     """Give the id of the token that is meant; InvalidInput."""
-    return id_of(text) or _only(app, caller, (Kind.TOKEN,), text)
+    return id_of(text) or _only(app, caller, (Token,), text)
 
 
-def decision_id(app: Any, caller: Caller, text: str) -> str:
+def decision_id(app: "App", caller: Caller, text: str) -> str:
     """Give the id of the decision or proposal that is meant, typed with or without `.md`; InvalidInput."""
-    kinds = (Kind.DECISION, Kind.PROPOSAL)
-    return ledger_id_of(text) or _only(app, caller, kinds, text.removesuffix(".md"))
+    classes = (Decision, Proposal)
+    return ledger_id_of(text) or _only(app, caller, classes, text.removesuffix(".md"))
 
 
-def any_id(app: Any, caller: Caller, text: str) -> str:
+def any_id(app: "App", caller: Caller, text: str) -> str:
     """Give the id of the memory, decision or proposal that is meant; InvalidInput."""
     whole = ledger_id_of(text) or id_of(text)
-    kinds = (Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL)
-    return whole or _only(app, caller, kinds, text.removesuffix(".md"))
+    classes = (Memory, Decision, Proposal)
+    return whole or _only(app, caller, classes, text.removesuffix(".md"))
 
 
 def name_meant(kind: str, names: Iterable[str], text: str) -> str:
@@ -62,16 +68,15 @@ def name_meant(kind: str, names: Iterable[str], text: str) -> str:
     return found[0] if found else text
 
 
-def _only(app: Any, caller: Caller, kinds: Sequence[Kind], text: str) -> str:
+def _only(app: "App", caller: Caller, classes: Sequence[type[Named]], text: str) -> str:
     """Give the only id of which the text is the beginning or else the ending; the text, if none is."""
     for look in (app.id_lookup.begin_with, app.id_lookup.end_with) if text else ():
-        found = [each for kind in kinds for each in look(caller, kind, text, MOST_SHOWN + 1)]
+        found = [each for of in classes for each in look(caller, of, text, MOST_SHOWN + 1)]
         if len(found) == 1:
-            only: str = found[0].id
-            return only
+            return found[0].id
         if found:
             lines = [f"{each.id}  {_told(each)}" for each in found]
-            _refuse(kinds[0], text, lines, len(found) > MOST_SHOWN)
+            _refuse(classes[0].kind, text, lines, len(found) > MOST_SHOWN)
     return text
 
 
@@ -81,20 +86,20 @@ def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # 
     raise InvalidInput(text, f"could be any of {how_many}, shown above; type more of the {kind}")
 
 
-def _told(record: Any) -> str:
+def _told(record: Named) -> str:
     """Give what a person knows a record by."""
-    match record.kind:
-        case Kind.TOKEN:
+    match record:
+        case Token():
             text = record.name
-        case Kind.DECISION | Kind.PROPOSAL:
-            text = record.title
-        case _:
+        case Memory():
             text = record.title or record.content
+        case _:
+            text = record.title
     return short(" ".join(text.split()), 60)
 
 
-def completing(*kinds: Kind) -> Complete:
-    """Give what completes the ids of some kinds, the newest first."""
+def completing(*classes: type[Named]) -> Complete:
+    """Give what completes the ids of some classes of records, the newest first."""
 
     def complete(
         context: click.Context, _: click.Parameter, incomplete: str
@@ -111,8 +116,8 @@ def completing(*kinds: Kind) -> Complete:
                 caller, lookup = settings.caller(), IdLookup(store)
                 found = [
                     each
-                    for kind in kinds
-                    for each in lookup.begin_with(caller, kind, incomplete, _MOST_COMPLETED)
+                    for of in classes
+                    for each in lookup.begin_with(caller, of, incomplete, _MOST_COMPLETED)
                 ]
         except MinutebookError:
             return []
@@ -123,9 +128,9 @@ def completing(*kinds: Kind) -> Complete:
     return complete
 
 
-def _as_begun(record: Any, text: str) -> str:
+def _as_begun(record: Named, text: str) -> str:
     """Give the form of a record's id that begins with the text."""
-    if record.kind is not Kind.MEMORY or record.id.startswith(text.lower()):
+    if not isinstance(record, Memory) or record.id.startswith(text.lower()):
         return str(record.id)
     return str(record.uuid)
 
@@ -143,7 +148,7 @@ def completing_sessions(
 ) -> list[CompletionItem]:
     """Complete the names of sessions, the one written last first."""
 
-    def found(app: Any, caller: Caller) -> list[tuple[str, str]]:
+    def found(app: "App", caller: Caller) -> list[tuple[str, str]]:
         named = app.sessions.overview(caller, _MOST_COMPLETED, 0).sessions
         told = ((each, app.summaries.of(each)) for each in named)
         return [(each.name, summary.title if summary else "") for each, summary in told]
@@ -156,7 +161,7 @@ def completing_projects(
 ) -> list[CompletionItem]:
     """Complete the names of indexed projects."""
 
-    def found(app: Any, caller: Caller) -> list[tuple[str, str]]:
+    def found(app: "App", caller: Caller) -> list[tuple[str, str]]:
         return [(each.id, each.path) for each in app.projects.all(caller)]
 
     return [each for each in _items(context, found) if each.value.startswith(incomplete)]
@@ -170,7 +175,7 @@ def completing_values(choices: type[StrEnum]) -> Complete:
 
 
 def _items(
-    context: click.Context, found: Callable[[Any, Caller], list[tuple[str, str]]]
+    context: click.Context, found: Callable[["App", Caller], list[tuple[str, str]]]
 ) -> list[CompletionItem]:
     """Ask an open store; a shell that completes is no place for errors, nor for half a line."""
     try:

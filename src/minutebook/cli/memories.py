@@ -26,7 +26,15 @@ from minutebook.cli.terminal import (
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Kind, MemoryType, ScopeLevel, Status
+from minutebook.domain.records import (
+    Decision,
+    Kind,
+    Memory,
+    MemoryType,
+    Proposal,
+    ScopeLevel,
+    Status,
+)
 
 _FIELD = 15
 """Columns that the name of a field takes."""
@@ -58,14 +66,14 @@ _FIELD = 15
     multiple=True,
     metavar="ID[:TYPE]",
     help="Lead to this memory; repeatable.",
-    shell_complete=completing(Kind.MEMORY),
+    shell_complete=completing(Memory),
 )
 @click.option(
     "--supersedes",
     multiple=True,
     metavar="ID",
     help="End this memory, whose place it takes; repeatable.",
-    shell_complete=completing(Kind.MEMORY),
+    shell_complete=completing(Memory),
 )
 @identity
 @as_json
@@ -124,7 +132,7 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
 
 
 @click.command(short_help="Change a memory's text in your editor.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.argument("id", shell_complete=completing(Memory))
 @identity
 @click.pass_obj
 def edit(given: dict[str, str], id: str) -> None:
@@ -154,13 +162,13 @@ def edit(given: dict[str, str], id: str) -> None:
 
 
 @click.command(short_help="End a memory that is no longer true.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.argument("id", shell_complete=completing(Memory))
 @click.option("--reason", required=True, help="Why it no longer holds.")
 @click.option(
     "--superseded-by",
     metavar="ID",
     help="The memory that holds in its place.",
-    shell_complete=completing(Kind.MEMORY),
+    shell_complete=completing(Memory),
 )
 @identity
 @click.pass_obj
@@ -220,7 +228,7 @@ def _hit_shape(hit: Any, record: Any) -> dict[str, Any]:
 
 
 @click.command(short_help="Show a memory with its versions, or a decision.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY, Kind.DECISION, Kind.PROPOSAL))
+@click.argument("id", shell_complete=completing(Memory, Decision, Proposal))
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version's text only.")
 @identity
 @as_json
@@ -373,7 +381,7 @@ def list_(
 
 
 @click.command(short_help="Remove a memory and its versions for good.")
-@click.argument("id", shell_complete=completing(Kind.MEMORY))
+@click.argument("id", shell_complete=completing(Memory))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @identity
 @click.pass_obj

@@ -19,7 +19,7 @@ from minutebook.cli.terminal import (
 )
 from minutebook.config import load
 from minutebook.domain.grants import Grant, is_live
-from minutebook.domain.records import DEFAULT_ORGANIZATION, Kind, Role
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
 
 NEVER = "never"
 
@@ -98,7 +98,7 @@ def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 
 @token.command(short_help="Take a token back for good.")
-@click.argument("id", shell_complete=completing(Kind.TOKEN))
+@click.argument("id", shell_complete=completing(Token))
 @place
 @click.pass_obj
 def revoke(given: dict[str, str], id: str) -> None:
@@ -109,7 +109,7 @@ def revoke(given: dict[str, str], id: str) -> None:
 
 
 @token.command(short_help="Give a token a new secret.")
-@click.argument("id", shell_complete=completing(Kind.TOKEN))
+@click.argument("id", shell_complete=completing(Token))
 @_expires
 @place
 @as_json

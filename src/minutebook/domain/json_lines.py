@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Union, cast, get_args, get_origin, get_type_hi
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Edge, Kind, Record
+from minutebook.domain.records import CLASSES, Kind, Record
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
 
@@ -70,7 +70,7 @@ def record_of(said: Mapping[str, Any]) -> Record:
     unknown = said.keys() - {field.name for field in form} - {"kind"}
     if unknown:
         raise InvalidInput(min(unknown), f"is no field of a {kind}")
-    read: dict[str, Any] = {"kind": kind} if _CLASSES[kind] is Edge else {}
+    read: dict[str, Any] = {}
     for field in form:
         if field.name in said:
             read[field.name] = _read(field, said[field.name])
@@ -78,7 +78,7 @@ def record_of(said: Mapping[str, Any]) -> Record:
             read[field.name] = None
         elif not field.has_default:
             raise InvalidInput(field.name, f"must be given: a {kind} has one")
-    return _CLASSES[kind](**read)
+    return CLASSES[kind](**read)
 
 
 def _read(field: _Field, value: Any) -> Any:
@@ -108,8 +108,6 @@ def _described(record: type[Record]) -> tuple[_Field, ...]:
     hints = get_type_hints(record)
     described = []
     for each in fields(record):
-        if each.name == "kind":
-            continue
         annotation, is_nullable = hints[each.name], False
         if get_origin(annotation) in (Union, UnionType):
             is_nullable = True
@@ -188,13 +186,4 @@ def _mapping(read: Callable[[Any], Any] | None) -> Callable[[Any], Mapping[str, 
     return reader
 
 
-_EDGES = (Kind.RELATION, Kind.LINK, Kind.MENTION)
-_CLASSES: dict[Kind, type[Record]] = {
-    kind: each
-    for each in get_args(Record)
-    for kind in (_EDGES if each is Edge else (cast("Kind", each.kind),))
-}
-_FORMS = {kind: _described(each) for kind, each in _CLASSES.items()}
-
-ALL_KINDS = tuple(_CLASSES)
-"""Every kind that a store keeps."""
+_FORMS = {kind: _described(each) for kind, each in CLASSES.items()}

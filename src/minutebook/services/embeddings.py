@@ -5,12 +5,19 @@ import os
 import sys
 import threading
 from collections.abc import Iterator, Sequence
-from typing import cast
 
 from minutebook.domain.caller import Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, TextRecord
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Memory,
+    Proposal,
+    Summary,
+    TextRecord,
+    Turn,
+)
 from minutebook.embedding.protocol import Embedded
 from minutebook.embedding.service import Embedding, State
 from minutebook.search.text import MAX_TEXT, check_query
@@ -25,15 +32,8 @@ BATCH = 32
 BATCH_CHARACTERS = 200_000
 """Characters after which a batch ends; a killed process loses the work of one batch."""
 
-TEXT_KINDS = (
-    Kind.MEMORY,
-    Kind.DECISION,
-    Kind.PROPOSAL,
-    Kind.SUMMARY,
-    Kind.TURN,
-    Kind.CHUNK,
-)
-"""The kinds whose texts have vectors; the first is served first."""
+IN_ORDER: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Summary, Turn, CodeChunk)
+"""The records whose texts have vectors; the first are embedded first."""
 
 PRIORITY = 10
 """Niceness of the thread that embeds in the background.
@@ -127,12 +127,12 @@ class Embeddings:
         """Put the vectors of a record that was just put; None leaves it to `backfill`."""
         if vectors is not None:
             self._store.put_vectors(
-                record.kind, record.organization, record.id, self.space, vectors
+                type(record), record.organization, record.id, self.space, vectors
             )
 
-    def pending(self, kind: Kind, where: Filter) -> int:
+    def pending(self, of: type[TextRecord], where: Filter) -> int:
         """Count the selected records without vectors of the model in use."""
-        return self._store.count(kind, where) - self._store.count_vectors(kind, where, self.space)
+        return self._store.count(of, where) - self._store.count_vectors(of, where, self.space)
 
     def notify(self) -> None:
         """Wake the thread in `wait`: there are records without vectors."""
@@ -162,11 +162,11 @@ class Embeddings:
             return self._embed(self._next()) if is_held else 0
 
     def _next(self) -> Sequence[TextRecord]:
-        for kind in TEXT_KINDS:
+        for of in IN_ORDER:
             for organization in self._store.organizations():
-                found = self._store.without_vectors(kind, organization, self.space, BATCH)
+                found = self._store.without_vectors(of, organization, self.space, BATCH)
                 if found:
-                    return list(_first_texts(cast("list[TextRecord]", found)))
+                    return list(_first_texts(found))
         return []
 
     def _embed(self, records: Sequence[TextRecord]) -> int:
@@ -177,8 +177,8 @@ class Embeddings:
         )
         with self._store.transaction():
             for record, embedded in zip(records, made, strict=True):
-                current = self._store.get(record.kind, record.organization, record.id)
-                if isinstance(current, TextRecord) and current.text == record.text:
+                current = self._store.get(type(record), record.organization, record.id)
+                if current is not None and current.text == record.text:
                     self.put_vectors(record, embedded.rows)
         return len(records)
 

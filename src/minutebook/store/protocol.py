@@ -4,14 +4,17 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Kind, Record
+from minutebook.domain.records import Edge, Kind, Record, TextRecord
 from minutebook.search.text import TextQuery
+
+R = TypeVar("R", bound=Record)
+T = TypeVar("T", bound=TextRecord)
 
 Vectors: TypeAlias = NDArray[np.float32]
 """One unit-length row a part of a text; shape (parts, dimensions)."""
@@ -60,10 +63,10 @@ class Snapshot(Protocol):
     def organizations(self) -> list[str]:
         """Name the organizations that held a record, sorted."""
 
-    def count(self, kind: Kind, where: Filter) -> int:
+    def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
 
-    def each(self, kind: Kind, where: Filter) -> Iterator[Record]:
+    def each(self, of: type[R], where: Filter) -> Iterator[R]:
         """Give the selected records one at a time, by id, holding few of them."""
 
 
@@ -95,44 +98,44 @@ class Store(Protocol):
         Instants are kept, not their zones: they come back in UTC.
         """
 
-    def get(self, kind: Kind, organization: str, id: str) -> Record | None:
+    def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Give a record, or None."""
 
     def find(
         self,
-        kind: Kind,
+        of: type[R],
         where: Filter,
         *,
         order: Sequence[str] = (),
         limit: int | None = None,
         offset: int = 0,
-    ) -> list[Record]:
+    ) -> list[R]:
         """Give the selected records by the fields of `order` (`-name`: largest first), then by id.
 
         None sorts before every value. With the first field descending, ids descend too.
         """
 
-    def each(self, kind: Kind, where: Filter, order: Sequence[str]) -> Iterator[Record]:
+    def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Give the selected records one at a time, in the order of `find`, holding few of them.
 
         All are as of the moment the first is asked for, and committed by then, even inside a
         transaction. What else the thread asks the store meanwhile does not disturb them.
         """
 
-    def ids(self, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
+    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
         """Give the ids of the selected records, in the order of `find`."""
 
-    def count(self, kind: Kind, where: Filter) -> int:
+    def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
 
-    def groups(self, kind: Kind, where: Filter, by: Sequence[str], span: str) -> list[Group]:
+    def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         """Put together the selected records that agree in the text fields `by`, latest first.
 
         `span` names the instant of which each group tells the least and the greatest; ties go by
         the values, None first.
         """
 
-    def delete(self, kind: Kind, organization: str, id: str) -> bool:
+    def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index and vectors; tell whether it was there.
 
         With a memory go its versions; with a memory or entity, the edges that touch it.
@@ -141,20 +144,24 @@ class Store(Protocol):
     def organizations(self) -> list[str]:
         """Name the organizations that hold a record, sorted."""
 
-    def match(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> list[Candidate]:
+    def match(
+        self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
+    ) -> list[Candidate]:
         """Rank the selected records that hold any term, or phrase, of the query, by BM25.
 
         Best first, ties by id. The statistics are those of the organization's records of that kind.
         """
 
-    def matches_phrase(self, kind: Kind, where: Filter, words: Sequence[str]) -> list[str]:
+    def matches_phrase(
+        self, of: type[TextRecord], where: Filter, words: Sequence[str]
+    ) -> list[str]:
         """Give the sorted ids of the selected records whose text holds the words in a row.
 
         Words as `search.text.words` makes them.
         """
 
     def put_vectors(
-        self, kind: Kind, organization: str, id: str, space: VectorSpace, vectors: Vectors
+        self, of: type[TextRecord], organization: str, id: str, space: VectorSpace, vectors: Vectors
     ) -> None:
         """Keep the vectors of a record's text, in place of earlier ones; float16 is kept.
 
@@ -162,19 +169,21 @@ class Store(Protocol):
         not finite, not of length 1 or not of the space's dimensions: InvalidInput.
         """
 
-    def vectors(self, kind: Kind, organization: str, id: str) -> tuple[VectorSpace, Vectors] | None:
+    def vectors(
+        self, of: type[TextRecord], organization: str, id: str
+    ) -> tuple[VectorSpace, Vectors] | None:
         """Give a record's vectors as they are kept, or None."""
 
     def without_vectors(
-        self, kind: Kind, organization: str, space: VectorSpace, limit: int
-    ) -> list[Record]:
+        self, of: type[T], organization: str, space: VectorSpace, limit: int
+    ) -> list[T]:
         """Give records, oldest id first, that have no vectors of that space yet."""
 
-    def count_vectors(self, kind: Kind, where: Filter, space: VectorSpace) -> int:
+    def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space."""
 
     def nearest(
-        self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,).
 

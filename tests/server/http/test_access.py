@@ -16,7 +16,7 @@ import pytest
 from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entry, Kind, Role
+from minutebook.domain.records import Entry, Role
 from tests.contracts.requirements import requirement
 from tests.server.http.speaking import (
     BOTH,
@@ -233,7 +233,7 @@ def test_many_at_once_are_each_known_by_their_own_token(server: Server) -> None:
             assert told["result"]["structuredContent"]["id"]["id"]["String"] == id
     app = open_app(Settings(home=server.home, embedder="none"))
     try:
-        entries = app.store.find(Kind.ENTRY, Filter(organization="acme", with_deleted=True))
+        entries = app.store.find(Entry, Filter(organization="acme", with_deleted=True))
     finally:
         app.close()
     for number, secret in enumerate(secrets):

@@ -15,7 +15,7 @@ from minutebook.contracts.knowledge import knowledge
 from minutebook.contracts.ledger import ledger
 from minutebook.domain.caller import in_call
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Kind
+from minutebook.domain.records import CLASSES, Kind
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.protocol.provenance import agent_of
 from minutebook.server.protocol.server import build_server
@@ -42,7 +42,7 @@ async def talk(
 
 
 def kept(world: World, kind: Kind) -> list[Any]:
-    return world.app.store.find(kind, everything("default"))
+    return world.app.store.find(CLASSES[kind], everything("default"))
 
 
 @pytest.mark.parametrize("mode", REVISIONS)

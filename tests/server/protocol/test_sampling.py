@@ -12,7 +12,7 @@ from mcp.client import Client
 from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.journal import journal
-from minutebook.domain.records import Kind, Summary
+from minutebook.domain.records import Summary
 from minutebook.server.dispatch import Dispatcher
 from minutebook.server.protocol import sampling
 from minutebook.server.protocol.server import build_server
@@ -48,7 +48,7 @@ def talk(world: World, steps: Steps, mode: Any, **options: Any) -> None:
 
 
 def summaries(world: World) -> dict[str, Summary]:
-    found = world.app.store.find(Kind.SUMMARY, everything("default"))
+    found = world.app.store.find(Summary, everything("default"))
     return {each.session: each for each in found if isinstance(each, Summary)}
 
 

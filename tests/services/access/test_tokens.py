@@ -12,7 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound, Unidentified
 from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Policy
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 from minutebook.services.access.tokens import NOBODY, REFUSAL_IS_ENTERED_EVERY, USE_IS_NOTED_EVERY
 from tests.contracts.requirements import requirement
 from tests.world import NOON, Opener, World, wait_until
@@ -22,7 +22,7 @@ GRANT = Grant(name="ci", role=Role.AGENT, organization="acme", repositories=("ap
 
 
 def kept(world: World, id: str) -> Token:
-    found = world.app.store.get(Kind.TOKEN, SYSTEM_ORGANIZATION, id)
+    found = world.app.store.get(Token, SYSTEM_ORGANIZATION, id)
     assert isinstance(found, Token)
     return found
 

@@ -20,7 +20,7 @@ from minutebook.domain.errors import (
     StoreBusy,
     Unanswered,
 )
-from minutebook.domain.records import Category, Kind, Role, Summary
+from minutebook.domain.records import Category, Kind, Role, Summary, Turn
 from minutebook.services.journal.summaries import SUMMARIZE
 from minutebook.store.named_locks import NamedLocks
 from tests.chat_service import ChatService, completed
@@ -130,7 +130,7 @@ def test_each_summary_is_entered_on_the_trail_and_has_its_vector(world: World) -
     assert [entry.act for entry in entries] == [SUMMARIZE, SUMMARIZE]
     assert entries[0].before == ""
     assert entries[1].before == entries[0].after
-    assert world.app.store.vectors(Kind.SUMMARY, "default", "summary_s") is not None
+    assert world.app.store.vectors(Summary, "default", "summary_s") is not None
 
 
 # In batch
@@ -160,7 +160,7 @@ def test_a_session_whose_last_turn_is_another_is_summarised_again(world: World) 
     converse(world, "a")
     world.app.summaries.summarize_all(world.caller)
     last = world.app.sessions.page(world.caller, "a", 9, 0).turns[-1]
-    world.app.store.delete(Kind.TURN, "default", last.id)
+    world.app.store.delete(Turn, "default", last.id)
     converse(world, "a", 1)
     assert [each.session for each in world.app.summaries.summarize_all(world.caller).done] == ["a"]
 
@@ -272,7 +272,7 @@ def test_a_summary_of_a_user_never_takes_the_place_of_one_for_all(world: World) 
     converse(world, mine.id)
     ids = {each.id for each in world.app.summaries.summarize_all(world.caller).done}
     assert mine.id not in ids
-    assert world.app.store.get(Kind.SUMMARY, "default", mine.id) == mine
+    assert world.app.store.get(Summary, "default", mine.id) == mine
 
 
 def test_a_viewer_neither_summarises_nor_forgets(world: World) -> None:

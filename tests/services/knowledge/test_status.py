@@ -9,7 +9,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, Forbidden, InBatch, Locked, NotFound
 from minutebook.domain.policy import Policy, with_field_writes
-from minutebook.domain.records import Edge, Kind, Memory, MemoryType, Role, ScopeLevel, Status
+from minutebook.domain.records import Edge, Link, Memory, MemoryType, Role, ScopeLevel, Status
 from tests.world import Opener, World, everything
 
 STEWARDS = (Role.MANAGER, Role.ARCHITECT, Role.ADMIN)
@@ -203,7 +203,7 @@ def test_a_superseded_memory_stays_superseded(world: World) -> None:
 
 
 def links(world: World) -> set[tuple[str, str, str]]:
-    found = world.app.store.find(Kind.LINK, everything("default"))
+    found = world.app.store.find(Link, everything("default"))
     return {(each.source, each.target, each.type) for each in found if isinstance(each, Edge)}
 
 

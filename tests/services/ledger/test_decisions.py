@@ -12,7 +12,7 @@ from minutebook.domain.errors import (
     MinutebookError,
     NotFound,
 )
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, Role
+from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.services.maintenance.doctor import examine
 from tests.contracts.requirements import requirement
 from tests.services.decided import (
@@ -40,7 +40,7 @@ def test_a_decision_is_in_git_in_the_tables_and_in_the_trail(world: World) -> No
     assert git(ledger.path, "fsck", "--strict") == ""
     [entry] = world.entries(made.id)
     assert (entry.actor, entry.act, entry.outcome) == ("ann", "record", "done")
-    assert world.app.store.vectors(Kind.DECISION, "default", made.id) is not None
+    assert world.app.store.vectors(Decision, "default", made.id) is not None
 
 
 def test_a_target_that_is_decided_is_not_decided_again(world: World) -> None:
@@ -171,11 +171,11 @@ def test_a_successor_concerns_whom_the_decision_before_it_did(world: World) -> N
 def test_without_a_model_a_decision_is_kept_and_its_meaning_follows(opener: Opener) -> None:
     without = opener(failed())
     made = without.app.decisions.record(PERSON, draft())
-    assert without.app.store.vectors(Kind.DECISION, "default", made.id) is None
+    assert without.app.store.vectors(Decision, "default", made.id) is None
     without.app.close()
     world = opener()
     assert world.app.embedded.backfill_batch() == 1
-    assert world.app.store.vectors(Kind.DECISION, "default", made.id) is not None
+    assert world.app.store.vectors(Decision, "default", made.id) is not None
 
 
 def test_everything_is_told_by_age_and_the_truth_by_target(world: World) -> None:

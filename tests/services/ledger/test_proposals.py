@@ -10,7 +10,6 @@ from minutebook.domain.ids import decision_id
 from minutebook.domain.records import (
     Authorship,
     DecisionStatus,
-    Kind,
     Proposal,
     ProposalStatus,
     Role,
@@ -30,7 +29,7 @@ def sealed(opener: Opener) -> World:
 
 
 def kept(world: World, id: str) -> Proposal:
-    found = world.app.store.get(Kind.PROPOSAL, "default", id)
+    found = world.app.store.get(Proposal, "default", id)
     assert isinstance(found, Proposal)
     return found
 

@@ -26,7 +26,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.lineage import Rule, superseding
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Authorship, Decision, DecisionStatus, Kind, LedgerMark
+from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
 from minutebook.services.maintenance.doctor import examine
@@ -386,7 +386,7 @@ def test_who_decides_nothing_has_no_repository(world: World, tmp_path: Path) -> 
 def test_how_far_a_ledger_was_followed_is_kept(world: World) -> None:
     made = world.app.decisions.record(AGENT, draft())
     assert made.authorship is Authorship.AGENT
-    mark = world.app.store.get(Kind.LEDGER, "default", "own")
+    mark = world.app.store.get(LedgerMark, "default", "own")
     assert isinstance(mark, LedgerMark)
     assert mark.commit_id == made.commit_id
 

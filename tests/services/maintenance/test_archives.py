@@ -15,8 +15,10 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import (
+    CLASSES,
     Category,
     Kind,
+    Memory,
     Role,
     Summary,
     Turn,
@@ -76,7 +78,7 @@ def put(world: World, *records: Turn | Summary) -> None:
 def journal(world: World, organization: str = "default") -> list[Turn | Summary]:
     found: list[Any] = []
     for kind in JOURNAL:
-        found += world.app.store.find(kind, everything(organization))
+        found += world.app.store.find(CLASSES[kind], everything(organization))
     return found
 
 
@@ -156,7 +158,7 @@ def test_what_is_replaced_by_the_same_keeps_its_vectors(world: World) -> None:
     world.app.embedded.backfill_batch()
     world.app.archives.import_(AGENT, str(exported(world)), Mode.REPLACE)
     space = world.app.embedded.space
-    assert world.app.store.count_vectors(Kind.TURN, everything("default"), space) == 5
+    assert world.app.store.count_vectors(Turn, everything("default"), space) == 5
 
 
 def test_what_is_imported_is_found_by_its_meaning_soon(opener: Opener) -> None:
@@ -251,9 +253,9 @@ def test_more_than_sessions_is_brought_in_by_the_owner_at_the_command_line(
         one.app.archives.export_to(replace(ADMIN, user="ana"), KINDS, tmp_path / "other.jsonl")
     with pytest.raises(InvalidInput, match="merge"):
         two.app.archives.import_from(ADMIN, path, Mode.REPLACE)
-    assert two.app.store.find(Kind.MEMORY, everything("default")) == []
+    assert two.app.store.find(Memory, everything("default")) == []
     two.app.archives.import_from(replace(ADMIN, role=Role.HUMAN), path, Mode.MERGE)
-    assert len(two.app.store.find(Kind.MEMORY, everything("default"))) == 1
+    assert len(two.app.store.find(Memory, everything("default"))) == 1
 
 
 # Files that do not hold

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, StoreClosed
-from minutebook.domain.records import Kind, Role
+from minutebook.domain.records import Kind, Memory, Role, Turn
 from minutebook.services.maintenance.database import HealthStatus
 from tests.world import Opener, World, everything, failed, loading
 
@@ -19,7 +19,7 @@ def connected(world: World, session: str) -> Caller:
 
 
 def count(world: World) -> int:
-    return world.app.store.count(Kind.MEMORY, everything("default"))
+    return world.app.store.count(Memory, everything("default"))
 
 
 def test_what_was_kept_is_there_when_a_stopped_store_is_started(world: World) -> None:
@@ -168,7 +168,7 @@ def test_background_work_waits_for_the_start(opener: Opener) -> None:
     world.app.database.start(one)
     turn = world.app.sessions.add(one, None, "word " * 5000, "", "")
     for _ in range(1000):
-        if world.app.store.vectors(Kind.TURN, turn.organization, turn.id) is not None:
+        if world.app.store.vectors(Turn, turn.organization, turn.id) is not None:
             break
         threading.Event().wait(0.01)
-    assert world.app.store.vectors(Kind.TURN, turn.organization, turn.id) is not None
+    assert world.app.store.vectors(Turn, turn.organization, turn.id) is not None

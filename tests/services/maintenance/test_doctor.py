@@ -1,4 +1,4 @@
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Entry
 from minutebook.services.maintenance.doctor import examine, mend
 from tests.world import Opener, World, failed
 
@@ -20,7 +20,7 @@ def test_a_broken_trail_and_a_model_that_failed_are_findings_with_a_remedy(
     world = opener(failed("model.onnx is damaged"), wait=10)
     for text in ("a", "b", "c"):
         world.remember(text)
-    world.app.store.delete(Kind.ENTRY, "default", "2")
+    world.app.store.delete(Entry, "default", "2")
     found = examine(world.app.store, world.app.trail, world.app.embedding, world.app.ledgers)
     assert len(found) == 2
     assert "default breaks at entry 2" in found[0].finding

@@ -11,7 +11,15 @@ from prometheus_client.registry import Collector
 from minutebook.contracts.answers import Failure
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Entity,
+    Memory,
+    Proposal,
+    Summary,
+    Turn,
+)
 from minutebook.server.app_loader import AppLoader
 from minutebook.services.journal.summaries import Tally
 from minutebook.store.protocol import Store
@@ -20,11 +28,8 @@ log = logging.getLogger(__name__)
 
 CONTENT_TYPE = CONTENT_TYPE_PLAIN_0_0_4
 
-COUNTED = (
-    *(Kind.MEMORY, Kind.ENTITY, Kind.DECISION, Kind.PROPOSAL),
-    *(Kind.TURN, Kind.SUMMARY, Kind.CHUNK),
-)
-"""The kinds whose records are counted."""
+COUNTED = (Memory, Entity, Decision, Proposal, Turn, Summary, CodeChunk)
+"""The records that are counted."""
 
 SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 """Bounds of the histogram of durations: reads take milliseconds, indexing minutes."""
@@ -112,8 +117,8 @@ def _records(store: Store) -> Metric:
     records = GaugeMetricFamily("minutebook_records", "Records, by kind.", labels=["kind"])
     try:
         places = [Filter(organization=each) for each in store.organizations()]
-        for kind in COUNTED:
-            records.add_metric([kind], sum(store.count(kind, where) for where in places))
+        for each in COUNTED:
+            records.add_metric([each.kind], sum(store.count(each, where) for where in places))
     except StoreError as error:
         # Every caller may have stopped the store; the other figures are told all the same.
         log.debug("records cannot be counted: %s", type(error).__name__)

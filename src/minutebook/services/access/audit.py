@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import islice
-from typing import cast
 
 from minutebook.domain import policy, trail
 from minutebook.domain.caller import Caller
@@ -193,14 +192,14 @@ class Trail:
         found: list[Entry] = []
         for where in filters(self._store, caller):
             here = replace(narrowed(where, **equal), client=client)
-            entries = cast("Iterator[Entry]", self._store.each(Kind.ENTRY, here, ["-number"]))
+            entries = self._store.each(Entry, here, ["-number"])
             found += islice((e for e in entries if since is None or e.at >= since), limit)
         found.sort(key=lambda e: (e.at, e.organization, e.number), reverse=True)
         return found[:limit]
 
     def head(self, organization: str) -> Head | None:
         """Give the end of an organization's trail: what to note elsewhere, to prove it against."""
-        return cast("Head | None", self._store.get(Kind.HEAD, organization, trail.HEAD))
+        return self._store.get(Head, organization, trail.HEAD)
 
     def verify(self, organization: str, noted: Head | None = None) -> trail.Break | None:
         """Find where an organization's trail does not hold, or None; in constant memory.
@@ -215,7 +214,7 @@ class Trail:
         def watched() -> Iterator[Entry]:
             nonlocal last
             everything = Filter(organization=organization)
-            for entry in self._store.each(Kind.ENTRY, everything, ["number"]):
+            for entry in self._store.each(Entry, everything, ["number"]):
                 assert isinstance(entry, Entry)
                 last = entry.number
                 yield entry

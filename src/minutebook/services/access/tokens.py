@@ -9,7 +9,6 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import cast
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -84,7 +83,7 @@ class Tokens:
         Tokens that were taken back count, for they are kept: what became a team's stays one.
         """
         if not self._is_shared:
-            self._is_shared = bool(self._store.find(Kind.TOKEN, _ALL, limit=1))
+            self._is_shared = bool(self._store.find(Token, _ALL, limit=1))
         return self._is_shared
 
     def create(self, caller: Caller, grant: Grant) -> Issued:
@@ -116,7 +115,7 @@ class Tokens:
     def list(self, caller: Caller) -> Sequence[Token]:
         """Give every token that was made, newest first; Forbidden as for `create`."""
         policy.check_may_issue(caller)
-        return cast("list[Token]", self._store.find(Kind.TOKEN, _ALL, order=("-created_at",)))
+        return self._store.find(Token, _ALL, order=("-created_at",))
 
     def revoke(self, caller: Caller, id: str) -> Token:
         """Take a token back for good; Forbidden as for `create`, NotFound, Conflict."""
@@ -205,7 +204,7 @@ class Tokens:
         return PREFIX + id + base64.urlsafe_b64encode(drawn).decode().rstrip("=")
 
     def _get(self, id: str) -> Token | None:
-        return cast("Token | None", self._store.get(Kind.TOKEN, SYSTEM_ORGANIZATION, id))
+        return self._store.get(Token, SYSTEM_ORGANIZATION, id)
 
     def _read(self, id: str) -> Token:
         token = self._get(id)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
 from uuid import UUID
 
 from minutebook.domain.caller import Caller
@@ -15,18 +14,14 @@ from minutebook.domain.records import (
     Decision,
     Edge,
     Entity,
-    Kind,
     Memory,
     Project,
     Proposal,
-    Record,
 )
-from minutebook.store.protocol import Snapshot, Store
+from minutebook.store.protocol import R, Snapshot, Store
 
 Clock = Callable[[], datetime]
 """Gives the present instant, in UTC."""
-
-R = TypeVar("R", bound=Record)
 
 
 def filters(store: Store | Snapshot, caller: Caller) -> list[Filter]:
@@ -39,31 +34,25 @@ def filters(store: Store | Snapshot, caller: Caller) -> list[Filter]:
 
 def read_memory(store: Store, caller: Caller, id: str) -> Memory:
     """Give the memory with that id; NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Memory, Kind.MEMORY, id)
+    return _found(store, filters(store, caller), Memory, id)
 
 
 def read_any_memory(store: Store, caller: Caller, id: str) -> Memory:
     """Give the memory with that id, soft-deleted or not, in the same way; NotFound."""
     every = [replace(where, with_deleted=True) for where in filters(store, caller)]
-    return _found(store, every, Memory, Kind.MEMORY, id)
+    return _found(store, every, Memory, id)
 
 
 def read_entity(store: Store, caller: Caller, id: str) -> Entity:
     """Give the entity with that id; NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Entity, Kind.ENTITY, id)
+    return _found(store, filters(store, caller), Entity, id)
 
 
 def sees_ends(store: Store, caller: Caller, edge: Edge) -> bool:
     """Tell whether the caller may see both what an edge comes from and what it leads to."""
-    kinds = {
-        Kind.LINK: (Kind.MEMORY, Kind.MEMORY),
-        Kind.MENTION: (Kind.MEMORY, Kind.ENTITY),
-        Kind.RELATION: (Kind.ENTITY, Kind.ENTITY),
-    }
-    where = visible_filter(caller, edge.organization)
-    ends = zip(kinds[edge.kind], (edge.source, edge.target), strict=True)
-    records = [store.get(kind, edge.organization, id) for kind, id in ends]
-    everything = replace(where, with_deleted=True)
+    everything = replace(visible_filter(caller, edge.organization), with_deleted=True)
+    ends = zip(edge.joins, (edge.source, edge.target), strict=True)
+    records = [store.get(of, edge.organization, id) for of, id in ends]
     return all(each is not None and everything.passes(each) for each in records)
 
 
@@ -83,28 +72,25 @@ def repository_with(caller: Caller, id: UUID) -> str:
 
 def read_project(store: Store, caller: Caller, id: str) -> Project:
     """Give the project with that id; NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Project, Kind.PROJECT, id)
+    return _found(store, filters(store, caller), Project, id)
 
 
 def read_decision(store: Store, caller: Caller, id: str) -> Decision:
     """Give the decision with that id; NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Decision, Kind.DECISION, id)
+    return _found(store, filters(store, caller), Decision, id)
 
 
 def read_proposal(store: Store, caller: Caller, id: str) -> Proposal:
     """Give the proposal with that id; NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Proposal, Kind.PROPOSAL, id)
+    return _found(store, filters(store, caller), Proposal, id)
 
 
-def all_within(
-    store: Store, caller: Caller, of: type[R], kind: Kind, **conditions: object
-) -> list[R]:
-    """Give every record of a kind that the caller may see and whose fields equal these values."""
+def all_within(store: Store, caller: Caller, of: type[R], **conditions: object) -> list[R]:
+    """Give every record of a class that the caller may see and whose fields equal these values."""
     return [
         record
         for where in filters(store, caller)
-        for record in store.find(kind, narrowed(where, **conditions))
-        if isinstance(record, of)
+        for record in store.find(of, narrowed(where, **conditions))
     ]
 
 
@@ -124,12 +110,12 @@ def merged(parts: Iterable[list[R]], order: tuple[str, ...], offset: int, limit:
     return everything[offset : offset + limit]
 
 
-def _found(store: Store, reach: Iterable[Filter], of: type[R], kind: Kind, id: str) -> R:
+def _found(store: Store, reach: Iterable[Filter], of: type[R], id: str) -> R:
     for where in reach:
-        record = store.get(kind, where.organization, id)
-        if isinstance(record, of) and where.passes(record):
+        record = store.get(of, where.organization, id)
+        if record is not None and where.passes(record):
             return record
-    raise NotFound(kind, id)
+    raise NotFound(of.kind, id)
 
 
 def _with(id: UUID, names: Iterable[str]) -> str:

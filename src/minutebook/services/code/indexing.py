@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
 from minutebook.code import files
 from minutebook.code.chunks import Chunk, chunk
@@ -14,7 +13,7 @@ from minutebook.domain.caller import Progress
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits, new_id
-from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project, Record
+from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.services.access.visibility import Clock, narrowed
 from minutebook.store.protocol import Store
 
@@ -30,7 +29,7 @@ class _Batch:
     """What is to be written next."""
 
     put: list[Record] = field(default_factory=list)
-    gone: list[tuple[Kind, str]] = field(default_factory=list)
+    gone: list[CodeChunk | File] = field(default_factory=list)
     created: int = 0
 
     def is_full(self) -> bool:
@@ -95,8 +94,8 @@ class Indexing:
         return self._project
 
     def _known(self) -> dict[str, File]:
-        kept = self._store.find(Kind.FILE, narrowed(self._here, project=self._project.id))
-        return {file.path: file for file in cast("list[File]", kept)}
+        kept = self._store.find(File, narrowed(self._here, project=self._project.id))
+        return {file.path: file for file in kept}
 
     def _visit(self, file: SourceFile, before: File | None) -> None:
         if before is not None and file.stamp and before.stamp == file.stamp:
@@ -137,7 +136,7 @@ class Indexing:
                 self._batch.created += 1
             elif (kept := earlier_ones.pop(0)) != (moved := replace(made, id=kept.id)):
                 self._batch.put.append(moved)
-        self._batch.gone += [(Kind.CHUNK, each.id) for left in spare.values() for each in left]
+        self._batch.gone += [each for left in spare.values() for each in left]
 
     def _record(self, path: str, language: str, piece: Chunk) -> CodeChunk:
         return CodeChunk(
@@ -157,14 +156,11 @@ class Indexing:
         )
 
     def _forget(self, file: File) -> None:
-        self._batch.gone += [(Kind.CHUNK, each.id) for each in self._chunks(file.path)]
-        self._batch.gone.append((Kind.FILE, file.id))
+        self._batch.gone += [*self._chunks(file.path), file]
 
     def _chunks(self, path: str) -> Iterator[CodeChunk]:
         where = narrowed(self._here, project=self._project.id, path=path)
-        yield from cast(
-            "list[CodeChunk]", self._store.find(Kind.CHUNK, where, order=("start_line",))
-        )
+        yield from self._store.find(CodeChunk, where, order=("start_line",))
 
     def _flush(self, read: int) -> None:
         organization, batch = self._project.organization, self._batch
@@ -173,14 +169,14 @@ class Indexing:
             self._check_still_wanted()
             for record in batch.put:
                 self._store.put(record)
-            for kind, id in batch.gone:
-                self._store.delete(kind, organization, id)
+            for record in batch.gone:
+                self._store.delete(type(record), organization, record.id)
             self._store.put(self._project)
         self.created += batch.created
         self.touched += len(batch.put) + len(batch.gone)
         self._batch = _Batch()
 
     def _check_still_wanted(self) -> None:
-        kept = self._store.get(Kind.PROJECT, self._project.organization, self._project.id)
-        if not isinstance(kept, Project) or kept.state is not IndexState.INDEXING:
+        kept = self._store.get(Project, self._project.organization, self._project.id)
+        if kept is None or kept.state is not IndexState.INDEXING:
             raise Conflict(self._project.id, "it was deleted while it was being indexed")

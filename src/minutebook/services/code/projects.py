@@ -7,7 +7,6 @@ import time
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
-from typing import cast
 
 from minutebook.code.files import check_root, check_root_below
 from minutebook.domain import policy
@@ -23,7 +22,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import Filter, default_organization, repository_of, scope_of_writes
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.records import IndexState, Kind, Project, Role
+from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project, Record, Role
 from minutebook.domain.redaction import REASON
 from minutebook.domain.roots import Roots
 from minutebook.services.access.audit import Trail
@@ -149,8 +148,8 @@ class Projects:
         return self._run(self._begun(project), progress).touched
 
     def _kept(self, organization: str, id: str) -> Project:
-        kept = self._store.get(Kind.PROJECT, organization, id)
-        if not isinstance(kept, Project):
+        kept = self._store.get(Project, organization, id)
+        if kept is None:
             raise NotFound(Kind.PROJECT, id)
         return kept
 
@@ -160,7 +159,7 @@ class Projects:
             if project.read_at is None or self._waits(project):
                 continue
             with self._store.transaction():
-                current = self._store.get(Kind.PROJECT, project.organization, project.id)
+                current = self._store.get(Project, project.organization, project.id)
                 if current == project:
                     self._store.put(
                         replace(project, state=IndexState.COMPLETED, completed_at=self._clock())
@@ -172,7 +171,7 @@ class Projects:
 
     def all(self, caller: Caller) -> list[Project]:
         """Give every project that the caller may see, by id."""
-        found = all_within(self._store, caller, Project, Kind.PROJECT)
+        found = all_within(self._store, caller, Project)
         return sorted(found, key=lambda project: (project.id, project.organization))
 
     def progress(self, caller: Caller, id: str) -> IndexingProgress:
@@ -188,7 +187,7 @@ class Projects:
             reason = "it was interrupted; index it again, and it goes on where it was"
             project = replace(project, state=IndexState.FAILED, reason=reason)
         where = _chunks_of(project)
-        chunks = self._store.count(Kind.CHUNK, where)
+        chunks = self._store.count(CodeChunk, where)
         part = self._part(project, where, chunks)
         pace = self._paces.setdefault((project.organization, project.id), Pace())
         if project.state is not IndexState.INDEXING:
@@ -216,9 +215,9 @@ class Projects:
         with self._locks.hold(_lock_name(organization, id), _DELETE_WAIT) as is_held:
             if not is_held:
                 raise Conflict(id, "it is being indexed, and that does not end; try again")
-            removed = self._remove_all(Kind.CHUNK, project)
-            self._remove_all(Kind.FILE, project)
-            self._store.delete(Kind.PROJECT, organization, id)
+            removed = self._remove_all(CodeChunk, project)
+            self._remove_all(File, project)
+            self._store.delete(Project, organization, id)
         return removed
 
     def _begun(self, project: Project) -> Project:
@@ -257,8 +256,8 @@ class Projects:
     def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
         """Make vectors, or wait while others do."""
         where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
-        while (waiting := self._embedded.pending(Kind.CHUNK, where)) and not _is_past(end):
-            part = 1.0 - waiting / self._store.count(Kind.CHUNK, where)
+        while (waiting := self._embedded.pending(CodeChunk, where)) and not _is_past(end):
+            part = 1.0 - waiting / self._store.count(CodeChunk, where)
             progress(READING + (1.0 - READING) * part, "vectors")
             try:
                 made = self._embedded.backfill_batch()
@@ -276,7 +275,7 @@ class Projects:
         """Tell whether vectors are still to come; none are where the model cannot be had."""
         if self._embedded.state == "error":
             return False
-        return self._embedded.pending(Kind.CHUNK, _chunks_of(project)) > 0
+        return self._embedded.pending(CodeChunk, _chunks_of(project)) > 0
 
     def _part(self, project: Project, where: Filter, chunks: int) -> float:
         """Tell which part of a project can be searched by words and by meaning."""
@@ -289,13 +288,13 @@ class Projects:
             read = project.indexed_files / project.total_files
         if self._embedded.state == "error" or not chunks:
             return read
-        return read * (1.0 - self._embedded.pending(Kind.CHUNK, where) / chunks)
+        return read * (1.0 - self._embedded.pending(CodeChunk, where) / chunks)
 
     def _unfinished(self) -> list[Project]:
         found: list[Project] = []
         for organization in self._store.organizations():
             where = Filter(organization=organization, equal={"state": IndexState.INDEXING})
-            found += cast("list[Project]", self._store.find(Kind.PROJECT, where))
+            found += self._store.find(Project, where)
         return found
 
     def _registered(self, caller: Caller, organization: str, root: str) -> Project:
@@ -306,8 +305,8 @@ class Projects:
             equal={"path": root, "repository": repository, "user": caller.user},
         )
         with self._store.transaction():
-            for known in self._store.find(Kind.PROJECT, where, limit=1):
-                return cast("Project", known)
+            for known in self._store.find(Project, where, limit=1):
+                return known
             project = Project(
                 organization=organization,
                 id=self._free_id(caller, organization, root),
@@ -334,17 +333,15 @@ class Projects:
         apart = [f"{name}-{digest[:length]}" for length in range(4, 65)]
         is_held = bool(caller.token) and (repositories or user)
         candidates = apart if is_held else [name, *apart]
-        return next(
-            id for id in candidates if self._store.get(Kind.PROJECT, organization, id) is None
-        )
+        return next(id for id in candidates if self._store.get(Project, organization, id) is None)
 
-    def _remove_all(self, kind: Kind, project: Project) -> int:
+    def _remove_all(self, of: type[Record], project: Project) -> int:
         where = narrowed(Filter(organization=project.organization), project=project.id)
         removed = 0
-        while records := self._store.find(kind, where, limit=BATCH):
+        while records := self._store.find(of, where, limit=BATCH):
             with self._store.transaction():
                 removed += sum(
-                    self._store.delete(kind, record.organization, record.id) for record in records
+                    self._store.delete(of, record.organization, record.id) for record in records
                 )
         return removed
 

@@ -1,6 +1,5 @@
 """Keep what is said in a session, turn by turn, and read it in order."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -104,7 +103,7 @@ class Sessions:
         if record.origin is None or not record.origin.session:
             return None
         where = narrowed(visible_filter(caller, record.organization), session=record.origin.session)
-        turns = cast("Iterator[Turn]", self._store.each(Kind.TURN, where, ["at"]))
+        turns = self._store.each(Turn, where, ["at"])
         return next((turn for turn in turns if turn.at >= record.ingestion_time), None)
 
     def page(self, caller: Caller, session: str, limit: int, offset: int) -> TurnPage:
@@ -118,14 +117,14 @@ class Sessions:
             here = narrowed(where, session=session)
             if len(turns) < limit:
                 found = self._store.find(
-                    Kind.TURN,
+                    Turn,
                     here,
                     order=["at"],
                     limit=limit - len(turns),
                     offset=max(0, offset - total),
                 )
-                turns += cast("list[Turn]", found)
-            total += self._store.count(Kind.TURN, here)
+                turns += found
+            total += self._store.count(Turn, here)
         return TurnPage(turns, total)
 
     def overview(self, caller: Caller, limit: int, offset: int) -> SessionPage:
@@ -152,15 +151,15 @@ class Sessions:
         Call it with the writer's lock in hand.
         """
         here = turns_of(turn.organization, turn.session, turn.repository, turn.user)
-        last = self._store.find(Kind.TURN, here, order=["-at"], limit=1)
-        at = instant_after(turn.at, cast("Turn", last[0]) if last else None)
-        while self._store.get(Kind.TURN, turn.organization, turn_id(at)) is not None:
+        last = self._store.find(Turn, here, order=["-at"], limit=1)
+        at = instant_after(turn.at, last[0] if last else None)
+        while self._store.get(Turn, turn.organization, turn_id(at)) is not None:
             at = next_instant(at)
         return replace(turn, id=turn_id(at), at=at)
 
 
 def _sessions(store: Store, where: Filter) -> list[Session]:
-    groups = store.groups(Kind.TURN, where, ("session", "repository", "user"), "at")
+    groups = store.groups(Turn, where, ("session", "repository", "user"), "at")
     return [
         Session(
             organization=where.organization,

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from threading import Lock
-from typing import cast
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -111,19 +110,14 @@ class Summaries:
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         order = ("-at",)
         parts = (
-            cast(
-                "list[Summary]",
-                self._store.find(Kind.SUMMARY, where, order=order, limit=offset + limit),
-            )
-            for where in reach
+            self._store.find(Summary, where, order=order, limit=offset + limit) for where in reach
         )
-        total = sum(self._store.count(Kind.SUMMARY, where) for where in reach)
+        total = sum(self._store.count(Summary, where) for where in reach)
         return SummaryPage(merged(parts, order, offset, limit), total)
 
     def of(self, session: Session) -> Summary | None:
         """Give the summary of a session that the caller may see, None before there is one."""
-        found = self._store.get(Kind.SUMMARY, session.organization, session.summary_id)
-        return found if isinstance(found, Summary) else None
+        return self._store.get(Summary, session.organization, session.summary_id)
 
     def summarize(self, caller: Caller, name: str) -> list[Summary]:
         """Summarise the session of that name anew; each, where several scopes have one.
@@ -178,11 +172,9 @@ class Summaries:
                 caller, where.organization, FORGET, Kind.SUMMARY, EVERYTHING
             ) as deed:
                 gone = 0
-                for summary in self._store.find(Kind.SUMMARY, where):
-                    if deed.may(each := cast("Summary", summary)) and policy.may_remove_work_of(
-                        caller, each.author
-                    ):
-                        self._store.delete(Kind.SUMMARY, where.organization, summary.id)
+                for summary in self._store.find(Summary, where):
+                    if deed.may(summary) and policy.may_remove_work_of(caller, summary.author):
+                        self._store.delete(Summary, where.organization, summary.id)
                         gone += 1
                     else:
                         kept += 1
@@ -265,10 +257,10 @@ class Summaries:
         return summary
 
     def _turns(self, session: Session) -> Iterator[Turn]:
-        return cast("Iterator[Turn]", self._store.each(Kind.TURN, session.turns, ["at"]))
+        return self._store.each(Turn, session.turns, ["at"])
 
     def _last_turn(self, session: Session) -> str:
-        found = self._store.find(Kind.TURN, session.turns, order=["-at"], limit=1)
+        found = self._store.find(Turn, session.turns, order=["-at"], limit=1)
         if not found:
             raise NotFound("session", session.name)
         return found[0].id

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import cast
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
@@ -31,9 +30,7 @@ class Browsing:
         """Give the memories that changed last, the newest first."""
         order = ("-updated_at",)
         parts = (
-            cast(
-                "list[Memory]", self._store.find(Kind.MEMORY, where, order=list(order), limit=limit)
-            )
+            self._store.find(Memory, where, order=list(order), limit=limit)
             for where in filters(self._store, caller)
         )
         return merged(parts, order, 0, limit)
@@ -43,8 +40,8 @@ class Browsing:
         found: list[Memory] = []
         for where in filters(self._store, caller):
             here = replace(where, starts={"title": start})
-            memories = self._store.find(Kind.MEMORY, here, order=["title"], limit=limit)
-            found += cast("list[Memory]", memories)
+            memories = self._store.find(Memory, here, order=["title"], limit=limit)
+            found += memories
         return sorted(found, key=lambda memory: (memory.title or "", memory.id))[:limit]
 
     def links(self, caller: Caller, memory: Memory) -> list[Linked]:
@@ -75,6 +72,6 @@ class Browsing:
             if not ids:
                 continue
             here = replace(where, ids=ids, with_deleted=True)
-            for memory in cast("list[Memory]", self._store.find(Kind.MEMORY, here)):
+            for memory in self._store.find(Memory, here):
                 uuids[memory.organization, memory.id] = memory.uuid
         return uuids

@@ -2,14 +2,13 @@
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import cast
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, ScopeViolation
 from minutebook.domain.filters import Filter, default_organization, repository_of
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Scope, scope_between
-from minutebook.domain.records import Edge, Entity, Kind
+from minutebook.domain.records import Edge, Entity, Kind, Relation
 from minutebook.search.communities import communities
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters, narrowed, read_entity
@@ -73,9 +72,9 @@ class Graph:
                 user=owner,
                 repository=repository,
             )
-            same = self._store.find(Kind.ENTITY, alike, limit=1)
+            same = self._store.find(Entity, alike, limit=1)
             if same:
-                entity = cast("Entity", same[0])
+                entity = same[0]
                 if description is None or entity.description is not None:
                     deed.changes_nothing()
                     return entity
@@ -133,8 +132,8 @@ class Graph:
             following = []
             for edge, end in self._steps(where.organization, frontier, direction):
                 if end not in reached:
-                    entity = self._store.get(Kind.ENTITY, where.organization, end)
-                    if not isinstance(entity, Entity) or not where.passes(entity):
+                    entity = self._store.get(Entity, where.organization, end)
+                    if entity is None or not where.passes(entity):
                         continue
                     reached[end] = entity
                     following.append(end)
@@ -150,12 +149,12 @@ class Graph:
         """Group the entities that are densely related, largest group first; loners are left out."""
         groups: list[list[Entity]] = []
         for where in filters(self._store, caller):
-            entities = cast("list[Entity]", self._store.find(Kind.ENTITY, where))
+            entities = self._store.find(Entity, where)
             known = {entity.id: entity for entity in entities}
-            relations = self._store.find(Kind.RELATION, where)
+            relations = self._store.find(Relation, where)
             edges = [
                 (edge.source, edge.target, edge.weight)
-                for edge in cast("list[Edge]", relations)
+                for edge in relations
                 if edge.source in known and edge.target in known
             ]
             groups += [[known[id] for id in group] for group in communities(edges)]
@@ -182,15 +181,14 @@ class Graph:
         source, target, type = triple
         here = Filter(organization=organization)
         same = self._store.find(
-            Kind.RELATION, narrowed(here, source=source, target=target, type=type), limit=1
+            Relation, narrowed(here, source=source, target=target, type=type), limit=1
         )
         if same:
-            return replace(cast("Edge", same[0]), weight=weight)
+            return replace(same[0], weight=weight)
         now = self._clock()
-        return Edge(
+        return Relation(
             organization=organization,
             id=new_id(now, self._randbits),
-            kind=Kind.RELATION,
             source=source,
             target=target,
             type=type,

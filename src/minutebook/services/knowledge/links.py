@@ -4,7 +4,7 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.policy import Rules
-from minutebook.domain.records import Edge, Kind
+from minutebook.domain.records import Edge, Kind, Link
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, read_memory
 from minutebook.store.protocol import Store
@@ -40,7 +40,7 @@ class Links:
                 raise Conflict(target, f"it belongs to another organization than {source}")
             ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
             edges = [self._edge(caller, organization, way, type) for way in ways]
-            known = [self._store.get(Kind.LINK, organization, edge.id) for edge in edges]
+            known = [self._store.get(Link, organization, edge.id) for edge in edges]
             if None not in known:
                 deed.changes_nothing()
                 return edges[0]
@@ -50,10 +50,9 @@ class Links:
 
     def _edge(self, caller: Caller, organization: str, way: tuple[str, str], type: str) -> Edge:
         source, target = way
-        return Edge(
+        return Link(
             organization=organization,
             id=f"{source}.{target}.{type}",
-            kind=Kind.LINK,
             source=source,
             target=target,
             type=type,

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from minutebook.domain import drafts, policy
 from minutebook.domain.caller import Caller
@@ -152,15 +152,13 @@ class Memories:
         An edge is left out whose other end the caller may not see.
         """
         here = Filter(organization=memory.organization)
-        versions = self._store.find(
-            Kind.VERSION, narrowed(here, memory=memory.id), order=("number",)
-        )
-        entries = self._store.find(Kind.ENTRY, narrowed(here, subject=memory.id), order=("number",))
+        versions = self._store.find(Version, narrowed(here, memory=memory.id), order=("number",))
+        entries = self._store.find(Entry, narrowed(here, subject=memory.id), order=("number",))
         edges = self._store.edges(memory.organization, [memory.id])
         return History(
-            cast("list[Version]", versions),
+            versions,
             [edge for edge in edges if sees_ends(self._store, caller, edge)],
-            cast("list[Entry]", entries),
+            entries,
         )
 
     def version(self, caller: Caller, id: str, number: int) -> Version:
@@ -213,8 +211,8 @@ class Memories:
         except NotFound:
             return False
         with self._trail.act(caller, organization, "delete", Kind.MEMORY, id) as deed:
-            memory = self._store.get(Kind.MEMORY, organization, id)
-            if not isinstance(memory, Memory):
+            memory = self._store.get(Memory, organization, id)
+            if memory is None:
                 deed.changes_nothing()
                 return False
             policy.check_may_delete(caller, self._rules(), memory)
@@ -222,7 +220,7 @@ class Memories:
             self._supersession.check_may_leave(caller, memory)
             deed.changes(memory.text, None)
             self._supersession.close_gap(memory)
-            return self._store.delete(Kind.MEMORY, organization, id)
+            return self._store.delete(Memory, organization, id)
 
     def page(
         self, caller: Caller, limit: int, offset: int, where: MemoryQuery | None = None
@@ -235,16 +233,12 @@ class Memories:
         if where is not None and where.asks_metadata:
             parts = [self._fitting(each, where, order) for each in reach]
             return Page(merged(parts, order, offset, limit), sum(map(len, parts)))
-        total = sum(self._store.count(Kind.MEMORY, where) for where in reach)
+        total = sum(self._store.count(Memory, where) for where in reach)
         if len(reach) == 1:
-            page = self._store.find(Kind.MEMORY, reach[0], order=order, limit=limit, offset=offset)
-            return Page(cast("list[Memory]", page), total)
+            page = self._store.find(Memory, reach[0], order=order, limit=limit, offset=offset)
+            return Page(page, total)
         parts = [
-            cast(
-                "list[Memory]",
-                self._store.find(Kind.MEMORY, where, order=order, limit=offset + limit),
-            )
-            for where in reach
+            self._store.find(Memory, where, order=order, limit=offset + limit) for where in reach
         ]
         return Page(merged(parts, order, offset, limit), total)
 
@@ -261,8 +255,8 @@ class Memories:
             here = replace(where, valid_at=at)
             if user is not None:
                 here = narrowed(here, user=user)
-            found = self._store.find(Kind.MEMORY, here, order=("-ingestion_time",), limit=limit)
-            parts.append(cast("list[Memory]", found))
+            found = self._store.find(Memory, here, order=("-ingestion_time",), limit=limit)
+            parts.append(found)
         return merged(parts, ("-ingestion_time",), 0, limit)
 
     def invalidate(
@@ -289,7 +283,7 @@ class Memories:
 
     def _fitting(self, here: Filter, where: MemoryQuery, order: Sequence[str]) -> list[Memory]:
         """Give the memories whose metadata fits, into which no engine looks."""
-        found = cast("Iterator[Memory]", self._store.each(Kind.MEMORY, here, order))
+        found = self._store.each(Memory, here, order)
         return [each for each in found if where.fits_metadata(each)]
 
     def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
@@ -318,7 +312,7 @@ class Memories:
         vectors = embed(memory.text)
         with self._trail.act(caller, memory.organization, CREATED, Kind.MEMORY, id) as deed:
             deed.check(memory)
-            if self._store.get(Kind.MEMORY, memory.organization, id) is not None:
+            if self._store.get(Memory, memory.organization, id) is not None:
                 raise Conflict(id, "this id is taken; leave it out to get a new one")
             self._keeping.keep(caller, memory, vectors)
             deed.changes(None, memory.text)
@@ -337,7 +331,7 @@ class Memories:
             if draft.scope is ScopeLevel.SYSTEM
             else default_organization(caller)
         )
-        if self._store.get(Kind.MEMORY, home, draft.id) is None:
+        if self._store.get(Memory, home, draft.id) is None:
             return draft
         repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
         apart = id_apart(draft.id, caller.user or "", *repositories)
@@ -358,7 +352,7 @@ class Memories:
 
     def _version(self, memory: Memory, number: int) -> Version:
         id = version_id(memory.id, number)
-        found = self._store.get(Kind.VERSION, memory.organization, id)
+        found = self._store.get(Version, memory.organization, id)
         if not isinstance(found, Version):
             raise NotFound(Kind.VERSION, id)
         return found

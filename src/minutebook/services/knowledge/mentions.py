@@ -1,9 +1,7 @@
 """Which memories name which entities, kept up to date from both ends."""
 
-from typing import cast
-
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Kind, Memory
+from minutebook.domain.records import Entity, Kind, Memory, Mention
 from minutebook.search.text import words
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store
@@ -25,7 +23,7 @@ class Mentions:
         if memory.version > 1:
             for edge in self._store.edges(memory.organization, [memory.id]):
                 if edge.kind is Kind.MENTION and edge.target not in named:
-                    self._store.delete(Kind.MENTION, memory.organization, edge.id)
+                    self._store.delete(Mention, memory.organization, edge.id)
         for entity in sorted(named):
             self._join(memory.organization, memory.id, entity)
 
@@ -35,7 +33,7 @@ class Mentions:
         found: set[str] = set()
         for name in (entity.name, *entity.aliases):
             if parts := words(name):
-                found.update(self._store.matches_phrase(Kind.MEMORY, everything, parts))
+                found.update(self._store.matches_phrase(Memory, everything, parts))
         for memory in sorted(found):
             self._join(entity.organization, memory, entity.id)
 
@@ -44,17 +42,16 @@ class Mentions:
         for organization in self._store.organizations():
             everything = Filter(organization=organization)
             with self._store.transaction():
-                for mention in self._store.find(Kind.MENTION, everything):
-                    self._store.delete(Kind.MENTION, organization, mention.id)
-                for entity in self._store.find(Kind.ENTITY, everything):
-                    self.note_entity(cast("Entity", entity))
+                for mention in self._store.find(Mention, everything):
+                    self._store.delete(Mention, organization, mention.id)
+                for entity in self._store.find(Entity, everything):
+                    self.note_entity(entity)
 
     def _join(self, organization: str, memory: str, entity: str) -> None:
         self._store.put(
-            Edge(
+            Mention(
                 organization=organization,
                 id=f"{memory}.{entity}",
-                kind=Kind.MENTION,
                 source=memory,
                 target=entity,
                 type=MENTIONS,

@@ -8,7 +8,7 @@ from minutebook.domain.errors import Conflict, Locked
 from minutebook.domain.filters import visible_filter
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import check_may_write_to, may_write_to
-from minutebook.domain.records import Edge, Kind, Memory, Status
+from minutebook.domain.records import Kind, Link, Memory, Status
 from minutebook.services.access.visibility import Clock, read_memory
 from minutebook.store.protocol import Store
 
@@ -40,19 +40,18 @@ class Supersession:
             if following in seen:
                 raise Conflict(memory.id, "a memory cannot be superseded by itself or its past")
             seen.add(following)
-            later = self._store.get(Kind.MEMORY, memory.organization, following)
-            following = later.superseded_by if isinstance(later, Memory) else None
+            later = self._store.get(Memory, memory.organization, following)
+            following = None if later is None else later.superseded_by
 
     def link(self, memory: Memory, successor: str, origin: Origin | None = None) -> None:
         """Lead from the successor to the memory, and no longer from an earlier successor."""
         if memory.superseded_by not in (None, successor):
             earlier = f"{memory.superseded_by}.{memory.id}"
-            self._store.delete(Kind.LINK, memory.organization, earlier)
+            self._store.delete(Link, memory.organization, earlier)
         self._store.put(
-            Edge(
+            Link(
                 organization=memory.organization,
                 id=f"{successor}.{memory.id}",
-                kind=Kind.LINK,
                 source=successor,
                 target=memory.id,
                 type=SUPERSEDES,
@@ -97,6 +96,6 @@ class Supersession:
     def _replaced_by(self, memory: Memory) -> Iterator[Memory]:
         for edge in self._store.edges(memory.organization, [memory.id]):
             if edge.kind is Kind.LINK and edge.source == memory.id:
-                earlier = self._store.get(Kind.MEMORY, memory.organization, edge.target)
-                if isinstance(earlier, Memory) and earlier.superseded_by == memory.id:
+                earlier = self._store.get(Memory, memory.organization, edge.target)
+                if earlier is not None and earlier.superseded_by == memory.id:
                     yield earlier

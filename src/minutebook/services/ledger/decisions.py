@@ -145,7 +145,7 @@ class Decisions:
         return replace(decision, target=self._ledgers.first_spelling(seat, decision.target))
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
-        return all_within(self._store, caller, Decision, Kind.DECISION, **conditions)
+        return all_within(self._store, caller, Decision, **conditions)
 
 
 def _names(decision: Decision) -> tuple[str, ...]:

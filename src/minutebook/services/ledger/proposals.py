@@ -112,7 +112,7 @@ class Proposals:
         """Give the proposals that wait for an admin, the oldest first."""
         self._ledgers.heed(caller)
         pending = ProposalStatus.PENDING
-        found = all_within(self._store, caller, Proposal, Kind.PROPOSAL, status=pending)
+        found = all_within(self._store, caller, Proposal, status=pending)
         return sorted(found, key=lambda each: (each.created_at, each.id))
 
     def opens(self, proposal: Proposal) -> datetime:

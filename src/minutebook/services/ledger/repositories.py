@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.decision_drafts import contradicted, joined, settled
@@ -252,8 +252,7 @@ class Ledgers:
 
     def find(self, organization: str, id: str) -> Decision | None:
         """Give the decision with an id, None where there is none."""
-        found = self._store.get(Kind.DECISION, organization, id)
-        return found if isinstance(found, Decision) else None
+        return self._store.get(Decision, organization, id)
 
     def sitting(self, seat: TargetKey) -> list[Decision]:
         """Give the active decisions on a seat."""
@@ -266,14 +265,14 @@ class Ledgers:
                 "user": seat.user,
             },
         )
-        return cast("list[Decision]", self._store.find(Kind.DECISION, here))
+        return self._store.find(Decision, here)
 
     def first_spelling(self, seat: TargetKey, target: str) -> str:
         """Give the spelling under which a seat's target was decided on first; as it is if it was not."""
         same = {"repository": seat.repository, "user": seat.user, "target_key": seat.target_key}
         here = Filter(organization=seat.organization, equal=same)
-        found = self._store.find(Kind.DECISION, here, order=["created_at"], limit=1)
-        return cast("Decision", found[0]).target if found else target
+        found = self._store.find(Decision, here, order=["created_at"], limit=1)
+        return found[0].target if found else target
 
     # What Git brought
 
@@ -327,8 +326,8 @@ class Ledgers:
         """Note on the proposal that became a decision what an act that was cut short did not."""
         if decision.proposal is None:
             return
-        found = self._store.get(Kind.PROPOSAL, decision.organization, decision.proposal)
-        if isinstance(found, Proposal) and found.status is ProposalStatus.PENDING:
+        found = self._store.get(Proposal, decision.organization, decision.proposal)
+        if found is not None and found.status is ProposalStatus.PENDING:
             self._store.put(settled(found, decision))
 
     # Rebuilding
@@ -417,8 +416,7 @@ class Ledgers:
         return self.repository(organization).head() if self._places.exists(organization) else None
 
     def _mark(self, organization: str) -> LedgerMark | None:
-        found = self._store.get(Kind.LEDGER, organization, self._places.mark_id(organization))
-        return found if isinstance(found, LedgerMark) else None
+        return self._store.get(LedgerMark, organization, self._places.mark_id(organization))
 
     def _note_mark(self, organization: str, commit: str) -> None:
         self._store.put(
@@ -435,8 +433,8 @@ class Ledgers:
 
     def _kept(self, organization: str) -> dict[str, Decision]:
         # Not `each`, which would miss what an import has put inside its transaction.
-        every = self._store.find(Kind.DECISION, Filter(organization=organization))
-        return {each.id: each for each in cast("list[Decision]", every)}
+        every = self._store.find(Decision, Filter(organization=organization))
+        return {each.id: each for each in every}
 
     def _heed(self, organizations: Iterable[str]) -> None:
         for organization in organizations:

@@ -12,7 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, default_organization, repository_of
 from minutebook.domain.policy import Rules
-from minutebook.domain.records import Kind, Record
+from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.services.embeddings import Embeddings
@@ -171,7 +171,7 @@ _Part = tuple[Kind, Filter, int]
 def _parts(moment: Snapshot, caller: Caller, kinds: Collection[Kind]) -> list[_Part]:
     reach = [replace(where, with_deleted=True) for where in filters(moment, caller)]
     return [
-        (kind, where, moment.count(kind, where))
+        (kind, where, moment.count(CLASSES[kind], where))
         for kind in KINDS
         if kind in kinds
         for where in reach
@@ -180,7 +180,7 @@ def _parts(moment: Snapshot, caller: Caller, kinds: Collection[Kind]) -> list[_P
 
 def _records(moment: Snapshot, parts: Sequence[_Part]) -> Iterator[Record]:
     for kind, where, _ in parts:
-        yield from moment.each(kind, where)
+        yield from moment.each(CLASSES[kind], where)
 
 
 def _is_whole(kinds: Collection[Kind]) -> bool:

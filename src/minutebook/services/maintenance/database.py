@@ -11,7 +11,7 @@ from typing import Protocol
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
-from minutebook.domain.records import Kind
+from minutebook.domain.records import CLASSES, Kind
 from minutebook.domain.redaction import REASON, redacted_for
 from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings
@@ -138,7 +138,8 @@ class Database:
             self.check_open(caller)
             reach = filters(self._engine, caller)
             counts = {
-                kind: sum(self._engine.count(kind, where) for where in reach) for kind in COUNTED
+                kind: sum(self._engine.count(CLASSES[kind], where) for where in reach)
+                for kind in COUNTED
             }
         except StoreClosed:
             if caller.call.session not in self._stopped:

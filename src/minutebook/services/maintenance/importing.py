@@ -4,7 +4,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,16 @@ from minutebook.domain import policy
 from minutebook.domain.archive import Mode, whole_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
-from minutebook.domain.records import Edge, Entity, Kind, Memory, Record, Summary, Turn
+from minutebook.domain.records import (
+    CLASSES,
+    Entity,
+    Kind,
+    Link,
+    Memory,
+    Record,
+    Summary,
+    Turn,
+)
 from minutebook.domain.turns import next_instant, summary_id, turn_id
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import filters
@@ -122,7 +131,7 @@ class Import:
             ledgers[organization].run(replace(self._caller, organization=organization))
 
     def _take(self, record: Record) -> None:
-        here = self._store.get(record.kind, record.organization, record.id)
+        here = self._store.get(type(record), record.organization, record.id)
         if here is not None and not self._sees(here):
             # Answered as an unknown id: nobody is to learn that it names what they may not see.
             self._check_scope(record)
@@ -151,11 +160,11 @@ class Import:
         if isinstance(record, Summary):
             id = summary_id(record.session, record.repository, record.user)
             record = replace(record, id=id)
-        here = self._store.get(record.kind, record.organization, record.id)
+        here = self._store.get(type(record), record.organization, record.id)
         while isinstance(record, Turn) and here is not None and not _is_same_turn(here, record):
             at = next_instant(record.at)
             record = replace(record, id=turn_id(at), at=at)
-            here = self._store.get(record.kind, record.organization, record.id)
+            here = self._store.get(type(record), record.organization, record.id)
         self._given_ids.add((record.kind, record.organization, record.id))
         return record, here
 
@@ -163,11 +172,11 @@ class Import:
         """Tell whether a part's whole was there before, or a link would change a locked memory."""
         whole = whole_of(record)
         if whole is not None:
-            return self._store.get(whole[0], record.organization, whole[1]) is not None
-        return record.kind is Kind.LINK and any(
-            isinstance(memory, Memory) and memory.locked_by is not None
-            for end in (cast("Edge", record).source, cast("Edge", record).target)
-            if (memory := self._store.get(Kind.MEMORY, record.organization, end)) is not None
+            return self._store.get(CLASSES[whole[0]], record.organization, whole[1]) is not None
+        return isinstance(record, Link) and any(
+            memory.locked_by is not None
+            for end in (record.source, record.target)
+            if (memory := self._store.get(Memory, record.organization, end)) is not None
         )
 
     def _put(self, record: Record) -> None:
@@ -183,12 +192,12 @@ class Import:
     def _remove_others(self, kind: Kind, keys: Keys) -> None:
         """Remove what the caller may see and remove, and the archive does not hold."""
         for where in filters(self._store, self._caller):
-            for record in self._store.each(kind, where, ()):
+            for record in self._store.each(CLASSES[kind], where, ()):
                 own = (record.kind, record.organization, record.id)
                 if _is_among(keys, record) or own in self._given_ids:
                     continue
                 if self._may_replace(record):
-                    self._store.delete(kind, record.organization, record.id)
+                    self._store.delete(CLASSES[kind], record.organization, record.id)
                     self.told.removed[kind] += 1
                     self._touched.add((record.organization, kind))
                 else:

@@ -8,7 +8,15 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.policy import Policy, Rules
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Project
+from minutebook.domain.records import (
+    CLASSES,
+    SYSTEM_ORGANIZATION,
+    Entity,
+    Kind,
+    Memory,
+    Project,
+    Relation,
+)
 from minutebook.services.access.audit import EVERYTHING, AuditDraft, Trail
 from minutebook.services.access.visibility import filters
 from minutebook.services.code.projects import Projects
@@ -79,7 +87,11 @@ class Overview:
         return Reset(deleted, locked, others)
 
     def _count(self, kind: Kind, where: Filter) -> int:
-        return self._relations(where) if kind is Kind.RELATION else self._store.count(kind, where)
+        return (
+            self._relations(where)
+            if kind is Kind.RELATION
+            else self._store.count(CLASSES[kind], where)
+        )
 
     def _reset(self, caller: Caller, where: Filter) -> Reset:
         organization, locked, others = where.organization, 0, 0
@@ -89,15 +101,14 @@ class Overview:
             rules = self._rules()
             relations, entities, kept = self._remove_graph(caller, where, deed)
             memories, others = 0, others + kept
-            for memory in self._store.find(Kind.MEMORY, everything):
-                assert isinstance(memory, Memory)
+            for memory in self._store.find(Memory, everything):
                 if memory.locked_by is not None or self._supersession.holder(memory) is not None:
                     locked += 1
                 elif not deed.may(memory) or self._survives(caller, rules, memory):
                     others += 1
                 else:
                     self._supersession.close_gap(memory)
-                    self._store.delete(Kind.MEMORY, organization, memory.id)
+                    self._store.delete(Memory, organization, memory.id)
                     memories += 1
         deleted = {Kind.MEMORY: memories, Kind.ENTITY: entities, Kind.RELATION: relations}
         return Reset(Counter(deleted), locked, others)
@@ -115,23 +126,21 @@ class Overview:
         Gives how many relations and entities went, and how many entities were left.
         """
         before = self._relations(where)
-        entities = self._store.find(Kind.ENTITY, where)
+        entities = self._store.find(Entity, where)
         gone = [
             entity
             for entity in entities
-            if isinstance(entity, Entity)
-            and policy.may_remove_work_of(caller, entity.author)
-            and deed.may(entity)
+            if policy.may_remove_work_of(caller, entity.author) and deed.may(entity)
         ]
         for entity in gone:
-            self._store.delete(Kind.ENTITY, where.organization, entity.id)
+            self._store.delete(Entity, where.organization, entity.id)
         return before - self._relations(where), len(gone), len(entities) - len(gone)
 
     def _relations(self, where: Filter) -> int:
         """Count the relations that touch an entity which the caller may see."""
         if where.repositories is None and where.users is None:
-            return self._store.count(Kind.RELATION, where)
-        entities = [entity.id for entity in self._store.find(Kind.ENTITY, where)]
+            return self._store.count(Relation, where)
+        entities = [entity.id for entity in self._store.find(Entity, where)]
         edges = self._store.edges(where.organization, entities) if entities else []
         return sum(edge.kind is Kind.RELATION for edge in edges)
 

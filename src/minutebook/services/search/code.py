@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
 
 from minutebook.code.languages import LANGUAGES, Language, language_named
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, Kind
+from minutebook.domain.records import CodeChunk
 from minutebook.search.code_rerank import Sight, rerank
 from minutebook.search.fusion import Hit, Signal, fuse, minmax
 from minutebook.search.text import parse_query
@@ -64,11 +63,11 @@ class CodeSearch:
         reach = self._reach(caller, project, language)
         signals = Signals(None, {})
         for where in reach:
-            found = self._signals.gather(Kind.CHUNK, [where], vector, parsed, CANDIDATES)
+            found = self._signals.gather(CodeChunk, [where], vector, parsed, CANDIDATES)
             found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
             signals.add(found)
         keys = signals.keys()
-        chunks = cast("dict[Key, CodeChunk]", self._signals.read(Kind.CHUNK, reach, keys))
+        chunks = self._signals.read(CodeChunk, reach, keys)
         hits = {hit.id: hit for hit in fuse(signals.found(), weights, len(keys))}
         sights = [
             Sight(key, hit.score, chunk.path, chunk.name, chunk.type)

@@ -3,12 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import cast
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import scoped_target
-from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
+from minutebook.domain.records import Decision, DecisionStatus, Proposal
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.visibility import filters, narrowed
@@ -91,10 +90,10 @@ class DecisionSearch:
 
         What is not active keeps a tenth of its score. Without a model words alone decide.
         """
-        kinds = (Kind.DECISION, Kind.PROPOSAL) if mode is Mode.AUDIT else (Kind.DECISION,)
+        classes = (Decision, Proposal) if mode is Mode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
         vector = self._embedded.try_embed_query(query, caller.call.progress)
-        found = self._candidates(caller, vector, parse_query(query), kinds)
+        found = self._candidates(caller, vector, parse_query(query), classes)
         hits = fuse(found.signals.found(), TEXT_WEIGHTS, len(found.records))
         ranked = []
         for hit in hits:
@@ -118,7 +117,7 @@ class DecisionSearch:
         caller: Caller,
         vector: Vectors | None,
         query: TextQuery,
-        kinds: Iterable[Kind] = (Kind.DECISION,),
+        classes: Iterable[type[Decision | Proposal]] = (Decision,),
     ) -> _Candidates:
         """Give the best of each signal, each with its cosine, and the truths that they lead to.
 
@@ -128,22 +127,22 @@ class DecisionSearch:
         self._ledgers.heed(caller)
         total = _Candidates(Signals(None if vector is None else {}, {}), {}, {})
         for where in filters(self._store, caller):
-            for kind in kinds:
-                self._add(where, kind, vector, query, total)
+            for of in classes:
+                self._add(where, of, vector, query, total)
         return total
 
     def _add(
         self,
         where: Filter,
-        kind: Kind,
+        of: type[Decision | Proposal],
         vector: Vectors | None,
         query: TextQuery,
         total: _Candidates,
     ) -> None:
-        found = self._gather(where, kind, vector, query, total)
-        if kind is Kind.DECISION and _count_active(found) < ENOUGH:
+        found = self._gather(where, of, vector, query, total)
+        if of is Decision and _count_active(found) < ENOUGH:
             here = narrowed(where, status=DecisionStatus.ACTIVE)
-            found += self._gather(here, kind, vector, query, total)
+            found += self._gather(here, of, vector, query, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
                 self._credit_truths(where, record, total)
@@ -151,15 +150,14 @@ class DecisionSearch:
     def _gather(
         self,
         where: Filter,
-        kind: Kind,
+        of: type[Decision | Proposal],
         vector: Vectors | None,
         query: TextQuery,
         total: _Candidates,
     ) -> list[Decision | Proposal]:
         """Add what each signal proposes in a place, each with its cosine; give the records."""
-        found = self._signals.gather(kind, [where], vector, query, CANDIDATES)
-        read = self._signals.read(kind, [where], found.keys())
-        records = cast("dict[Key, Decision | Proposal]", read)
+        found = self._signals.gather(of, [where], vector, query, CANDIDATES)
+        records = self._signals.read(of, [where], found.keys())
         total.records |= records
         total.signals.add(found.among(records))
         return list(records.values())

@@ -13,7 +13,7 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.filters import Filter, MemoryQuery
-from minutebook.domain.records import Kind, Memory, MemoryType, Status
+from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
 from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
 from minutebook.search.text import TextQuery, parse_query, terms
@@ -163,14 +163,14 @@ class FilteredSearch:
         thresholds: dict[str, float] = {}
         for where in wheres:
             organization = where.organization
-            room = self._store.count(Kind.MEMORY, where) if limit is None else limit
-            found = Signals(None, self._signals.matches(Kind.MEMORY, where, query, room))
+            room = self._store.count(Memory, where) if limit is None else limit
+            found = Signals(None, self._signals.matches(Memory, where, query, room))
             if vector is not None:
                 if organization not in thresholds:
                     thresholds[organization] = self._threshold(where, vector, limit)
                 near = self._nearest(where, vector, thresholds[organization], limit)
                 found.vector = {(organization, id): score for id, score in near}
-                self._signals.complete(Kind.MEMORY, where, vector, found)
+                self._signals.complete(Memory, where, vector, found)
             total.add(found)
         return fuse_scores(total.found(), TEXT_WEIGHTS)
 
@@ -181,11 +181,11 @@ class FilteredSearch:
         sample = {
             each.id
             for order in ends
-            for each in self._store.find(Kind.MEMORY, around, order=order, limit=SAMPLE // 2)
+            for each in self._store.find(Memory, around, order=order, limit=SAMPLE // 2)
         }
         here, space = replace(around, ids=frozenset(sample)), self._embedded.space
-        background = self._store.nearest(Kind.MEMORY, here, space, vector, SAMPLE)
-        size = self._store.count(Kind.MEMORY, around)
+        background = self._store.nearest(Memory, here, space, vector, SAMPLE)
+        size = self._store.count(Memory, around)
         strangers = expected_false_positives(size) if limit is None else GOVERNED_STRANGERS
         return similarity_threshold([each.score for each in background], size, strangers)
 
@@ -195,7 +195,7 @@ class FilteredSearch:
         """Give the memories, nearest first, whose cosine is at least so much."""
         space, look = self._embedded.space, FIRST_LOOK if limit is None else limit
         while True:
-            found = self._store.nearest(Kind.MEMORY, where, space, vector, look)
+            found = self._store.nearest(Memory, where, space, vector, look)
             if limit is not None or len(found) < look or found[-1].score < least:
                 return [(each.id, each.score) for each in found if each.score >= least]
             look *= 4
@@ -226,7 +226,7 @@ class FilteredSearch:
 
     def _all_of(self, where: Filter) -> Iterator[tuple[Key, Memory]]:
         order = ("-importance", "-ingestion_time")
-        ids = self._store.ids(Kind.MEMORY, where, order)
+        ids = self._store.ids(Memory, where, order)
         return self._read([where], ((where.organization, id) for id in ids))
 
     def _current_first(
@@ -249,8 +249,7 @@ class FilteredSearch:
         """Read records in the order of their keys, some at a time; what is there no more is not."""
         waiting = iter(keys)
         while chunk := list(islice(waiting, CHUNK)):
-            read = self._signals.read(Kind.MEMORY, wheres, chunk)
-            known = cast("dict[Key, Memory]", read)
+            known = self._signals.read(Memory, wheres, chunk)
             yield from ((key, known[key]) for key in chunk if key in known)
 
     def _unit(self, vector: Sequence[float]) -> Vectors:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Decision, Edge, Kind, Memory, Status
+from minutebook.domain.records import Decision, Edge, Entity, Memory, Status
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.pagerank import personalized_pagerank
 from minutebook.search.text import TextQuery, parse_query, words
@@ -91,7 +91,7 @@ class Recall:
         )
         return self._found(
             [
-                (where, self._store.nearest(Kind.MEMORY, where, space, vector, limit))
+                (where, self._store.nearest(Memory, where, space, vector, limit))
                 for where in self._current_filters(caller)
             ],
             limit,
@@ -102,7 +102,7 @@ class Recall:
         parsed = parse_query(query)
         return self._found(
             [
-                (where, self._store.match(Kind.MEMORY, where, parsed, limit))
+                (where, self._store.match(Memory, where, parsed, limit))
                 for where in self._current_filters(caller)
             ],
             limit,
@@ -143,7 +143,7 @@ class Recall:
             found = self._candidates(where, vector, parsed)
             if weights[Signal.GRAPH] > 0:
                 nodes += self._walk(where, query, found)
-                self._signals.complete(Kind.MEMORY, where, vector, found)
+                self._signals.complete(Memory, where, vector, found)
             where_of.update(dict.fromkeys(found.keys(), where))
             total.add(found)
         truths = Truths(Signals(None, {}), {}, {})
@@ -180,12 +180,12 @@ class Recall:
         ]
 
     def _candidates(self, where: Filter, vector: Vectors | None, query: TextQuery) -> Signals:
-        found = self._signals.propose(Kind.MEMORY, where, vector, query, CANDIDATES)
+        found = self._signals.propose(Memory, where, vector, query, CANDIDATES)
         past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
-        if self._store.count(Kind.MEMORY, past):
-            earlier = self._signals.propose(Kind.MEMORY, past, vector, query, CANDIDATES)
+        if self._store.count(Memory, past):
+            earlier = self._signals.propose(Memory, past, vector, query, CANDIDATES)
             self._credit_successors(where, earlier, found)
-        self._signals.complete(Kind.MEMORY, where, vector, found)
+        self._signals.complete(Memory, where, vector, found)
         return found
 
     def _credit_successors(self, where: Filter, past: Signals, found: Signals) -> None:
@@ -205,8 +205,8 @@ class Recall:
         seen: set[str] = set()
         while following is not None and following not in seen:
             seen.add(following)
-            memory = self._store.get(Kind.MEMORY, where.organization, following)
-            if not isinstance(memory, Memory):
+            memory = self._store.get(Memory, where.organization, following)
+            if memory is None:
                 return None
             if where.passes(memory):
                 return memory.id
@@ -260,13 +260,13 @@ class Recall:
         if _is_memory_end(edge, id):
             memory = self._visible_memory(replace(where, valid_at=None), id)
             return memory is not None and (where.passes(memory) or memory.superseded_by is not None)
-        entity = self._store.get(Kind.ENTITY, where.organization, id)
+        entity = self._store.get(Entity, where.organization, id)
         return entity is not None and where.passes(entity)
 
     def _visible_memory(self, where: Filter, id: str) -> Memory | None:
-        memory = self._store.get(Kind.MEMORY, where.organization, id)
-        return memory if isinstance(memory, Memory) and where.passes(memory) else None
+        memory = self._store.get(Memory, where.organization, id)
+        return memory if memory is not None and where.passes(memory) else None
 
 
 def _is_memory_end(edge: Edge, id: str) -> bool:
-    return edge.kind is Kind.LINK or (edge.kind is Kind.MENTION and edge.source == id)
+    return edge.joins[0 if edge.source == id else 1] is Memory

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from heapq import nsmallest
-from typing import Generic, TypeVar, cast
+from typing import Generic, TypeVar
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import Category, Kind, Summary, Turn
+from minutebook.domain.records import Category, Summary, Turn
 from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import filters, narrowed
@@ -17,7 +17,7 @@ from minutebook.store.protocol import Store
 CANDIDATES = 100
 """How many each signal proposes, in each organization."""
 
-R = TypeVar("R", Turn, Summary)
+R = TypeVar("R", bound=Turn | Summary)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,33 +46,32 @@ class JournalSearch:
         comes last.
         """
         named = {} if session is None else {"session": session}
-        return cast("list[Found[Turn]]", self._search(Kind.TURN, caller, query, limit, named))
+        return self._search(Turn, caller, query, limit, named)
 
     def summaries(
         self, caller: Caller, query: str, limit: int, category: Category | None = None
     ) -> list[Found[Summary]]:
         """Give the best summaries, of one category where one is named, in the same way."""
         named = {} if category is None else {"category": category}
-        found = self._search(Kind.SUMMARY, caller, query, limit, named)
-        return cast("list[Found[Summary]]", found)
+        return self._search(Summary, caller, query, limit, named)
 
     def _search(
-        self, kind: Kind, caller: Caller, query: str, limit: int, named: Mapping[str, object]
-    ) -> list[Found[Turn]] | list[Found[Summary]]:
+        self, of: type[R], caller: Caller, query: str, limit: int, named: Mapping[str, object]
+    ) -> list[Found[R]]:
         vector = self._embedded.try_embed_query(query, caller.call.progress)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        signals = self._signals.gather(kind, reach, vector, parse_query(query), CANDIDATES)
+        signals = self._signals.gather(of, reach, vector, parse_query(query), CANDIDATES)
         scores = fuse_scores(signals.found(), TEXT_WEIGHTS)
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         found = []
-        for key, record in self._signals.read(kind, reach, best).items():
+        for key, record in self._signals.read(of, reach, best).items():
             cosine = (signals.vector or {}).get(key)
             distance = None if cosine is None else 1.0 - cosine
-            found.append(Found(cast("Turn", record), scores[key], distance))
+            found.append(Found(record, scores[key], distance))
         found.sort(key=_nearest_first)
         return found
 
 
-def _nearest_first(found: Found[Turn]) -> tuple[bool, float, float, str]:
+def _nearest_first(found: Found[R]) -> tuple[bool, float, float, str]:
     distance = found.distance
     return (distance is None, distance or 0.0, -found.score, found.record.id)

@@ -4,11 +4,11 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Record
+from minutebook.domain.records import TextRecord
 from minutebook.search.fusion import Signal
 from minutebook.search.text import TextQuery
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import R, Store, Vectors
 
 Key = tuple[str, str]
 """An organization and the id of a record there: two organizations may have the same id."""
@@ -60,7 +60,7 @@ class Signals:
 
 
 class Candidates:
-    """Asks the store for the best of a kind, in the space of the model in use."""
+    """Asks the store for the best records of a class, in the space of the model in use."""
 
     def __init__(self, store: Store, embedded: Embeddings) -> None:
         self._store = store
@@ -68,7 +68,7 @@ class Candidates:
 
     def gather(
         self,
-        kind: Kind,
+        of: type[TextRecord],
         wheres: Iterable[Filter],
         vector: Vectors | None,
         query: TextQuery,
@@ -77,30 +77,37 @@ class Candidates:
         """Give the best of each selection by each signal, every one with its cosine if it has one."""
         total = Signals(None if vector is None else {}, {})
         for where in wheres:
-            found = self.propose(kind, where, vector, query, limit)
-            self.complete(kind, where, vector, found)
+            found = self.propose(of, where, vector, query, limit)
+            self.complete(of, where, vector, found)
             total.add(found)
         return total
 
     def propose(
-        self, kind: Kind, where: Filter, vector: Vectors | None, query: TextQuery, limit: int
+        self,
+        of: type[TextRecord],
+        where: Filter,
+        vector: Vectors | None,
+        query: TextQuery,
+        limit: int,
     ) -> Signals:
         """Give the best of the selected records by each signal, with the scores of that one alone."""
-        vector_scores = None if vector is None else self.nearest(kind, where, vector, limit)
-        return Signals(vector_scores, self.matches(kind, where, query, limit))
+        vector_scores = None if vector is None else self.nearest(of, where, vector, limit)
+        return Signals(vector_scores, self.matches(of, where, query, limit))
 
-    def matches(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> Scores:
+    def matches(self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int) -> Scores:
         """Give the best of the selected records by words."""
-        found = self._store.match(kind, where, query, limit)
+        found = self._store.match(of, where, query, limit)
         return {(where.organization, each.id): each.score for each in found}
 
-    def nearest(self, kind: Kind, where: Filter, vector: Vectors, limit: int) -> Scores:
+    def nearest(self, of: type[TextRecord], where: Filter, vector: Vectors, limit: int) -> Scores:
         """Give the best of the selected records by cosine."""
         space = self._embedded.space
-        found = self._store.nearest(kind, where, space, vector, limit)
+        found = self._store.nearest(of, where, space, vector, limit)
         return {(where.organization, each.id): each.score for each in found}
 
-    def complete(self, kind: Kind, where: Filter, vector: Vectors | None, found: Signals) -> None:
+    def complete(
+        self, of: type[TextRecord], where: Filter, vector: Vectors | None, found: Signals
+    ) -> None:
         """Add the cosines of records that other signals found, of those that have a vector.
 
         Counting them as 0 would cost fusion most of what it gains over words alone.
@@ -110,9 +117,9 @@ class Candidates:
         missing = frozenset(id for _, id in found.keys() - found.vector.keys())
         if missing:
             here = replace(where, ids=missing)
-            found.vector |= self.nearest(kind, here, vector, len(missing))
+            found.vector |= self.nearest(of, here, vector, len(missing))
 
-    def read(self, kind: Kind, wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, Record]:
+    def read(self, of: type[R], wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, R]:
         """Read records that were found in some selections; what went meanwhile is left out."""
         ids: dict[str, set[str]] = {}
         for organization, id in keys:
@@ -122,6 +129,6 @@ class Candidates:
             for where in wheres
             if where.organization in ids
             for record in self._store.find(
-                kind, replace(where, ids=frozenset(ids[where.organization]))
+                of, replace(where, ids=frozenset(ids[where.organization]))
             )
         }

@@ -10,9 +10,9 @@ from typing import Literal
 import apsw
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Kind, Record
+from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate, Change, Group, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
 from minutebook.store.sqlite import change_feed, checks, embeddings, entity_names, rows, texts
 from minutebook.store.sqlite.checkpointer import Housekeeper
 from minutebook.store.sqlite.connections import Connections, Writes
@@ -86,94 +86,100 @@ class SqliteStore:
         with self._connections.writing() as connection:
             rows.put(connection, record)
 
-    def get(self, kind: Kind, organization: str, id: str) -> Record | None:
+    def get(self, of: type[R], organization: str, id: str) -> R | None:
         """Give a record, or None."""
         with self._connections.reading() as connection:
-            return rows.get(connection, kind, organization, id)
+            return rows.get(connection, of, organization, id)
 
     def find(
         self,
-        kind: Kind,
+        of: type[R],
         where: Filter,
         *,
         order: Sequence[str] = (),
         limit: int | None = None,
         offset: int = 0,
-    ) -> list[Record]:
+    ) -> list[R]:
         """Give the selected records by the fields of `order`, then by id."""
         with self._connections.reading() as connection:
-            return rows.find(connection, kind, where, order, limit, offset)
+            return rows.find(connection, of, where, order, limit, offset)
 
-    def each(self, kind: Kind, where: Filter, order: Sequence[str]) -> Iterator[Record]:
+    def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Give the selected records one at a time, all as of one moment."""
         with self._connections.lent() as connection:
-            yield from rows.each(connection, kind, where, order)
+            yield from rows.each(connection, of, where, order)
 
-    def ids(self, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
+    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
         """Give the ids of the selected records, in order."""
         with self._connections.reading() as connection:
-            return rows.ids(connection, kind, where, order)
+            return rows.ids(connection, of, where, order)
 
-    def count(self, kind: Kind, where: Filter) -> int:
+    def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
         with self._connections.reading() as connection:
-            return rows.count(connection, kind, where)
+            return rows.count(connection, of, where)
 
-    def groups(self, kind: Kind, where: Filter, by: Sequence[str], span: str) -> list[Group]:
+    def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         """Put together the selected records that agree in some text fields, latest first."""
         with self._connections.reading() as connection:
-            return rows.groups(connection, kind, where, by, span)
+            return rows.groups(connection, of, where, by, span)
 
-    def delete(self, kind: Kind, organization: str, id: str) -> bool:
+    def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""
         with self._connections.writing() as connection:
-            return rows.delete(connection, kind, organization, id)
+            return rows.delete(connection, of, organization, id)
 
     def organizations(self) -> list[str]:
         """Name the organizations that hold a record, sorted."""
         with self._connections.reading() as connection:
             return change_feed.organizations(connection)
 
-    def match(self, kind: Kind, where: Filter, query: TextQuery, limit: int) -> list[Candidate]:
+    def match(
+        self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
+    ) -> list[Candidate]:
         """Rank the selected records that match the query by BM25."""
         with self._connections.snapshot() as connection:
-            return texts.match(connection, kind, where, query, limit)
+            return texts.match(connection, of, where, query, limit)
 
-    def matches_phrase(self, kind: Kind, where: Filter, words: Sequence[str]) -> list[str]:
+    def matches_phrase(
+        self, of: type[TextRecord], where: Filter, words: Sequence[str]
+    ) -> list[str]:
         """Give the sorted ids of the selected records whose text holds the words in a row."""
         with self._connections.snapshot() as connection:
-            return texts.matches_phrase(connection, kind, where, words)
+            return texts.matches_phrase(connection, of, where, words)
 
     def put_vectors(
-        self, kind: Kind, organization: str, id: str, space: VectorSpace, vectors: Vectors
+        self, of: type[TextRecord], organization: str, id: str, space: VectorSpace, vectors: Vectors
     ) -> None:
         """Keep the vectors of a record's text, in place of earlier ones; NotFound, InvalidInput."""
         with self._connections.writing() as connection:
-            embeddings.put(connection, kind, organization, id, space, vectors)
+            embeddings.put(connection, of, organization, id, space, vectors)
 
-    def vectors(self, kind: Kind, organization: str, id: str) -> tuple[VectorSpace, Vectors] | None:
+    def vectors(
+        self, of: type[TextRecord], organization: str, id: str
+    ) -> tuple[VectorSpace, Vectors] | None:
         """Give a record's vectors as they are kept, or None."""
         with self._connections.reading() as connection:
-            return embeddings.get(connection, kind, organization, id)
+            return embeddings.get(connection, of, organization, id)
 
     def without_vectors(
-        self, kind: Kind, organization: str, space: VectorSpace, limit: int
-    ) -> list[Record]:
+        self, of: type[T], organization: str, space: VectorSpace, limit: int
+    ) -> list[T]:
         """Give records, oldest id first, that have no vectors of that space yet."""
         with self._connections.snapshot() as connection:
-            return embeddings.without(connection, kind, organization, space, limit)
+            return embeddings.without(connection, of, organization, space, limit)
 
-    def count_vectors(self, kind: Kind, where: Filter, space: VectorSpace) -> int:
+    def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space."""
         with self._connections.snapshot() as connection:
-            return embeddings.count(connection, kind, where, space)
+            return embeddings.count(connection, of, where, space)
 
     def nearest(
-        self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
         embeddings.check_query(space, vector)
-        return self._indices.nearest(kind, where, space, vector, limit)
+        return self._indices.nearest(of, where, space, vector, limit)
 
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None

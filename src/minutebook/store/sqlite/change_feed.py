@@ -80,8 +80,7 @@ def organizations(connection: apsw.Connection) -> list[str]:
 def _all_changes() -> str:
     parts = ["SELECT sequence, kind, id, 1 FROM deletions"]
     for table in ALL_TABLES:
-        (*several, kind) = sorted(table.kinds)
-        named = "kind" if several else f"'{kind}'"
+        named = "kind" if "kind" in table.stored else f"'{table.records[0].kind}'"
         parts.append(f"SELECT sequence, {named}, id, 0 FROM {table.name}")  # noqa: S608
     chosen = " WHERE organization = ?1 AND sequence > ?2"
     return " UNION ALL ".join(part + chosen for part in parts) + " ORDER BY sequence LIMIT ?3"

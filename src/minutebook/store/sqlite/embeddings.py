@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Record
-from minutebook.store.protocol import Vectors, VectorSpace
+from minutebook.domain.records import TextRecord
+from minutebook.store.protocol import T, Vectors, VectorSpace
 from minutebook.store.sqlite import change_feed
 from minutebook.store.sqlite.tables import selection, table_of, text_value, value_text
 
@@ -18,7 +18,7 @@ _SQUARE_TOLERANCE = 0.02
 
 def put(
     connection: apsw.Connection,
-    kind: Kind,
+    of: type[TextRecord],
     organization: str,
     id: str,
     space: VectorSpace,
@@ -26,16 +26,14 @@ def put(
 ) -> None:
     """Keep a record's vectors in place of earlier ones; NotFound, InvalidInput."""
     kept = _checked(space, vectors)
-    table = table_of(kind)
-    if not table.has_text:
-        raise InvalidInput("kind", f"must have a text, which a {kind} has not")
+    table = table_of(of)
     row = connection.execute(
         f"SELECT row FROM {table.name}"  # noqa: S608
         " WHERE organization = (SELECT number FROM organizations WHERE name = ?) AND id = ?",
         (text_value(organization), text_value(id)),
     ).get
     if row is None:
-        raise NotFound(kind, id)
+        raise NotFound(of.kind, id)
     _, sequence = change_feed.begin_change(connection, organization)
     connection.execute(
         f"INSERT OR REPLACE INTO {table.name}_vectors VALUES (?, ?)",  # noqa: S608
@@ -48,12 +46,10 @@ def put(
 
 
 def get(
-    connection: apsw.Connection, kind: Kind, organization: str, id: str
+    connection: apsw.Connection, of: type[TextRecord], organization: str, id: str
 ) -> tuple[VectorSpace, Vectors] | None:
     """Give a record's space and vectors, shape (parts, dimensions), or None."""
-    table = table_of(kind)
-    if not table.has_text:
-        return None
+    table = table_of(of)
     found = connection.execute(
         "SELECT s.name, s.digest, s.dimensions, v.vectors"  # noqa: S608
         f" FROM {table.name} AS r JOIN {table.name}_vectors AS v ON v.row = r.row"
@@ -68,9 +64,9 @@ def get(
     return VectorSpace(value_text(name), value_text(digest), dimensions), rows.astype(np.float32)
 
 
-def remove(connection: apsw.Connection, kind: Kind, row: int) -> None:
+def remove(connection: apsw.Connection, of: type[TextRecord], row: int) -> None:
     """Remove the vectors of a row; its `space` is the caller's to clear."""
-    connection.execute(f"DELETE FROM {table_of(kind).name}_vectors WHERE row = ?", (row,))  # noqa: S608
+    connection.execute(f"DELETE FROM {table_of(of).name}_vectors WHERE row = ?", (row,))  # noqa: S608
 
 
 def number_of(connection: apsw.Connection, space: VectorSpace) -> int | None:
@@ -102,13 +98,11 @@ def check_query(space: VectorSpace, vector: Vectors) -> None:
 
 
 def without(
-    connection: apsw.Connection, kind: Kind, organization: str, space: VectorSpace, limit: int
-) -> list[Record]:
+    connection: apsw.Connection, of: type[T], organization: str, space: VectorSpace, limit: int
+) -> list[T]:
     """Give records, oldest id first, that have no vectors of that space."""
-    table = table_of(kind)
-    found: list[tuple[str, Record]] = []
-    if not table.has_text:
-        return []
+    table = table_of(of)
+    found: list[T] = []
     # A range of the index for each other space, so that what is done already costs nothing.
     for other in _others(connection, number_of(connection, space)):
         rows = connection.execute(
@@ -117,17 +111,18 @@ def without(
             " AND r.space IS ? ORDER BY r.id LIMIT ?",
             (text_value(organization), other, limit),
         )
-        records = (table.record_of(organization, row) for row in rows)
-        found += [(record.id, record) for record in records]
-    return [record for _, record in sorted(found, key=lambda pair: pair[0])[:limit]]
+        found += (table.record_of(of, organization, row) for row in rows)
+    return sorted(found, key=lambda record: record.id)[:limit]
 
 
-def count(connection: apsw.Connection, kind: Kind, where: Filter, space: VectorSpace) -> int:
+def count(
+    connection: apsw.Connection, of: type[TextRecord], where: Filter, space: VectorSpace
+) -> int:
     """Count the selected records that have vectors of that space."""
-    table, number = table_of(kind), number_of(connection, space)
-    if not table.has_text or number is None:
+    table, number = table_of(of), number_of(connection, space)
+    if number is None:
         return 0
-    condition, values = selection(table, kind, where)
+    condition, values = selection(of, where)
     counted: int = connection.execute(
         f"SELECT count(*) FROM {table.name} AS r WHERE {condition} AND r.space = ?",  # noqa: S608
         (*values, number),

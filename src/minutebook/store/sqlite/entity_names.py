@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import apsw
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Kind
+from minutebook.domain.records import Entity
 from minutebook.search.text import words as words_of
-from minutebook.store.sqlite.tables import ENTITIES, padded, selection, text_value, value_text
+from minutebook.store.sqlite.tables import padded, selection, text_value, value_text
 
 _BATCH = 512
 
@@ -50,7 +50,7 @@ def _names(
     connection: apsw.Connection, where: Filter, firsts: Sequence[str]
 ) -> Iterator[tuple[str, str, str]]:
     """Give first word, entity and words of the selected entities' names with such a beginning."""
-    condition, values = selection(ENTITIES, Kind.ENTITY, where)
+    condition, values = selection(Entity, where)
     for start in range(0, len(firsts), _BATCH):
         batch = padded([text_value(word) for word in firsts[start : start + _BATCH]])
         rows = connection.execute(

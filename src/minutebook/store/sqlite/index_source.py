@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import apsw
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Memory
+from minutebook.domain.records import CLASSES, Kind, Memory, TextRecord
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, block_of
 from minutebook.store.sidecar.index import Page
@@ -62,7 +62,7 @@ class Source:
         """Tell whether a record changed at that sequence or later."""
         id, sequence = witness
         latest = self._connection.execute(
-            f"SELECT sequence FROM {table_of(self._kind).name}"  # noqa: S608
+            f"SELECT sequence FROM {table_of(CLASSES[self._kind]).name}"  # noqa: S608
             " WHERE organization = ?1 AND id = ?3 UNION ALL SELECT sequence FROM deletions"
             " WHERE organization = ?1 AND kind = ?2 AND id = ?3",
             (self._organization, self._kind, text_value(id)),
@@ -71,7 +71,7 @@ class Source:
 
     def page(self, since: int) -> Page:
         """Give what changed after a sequence, up to a bounded number of changes."""
-        table = table_of(self._kind)
+        table = table_of(CLASSES[self._kind])
         facets = _facets(table)
         found: list[tuple[Any, ...]] = self._connection.execute(
             f"SELECT r.sequence AS sequence, r.id, v.vectors, {_times(table)}"  # noqa: S608
@@ -111,10 +111,9 @@ class Source:
         )
 
 
-def conditions(connection: apsw.Connection, kind: Kind, where: Filter) -> Conditions:
+def conditions(connection: apsw.Connection, of: type[TextRecord], where: Filter) -> Conditions:
     """Write a Filter as conditions on columns of the index; what it lacks is asked by SQL."""
-    table = table_of(kind)
-    known = _facets(table)
+    known = _facets(table_of(of))
     allowed: list[tuple[str, Collection[str | None]]] = [
         (name, {None, *values})
         for name, values in (("repository", where.repositories), ("user", where.users))
@@ -129,7 +128,7 @@ def conditions(connection: apsw.Connection, kind: Kind, where: Filter) -> Condit
     others = (where.client, where.since, where.until)
     has_others = where.starts or any(each is not None for each in others)
     if has_others or any(name not in known for name in where.equal):
-        ids = frozenset(rows.ids(connection, kind, where, ()))
+        ids = frozenset(rows.ids(connection, of, where, ()))
     return Conditions(
         facets=allowed,
         valid_at=None if where.valid_at is None else microseconds(where.valid_at),
@@ -143,6 +142,6 @@ def _facets(table: Table) -> list[str]:
 
 
 def _times(table: Table) -> str:
-    if table.record is Memory:
+    if Memory in table.records:
         return f"r.valid_from, coalesce(r.valid_until, {NEVER}), r.deleted_at IS NOT NULL"
     return f"{ALWAYS}, {NEVER}, 0"

@@ -10,7 +10,7 @@ import apsw
 import numpy as np
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, TextRecord
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.view import View
@@ -18,7 +18,7 @@ from minutebook.store.sqlite import change_feed, embeddings
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.index_source import Key, Source, conditions
 from minutebook.store.sqlite.missing_database import index_of
-from minutebook.store.sqlite.tables import TEXT_KINDS, id_bytes, table_of
+from minutebook.store.sqlite.tables import id_bytes, table_of
 
 
 class Indices:
@@ -35,17 +35,17 @@ class Indices:
         self._wanted: set[Key] = set()
 
     def nearest(
-        self, kind: Kind, where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
     ) -> list[Candidate]:
         """Rank the selected records by cosine, as the thread sees them."""
         query = vector.astype(np.float32)
         with self._connections.snapshot() as connection:
             organization = change_feed.number_of(connection, where.organization)
             number = embeddings.number_of(connection, space)
-            if organization is None or number is None or kind not in TEXT_KINDS:
+            if organization is None or number is None:
                 return []
-            key = Key(organization, kind, number)
-            asked = conditions(connection, kind, where)
+            key = Key(organization, of.kind, number)
+            asked = conditions(connection, of, where)
             index = self._index(connection, key)
             if self._connections.is_writing:
                 source = Source(connection, key, space.dimensions)
@@ -121,13 +121,13 @@ def _keys(connection: apsw.Connection, organization: str | None) -> list[Key]:
     if organization is not None and only is None:
         return []
     found = []
-    for kind in TEXT_KINDS:
+    for of in TEXT_CLASSES.values():
         for number, space in connection.execute(
-            f"SELECT DISTINCT organization, space FROM {table_of(kind).name}"  # noqa: S608
+            f"SELECT DISTINCT organization, space FROM {table_of(of).name}"  # noqa: S608
             " WHERE space IS NOT NULL ORDER BY 1, 2"
         ):
             if only is None or number == only:
-                found.append(Key(number, kind, space))
+                found.append(Key(number, of.kind, space))
     return found
 
 
@@ -140,7 +140,7 @@ def _differences(connection: apsw.Connection, key: Key, view: View) -> int:
     later = change_feed.changes(connection, organization, view.sequence, None)
     changed = {change.id.encode("utf-8", "surrogatepass") for change in later}
     held = {id: hash(vectors) for id, vectors in view.vectors() if id not in changed}
-    table = table_of(key.kind)
+    table = table_of(CLASSES[key.kind])
     kept = connection.execute(
         f"SELECT r.id, v.vectors FROM {table.name} AS r"  # noqa: S608
         f" JOIN {table.name}_vectors AS v ON v.row = r.row"

@@ -7,12 +7,22 @@ import apsw
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Kind, Record
-from minutebook.store.protocol import Group
+from minutebook.domain.records import (
+    Edge,
+    Entity,
+    Link,
+    Memory,
+    Mention,
+    Record,
+    Relation,
+    TextRecord,
+    Version,
+)
+from minutebook.store.protocol import Group, R
 from minutebook.store.sqlite import change_feed, embeddings, entity_names, texts
+from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.tables import (
     EDGES,
-    VERSIONS,
     Table,
     Value,
     id_bytes,
@@ -21,7 +31,6 @@ from minutebook.store.sqlite.tables import (
     padded,
     selection,
     table_of,
-    text_of,
     text_value,
     value_text,
 )
@@ -29,22 +38,23 @@ from minutebook.store.sqlite.tables import (
 _BATCH = 512
 _LONGEST_ID = 200
 
-# Which ends of which edges are memories, which entities.
-_ENDS = {
-    Kind.MEMORY: ((Kind.LINK, "source"), (Kind.LINK, "target"), (Kind.MENTION, "source")),
-    Kind.ENTITY: ((Kind.RELATION, "source"), (Kind.RELATION, "target"), (Kind.MENTION, "target")),
+# Which records go with a memory or an entity, and which field of them names it.
+_GOES_WITH: dict[type[Record], tuple[tuple[type[Record], str], ...]] = {
+    Memory: ((Version, "memory"), (Link, "source"), (Link, "target"), (Mention, "source")),
+    Entity: ((Relation, "source"), (Relation, "target"), (Mention, "target")),
 }
+_EDGE_CLASSES: dict[str, type[Edge]] = {each.kind: each for each in (Relation, Link, Mention)}
 
 
 def put(connection: apsw.Connection, record: Record) -> None:
     """Keep a record in place of any with its organization, kind and id, and index its text."""
-    table = table_of(record.kind)
-    if table.has_text:
+    if isinstance(record, TextRecord):
         _check_id(record.id)
     number, sequence = change_feed.begin_change(connection, record.organization)
-    if table.has_text:
-        _put_with_text(connection, table, number, sequence, record)
+    if isinstance(record, TextRecord):
+        _put_with_text(connection, number, sequence, record)
     else:
+        table = table_of(type(record))
         values = (number, sequence, *table.values(record))
         connection.execute(_insertion("INSERT OR REPLACE", table), values)
         change_feed.forget_deletion(connection, number, record.kind, record.id)
@@ -52,54 +62,56 @@ def put(connection: apsw.Connection, record: Record) -> None:
         entity_names.keep(connection, number, record)
 
 
-def get(connection: apsw.Connection, kind: Kind, organization: str, id: str) -> Record | None:
+def get(connection: apsw.Connection, of: type[R], organization: str, id: str) -> R | None:
     """Give a record, or None."""
-    table = table_of(kind)
-    condition, values = _key(table, kind, organization, id)
+    table = table_of(of)
+    condition, values = _key(of, organization, id)
     row = connection.execute(
         f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}",  # noqa: S608
         values,
     ).get
-    return None if row is None else table.record_of(organization, row)
+    return None if row is None else table.record_of(of, organization, row)
 
 
 def find(
     connection: apsw.Connection,
-    kind: Kind,
+    of: type[R],
     where: Filter,
     order: Sequence[str],
     limit: int | None,
     offset: int,
-) -> list[Record]:
+) -> list[R]:
     """Give the selected records in order."""
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     rows = connection.execute(
         f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
         f" ORDER BY {order_by(table, order)} LIMIT ? OFFSET ?",
         (*values, -1 if limit is None else limit, offset),
     )
-    return [table.record_of(where.organization, row) for row in rows]
+    return [table.record_of(of, where.organization, row) for row in rows]
 
 
 def each(
-    connection: apsw.Connection, kind: Kind, where: Filter, order: Sequence[str]
-) -> Iterator[Record]:
+    connection: apsw.Connection, of: type[R], where: Filter, order: Sequence[str]
+) -> Iterator[R]:
     """Give the selected records one at a time, in order."""
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     for row in connection.execute(
         f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
         f" ORDER BY {order_by(table, order)}",
         values,
     ):
-        yield table.record_of(where.organization, row)
+        yield table.record_of(of, where.organization, row)
 
 
-def ids(connection: apsw.Connection, kind: Kind, where: Filter, order: Sequence[str]) -> list[str]:
+def ids(
+    connection: apsw.Connection, of: type[Record], where: Filter, order: Sequence[str]
+) -> list[str]:
     """Give the ids of the selected records, in order."""
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     rows = connection.execute(
         f"SELECT r.id FROM {table.name} AS r WHERE {condition}"  # noqa: S608
         f" ORDER BY {order_by(table, order)}",
@@ -108,10 +120,10 @@ def ids(connection: apsw.Connection, kind: Kind, where: Filter, order: Sequence[
     return [value_text(id) for (id,) in rows]
 
 
-def count(connection: apsw.Connection, kind: Kind, where: Filter) -> int:
+def count(connection: apsw.Connection, of: type[Record], where: Filter) -> int:
     """Count the selected records."""
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     counted: int = connection.execute(
         f"SELECT count(*) FROM {table.name} AS r WHERE {condition}",  # noqa: S608
         values,
@@ -120,11 +132,11 @@ def count(connection: apsw.Connection, kind: Kind, where: Filter) -> int:
 
 
 def groups(
-    connection: apsw.Connection, kind: Kind, where: Filter, by: Sequence[str], span: str
+    connection: apsw.Connection, of: type[Record], where: Filter, by: Sequence[str], span: str
 ) -> list[Group]:
     """Put together the selected records that agree in some text fields, latest first."""
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     columns = ", ".join(f"r.{name}" for name in by)
     rows = connection.execute(
         f"SELECT count(*), min(r.{span}), max(r.{span}) AS latest, {columns}"  # noqa: S608
@@ -143,11 +155,11 @@ def groups(
     ]
 
 
-def delete(connection: apsw.Connection, kind: Kind, organization: str, id: str) -> bool:
+def delete(connection: apsw.Connection, of: type[Record], organization: str, id: str) -> bool:
     """Remove a record and all that goes with it; tell whether it was there."""
-    table = table_of(kind)
+    table = table_of(of)
     number = change_feed.number_of(connection, organization)
-    condition, values = _key(table, kind, organization, id)
+    condition, values = _key(of, organization, id)
     row = connection.execute(
         f"DELETE FROM {table.name} AS r WHERE {condition} RETURNING "  # noqa: S608
         + ("row" if table.has_text else "1"),
@@ -155,16 +167,14 @@ def delete(connection: apsw.Connection, kind: Kind, organization: str, id: str) 
     ).get
     if row is None or number is None:
         return False
-    if table.has_text:
-        texts.remove(connection, number, kind, row)
-        embeddings.remove(connection, kind, row)
-    if kind is Kind.ENTITY:
+    if issubclass(of, TextRecord):
+        texts.remove(connection, number, of, row)
+        embeddings.remove(connection, of, row)
+    if of is Entity:
         entity_names.forget(connection, number, id)
-    if kind is Kind.MEMORY:
-        _remove_where(connection, VERSIONS, organization, Kind.VERSION, "memory", id)
-    for edge_kind, end in _ENDS.get(kind, ()):
-        _remove_where(connection, EDGES, organization, edge_kind, end, id)
-    change_feed.note_deletion(connection, organization, kind, id)
+    for part, field in _GOES_WITH.get(of, ()):
+        _remove_where(connection, part, organization, field, id)
+    change_feed.note_deletion(connection, organization, of.kind, id)
     return True
 
 
@@ -180,12 +190,14 @@ def edges(
         batch = padded([text_value(node) for node in distinct[start : start + _BATCH]])
         marks = ", ".join(f"?{place}" for place in range(3, 3 + len(batch)))
         rows = connection.execute(
-            f"SELECT {EDGES.fields} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608
+            f"SELECT r.kind, {EDGES.fields} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608
             f" AND (r.source IN ({marks}) OR r.target IN ({marks})) ORDER BY {order} LIMIT ?2",
             (number, -1 if limit is None else limit, *batch),
         )
-        for row in rows:
-            edge = cast("Edge", EDGES.record_of(organization, row))
+        for kind, *row in rows:
+            if kind not in _EDGE_CLASSES:
+                raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
+            edge = EDGES.record_of(_EDGE_CLASSES[kind], organization, row)
             found[edge.id, edge.kind] = edge
     if limit is None:
         return sorted(found.values(), key=lambda e: (e.id, e.kind))
@@ -193,20 +205,20 @@ def edges(
 
 
 def _put_with_text(
-    connection: apsw.Connection, table: Table, number: int, sequence: int, record: Record
+    connection: apsw.Connection, number: int, sequence: int, record: TextRecord
 ) -> None:
     """Insert or update by row; only a text that changed touches its index and vectors."""
-    condition, values = _key(table, record.kind, record.organization, record.id)
+    of, table = type(record), table_of(type(record))
+    condition, values = _key(of, record.organization, record.id)
     earlier = connection.execute(
         f"SELECT r.row, {table.fields} FROM {table.name} AS r WHERE {condition}",  # noqa: S608
         values,
     ).get
-    text = text_of(record)
     if earlier is None:
         values = [number, sequence, *table.values(record)]
         connection.execute(_insertion("INSERT", table), values)
         change_feed.forget_deletion(connection, number, record.kind, record.id)
-        texts.add(connection, number, record.kind, connection.last_insert_rowid(), text)
+        texts.add(connection, number, of, connection.last_insert_rowid(), record.text)
         return
     row, *fields = earlier
     assignments = ", ".join(f"{name} = ?" for name in table.stored)
@@ -214,10 +226,10 @@ def _put_with_text(
         f"UPDATE {table.name} SET sequence = ?, {assignments} WHERE row = ?",  # noqa: S608
         (sequence, *table.values(record), row),
     )
-    if text_of(table.record_of(record.organization, fields)) != text:
-        texts.remove(connection, number, record.kind, row)
-        texts.add(connection, number, record.kind, row, text)
-        embeddings.remove(connection, record.kind, row)
+    if table.record_of(of, record.organization, fields).text != record.text:
+        texts.remove(connection, number, of, row)
+        texts.add(connection, number, of, row, record.text)
+        embeddings.remove(connection, of, row)
         connection.execute(f"UPDATE {table.name} SET space = NULL WHERE row = ?", (row,))  # noqa: S608
 
 
@@ -233,24 +245,22 @@ def _insertion(verb: str, table: Table) -> str:
     return f"{verb} INTO {table.name}({columns}) VALUES (?, ?, {marks})"
 
 
-def _key(table: Table, kind: Kind, organization: str, id: str) -> tuple[str, list[Value]]:
+def _key(of: type[Record], organization: str, id: str) -> tuple[str, list[Value]]:
     condition = "r.organization = (SELECT number FROM organizations WHERE name = ?) AND r.id = ?"
     values = [text_value(organization), text_value(id)]
-    if len(table.kinds) > 1:
+    if "kind" in table_of(of).stored:
         condition += " AND r.kind = ?"
-        values.append(kind)
+        values.append(of.kind)
     return condition, values
 
 
 def _remove_where(
-    connection: apsw.Connection, table: Table, organization: str, kind: Kind, field: str, value: str
+    connection: apsw.Connection, of: type[Record], organization: str, field: str, value: str
 ) -> None:
-    condition, values = selection(
-        table, kind, Filter(organization=organization, equal={field: value})
-    )
+    condition, values = selection(of, Filter(organization=organization, equal={field: value}))
     removed = connection.execute(
-        f"DELETE FROM {table.name} AS r WHERE {condition} RETURNING id",  # noqa: S608
+        f"DELETE FROM {table_of(of).name} AS r WHERE {condition} RETURNING id",  # noqa: S608
         values,
     ).fetchall()
     for (id,) in removed:
-        change_feed.note_deletion(connection, organization, kind, value_text(id))
+        change_feed.note_deletion(connection, organization, of.kind, value_text(id))

@@ -7,7 +7,8 @@ from pathlib import Path
 import apsw
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind, Record
+from minutebook.domain.records import Record
+from minutebook.store.protocol import R
 from minutebook.store.sqlite import change_feed, rows
 from minutebook.store.sqlite.errors import translated
 
@@ -30,10 +31,10 @@ class SqliteSnapshot:
         """Name the organizations that held a record, sorted."""
         return change_feed.organizations(self._connection)
 
-    def count(self, kind: Kind, where: Filter) -> int:
+    def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
-        return rows.count(self._connection, kind, where)
+        return rows.count(self._connection, of, where)
 
-    def each(self, kind: Kind, where: Filter) -> Iterator[Record]:
+    def each(self, of: type[R], where: Filter) -> Iterator[R]:
         """Give the selected records one at a time, by id."""
-        return rows.each(self._connection, kind, where, ())
+        return rows.each(self._connection, of, where, ())

@@ -7,30 +7,32 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from operator import attrgetter
 from types import NoneType, UnionType
-from typing import Any, TypeAlias, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
-    Edge,
     Entity,
     Entry,
     File,
     Head,
-    Kind,
     LedgerMark,
+    Link,
     Memory,
+    Mention,
     Project,
     Proposal,
     Record,
+    Relation,
     Summary,
     TextRecord,
     Token,
     Turn,
     Version,
 )
+from minutebook.store.protocol import R
 from minutebook.store.sqlite.errors import damaged
 
 Value: TypeAlias = str | bytes | int | float | None
@@ -83,11 +85,10 @@ class _Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Where the records of some kinds are kept; `r` is its name inside each statement."""
+    """Where the records of some classes are kept; `r` is its name inside each statement."""
 
     name: str
-    record: type[Record]
-    kinds: frozenset[Kind]
+    records: tuple[type[Record], ...]
     columns: Mapping[str, _Column]
     stored: Mapping[str, _Column]
     """The columns, and those that are made of them: written and compared, but not read back."""
@@ -104,7 +105,7 @@ class Table:
         pairs = zip(self.stored.values(), self._values_of(record), strict=True)
         return [None if field is None else column.to_value(field) for column, field in pairs]
 
-    def record_of(self, organization: str, values: Sequence[Any]) -> Record:
+    def record_of(self, of: type[R], organization: str, values: Sequence[Any]) -> R:
         """Make the record of a row's columns."""
         read: dict[str, Any] = {"organization": organization}
         try:
@@ -119,12 +120,7 @@ class Table:
                 f"the database is damaged: a row of {self.name} (id {name!r}) holds in "
                 f"{column.name} what no such column can"
             ) from error
-        return self.record(**read)
-
-
-def text_of(record: Record) -> str:
-    """Give the text of a record of a kind that has one."""
-    return cast("TextRecord", record).text
+        return of(**read)
 
 
 def padded(values: Sequence[Value]) -> list[Value]:
@@ -149,13 +145,14 @@ Selection: TypeAlias = tuple[str, list[Value]]
 """A condition over the table `r`, and the values that it names by question marks."""
 
 
-def selection(table: Table, kind: Kind, where: Filter) -> Selection:
-    """Write a Filter as a condition. A field that the record lacks: AttributeError."""
+def selection(of: type[Record], where: Filter) -> Selection:
+    """Write a Filter as a condition. Raises AttributeError if it names a field that the records lack."""
+    table = table_of(of)
     conditions = ["r.organization = (SELECT number FROM organizations WHERE name = ?)"]
     values: list[Value] = [text_value(where.organization)]
-    if len(table.kinds) > 1:
+    if "kind" in table.stored:
         conditions.append("r.kind = ?")
-        values.append(kind)
+        values.append(of.kind)
     for name, allowed in (("repository", where.repositories), ("user", where.users)):
         if allowed is not None and name in table.columns:
             marks = ", ".join("?" * len(allowed))
@@ -170,7 +167,7 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
             conditions.append("? = ?")
             values += (text_value(where.organization), text_value(str(wanted)))
             continue
-        _check_has(table, kind, name)
+        _check_has(table, of, name)
         value = None if wanted is None else table.stored[name].to_value(wanted)
         if isinstance(wanted, Mapping):
             conditions.append(_SAME_OBJECT.format(name=name))
@@ -179,15 +176,15 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
             conditions.append(f"r.{name} IS ?")
             values.append(value)
     for name, start in where.starts.items():
-        _check_has(table, kind, name)
+        _check_has(table, of, name)
         # As text, so that bytes that are none (see text_value) are counted as characters too.
         conditions.append(f"lower(substr(CAST(r.{name} AS TEXT), 1, ?)) = lower(CAST(? AS TEXT))")
         values += (len(start), text_value(start))
     if where.client is not None:
-        _check_has(table, kind, "origin")
+        _check_has(table, of, "origin")
         conditions.append("lower(r.origin ->> 'client') = lower(CAST(? AS TEXT))")
         values.append(text_value(where.client))
-    if table.record is Memory:
+    if of is Memory:
         if where.valid_at is not None:
             conditions.append("r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)")
             values += [microseconds(where.valid_at)] * 2
@@ -200,9 +197,9 @@ def selection(table: Table, kind: Kind, where: Filter) -> Selection:
     return " AND ".join(conditions), values
 
 
-def _check_has(table: Table, kind: Kind, field: str) -> None:
+def _check_has(table: Table, of: type[Record], field: str) -> None:
     if field not in table.stored:
-        raise AttributeError(f"a {kind} has no field {field!r}")
+        raise AttributeError(f"a {of.kind} has no field {field!r}")
 
 
 def order_by(table: Table, order: Sequence[str]) -> str:
@@ -212,18 +209,18 @@ def order_by(table: Table, order: Sequence[str]) -> str:
     for field in order:
         name = field.removeprefix("-")
         if name not in table.columns:
-            raise AttributeError(f"a {table.record.__name__} has no field {name!r}")
+            raise AttributeError(f"{table.name} have no field {name!r}")
         parts.append(f"r.{name} {'DESC' if field.startswith('-') else 'ASC'}")
     return ", ".join([*parts, f"r.id {direction}"])
 
 
-def _described(name: str, record: type[Record], *kinds: Kind, derived: Sequence[str] = ()) -> Table:
-    hints = get_type_hints(record)
-    names = [f.name for f in fields(record) if f.name != "organization"]
+def _described(name: str, *records: type[Record], derived: Sequence[str] = ()) -> Table:
+    hints = get_type_hints(records[0])
+    names = [f.name for f in fields(records[0]) if f.name != "organization"]
     columns = {name: _Column(name, *_codec(hints[name])) for name in names}
     stored = columns | {name: _Column(name, text_value, value_text) for name in derived}
-    has_text = isinstance(getattr(record, "text", None), property)
-    return Table(name, record, frozenset(kinds), columns, stored, has_text, attrgetter(*stored))
+    has_text = issubclass(records[0], TextRecord)
+    return Table(name, records, columns, stored, has_text, attrgetter(*stored))
 
 
 def _codec(annotation: Any) -> tuple[Callable[[Any], Value], Callable[[Any], Any] | None]:
@@ -255,21 +252,21 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-MEMORIES = _described("memories", Memory, Kind.MEMORY)
-ENTITIES = _described("entities", Entity, Kind.ENTITY)
-VERSIONS = _described("versions", Version, Kind.VERSION)
-EDGES = _described("edges", Edge, Kind.RELATION, Kind.LINK, Kind.MENTION)
-ENTRIES = _described("entries", Entry, Kind.ENTRY)
-HEADS = _described("heads", Head, Kind.HEAD)
-PROJECTS = _described("projects", Project, Kind.PROJECT)
-FILES = _described("files", File, Kind.FILE)
-CHUNKS = _described("chunks", CodeChunk, Kind.CHUNK)
-DECISIONS = _described("decisions", Decision, Kind.DECISION, derived=["target_key"])
-PROPOSALS = _described("proposals", Proposal, Kind.PROPOSAL)
-LEDGERS = _described("ledgers", LedgerMark, Kind.LEDGER)
-TOKENS = _described("tokens", Token, Kind.TOKEN)
-TURNS = _described("turns", Turn, Kind.TURN)
-SUMMARIES = _described("summaries", Summary, Kind.SUMMARY)
+MEMORIES = _described("memories", Memory)
+ENTITIES = _described("entities", Entity)
+VERSIONS = _described("versions", Version)
+EDGES = _described("edges", Relation, Link, Mention, derived=["kind"])
+ENTRIES = _described("entries", Entry)
+HEADS = _described("heads", Head)
+PROJECTS = _described("projects", Project)
+FILES = _described("files", File)
+CHUNKS = _described("chunks", CodeChunk)
+DECISIONS = _described("decisions", Decision, derived=["target_key"])
+PROPOSALS = _described("proposals", Proposal)
+LEDGERS = _described("ledgers", LedgerMark)
+TOKENS = _described("tokens", Token)
+TURNS = _described("turns", Turn)
+SUMMARIES = _described("summaries", Summary)
 
 ALL_TABLES = (
     MEMORIES,
@@ -288,11 +285,10 @@ ALL_TABLES = (
     TURNS,
     SUMMARIES,
 )
-TEXT_KINDS = tuple(kind for table in ALL_TABLES if table.has_text for kind in sorted(table.kinds))
 
-_TABLE_OF = {kind: table for table in ALL_TABLES for kind in table.kinds}
+_TABLE_OF = {record: table for table in ALL_TABLES for record in table.records}
 
 
-def table_of(kind: Kind) -> Table:
-    """Give the table of a kind; KeyError for one that is not kept yet."""
-    return _TABLE_OF[kind]
+def table_of(of: type[Record]) -> Table:
+    """Return the table that keeps the records of a class."""
+    return _TABLE_OF[of]

@@ -10,12 +10,12 @@ from typing import cast
 import apsw
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Kind
+from minutebook.domain.records import TEXT_CLASSES, Kind, TextRecord
 from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate
 from minutebook.store.sqlite import change_feed
-from minutebook.store.sqlite.tables import selection, table_of, text_of, value_text
+from minutebook.store.sqlite.tables import selection, table_of, value_text
 
 # Every sign belongs to its term: FTS5 splits at spaces, and at control characters, which no term
 # holds. Nor does it find capitals to fold.
@@ -25,11 +25,13 @@ _TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('
 _SPARE = 28
 
 
-def add(connection: apsw.Connection, number: int, kind: Kind, row: int, text: str) -> None:
+def add(
+    connection: apsw.Connection, number: int, of: type[TextRecord], row: int, text: str
+) -> None:
     """Index the text of a record that the index does not hold."""
-    name = _name_of(number, kind)
+    name = _name_of(number, of)
     created = connection.execute(
-        "INSERT OR IGNORE INTO text_indices VALUES (?, ?) RETURNING 1", (number, kind)
+        "INSERT OR IGNORE INTO text_indices VALUES (?, ?) RETURNING 1", (number, of.kind)
     ).get
     if created:
         connection.execute(
@@ -40,24 +42,24 @@ def add(connection: apsw.Connection, number: int, kind: Kind, row: int, text: st
     connection.execute(f"INSERT INTO {name}(rowid, terms) VALUES (?, ?)", (row, terms))  # noqa: S608
 
 
-def remove(connection: apsw.Connection, number: int, kind: Kind, row: int) -> None:
+def remove(connection: apsw.Connection, number: int, of: type[TextRecord], row: int) -> None:
     """Take a record out of the index."""
-    connection.execute(f"DELETE FROM {_name_of(number, kind)} WHERE rowid = ?", (row,))  # noqa: S608
+    connection.execute(f"DELETE FROM {_name_of(number, of)} WHERE rowid = ?", (row,))  # noqa: S608
 
 
 def match(
-    connection: apsw.Connection, kind: Kind, where: Filter, query: TextQuery, limit: int
+    connection: apsw.Connection, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
 ) -> list[Candidate]:
     """Rank the selected records by FTS5's BM25, best first, ties by id."""
-    name = _index_of(connection, where.organization, kind)
+    name = _index_of(connection, where.organization, of)
     if name is None or not query or limit < 1:
         return []
     if not _is_narrow(where):
-        found = _best_if_few_are_hidden(connection, name, kind, where, query, limit)
+        found = _best_if_few_are_hidden(connection, name, of, where, query, limit)
         if found is not None:
             return found
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     matching, sought = _matching(name, query)
     # Whom the condition leaves out is not scored.
     rows = connection.execute(
@@ -70,43 +72,41 @@ def match(
 
 
 def matches_phrase(
-    connection: apsw.Connection, kind: Kind, where: Filter, words: Sequence[str]
+    connection: apsw.Connection, of: type[TextRecord], where: Filter, words: Sequence[str]
 ) -> list[str]:
     """Give the sorted ids of the selected records whose text holds the words in a row."""
-    name = _index_of(connection, where.organization, kind)
+    name = _index_of(connection, where.organization, of)
     if name is None or not words:
         return []
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     # The index tells words with one stem apart no more: each candidate's own text decides.
     rows = connection.execute(
         f"SELECT {table.fields} FROM {name} AS t CROSS JOIN {table.name} AS r ON r.row = t.rowid"  # noqa: S608
         f" WHERE t.{name} MATCH ? AND {condition}",
         (_quoted(analysis.phrase(words)), *values),
     )
-    records = (table.record_of(where.organization, row) for row in rows)
+    records = (table.record_of(of, where.organization, row) for row in rows)
     return sorted(
-        record.id
-        for record in records
-        if _holds_in_a_row(analysis.words(text_of(record)), list(words))
+        record.id for record in records if _holds_in_a_row(analysis.words(record.text), list(words))
     )
 
 
 def rebuild(connection: apsw.Connection) -> None:
     """Make every text index anew from the records."""
     indices = _indices(connection)
-    for number, kind in indices:
-        connection.execute(f"DROP TABLE IF EXISTS {_name_of(number, kind)}")
+    for number, of in indices:
+        connection.execute(f"DROP TABLE IF EXISTS {_name_of(number, of)}")
     connection.execute("DELETE FROM text_indices")
-    for number, kind in indices:
-        for row, text in _texts(connection, number, kind):
-            add(connection, number, kind, row, text)
+    for number, of in indices:
+        for row, text in _texts(connection, number, of):
+            add(connection, number, of, row, text)
 
 
 def gaps(connection: apsw.Connection) -> Iterator[str]:
     """Tell, index by index, whether it holds other records than there are."""
-    for number, kind in _indices(connection):
-        name, table = _name_of(number, kind), table_of(kind)
+    for number, of in _indices(connection):
+        name, table = _name_of(number, of), table_of(of)
         records, missing = connection.execute(
             f"SELECT count(*), sum(r.row NOT IN (SELECT id FROM {name}_docsize))"  # noqa: S608
             f" FROM {table.name} AS r WHERE organization = ?",
@@ -125,7 +125,7 @@ def _is_narrow(where: Filter) -> bool:
 def _best_if_few_are_hidden(
     connection: apsw.Connection,
     name: str,
-    kind: Kind,
+    of: type[TextRecord],
     where: Filter,
     query: TextQuery,
     limit: int,
@@ -139,7 +139,7 @@ def _best_if_few_are_hidden(
         (*sought, few),
     )
     best = list(rows)
-    ids = _selected(connection, kind, where, [row for row, _ in best])
+    ids = _selected(connection, of, where, [row for row, _ in best])
     found = [Candidate(ids[row], score) for row, score in best if row in ids]
     # If there are more, one of them may be as good as the last that was found.
     if len(best) == few and (len(found) < limit or found[limit - 1].score <= best[-1][1]):
@@ -161,11 +161,11 @@ def _matching(name: str, query: TextQuery) -> tuple[str, list[str]]:
 
 
 def _selected(
-    connection: apsw.Connection, kind: Kind, where: Filter, rows: list[int]
+    connection: apsw.Connection, of: type[TextRecord], where: Filter, rows: list[int]
 ) -> dict[int, str]:
     """Give the ids of the selected records among these rows."""
-    table = table_of(kind)
-    condition, values = selection(table, kind, where)
+    table = table_of(of)
+    condition, values = selection(of, where)
     found = connection.execute(
         f"SELECT r.row, r.id FROM json_each(?) AS c CROSS JOIN {table.name} AS r ON r.row = c.value"  # noqa: S608
         f" WHERE {condition}",
@@ -174,33 +174,35 @@ def _selected(
     return {row: value_text(id) for row, id in found}
 
 
-def _indices(connection: apsw.Connection) -> list[tuple[int, Kind]]:
+def _indices(connection: apsw.Connection) -> list[tuple[int, type[TextRecord]]]:
     rows: Iterator[tuple[int, str]] = connection.execute(
         "SELECT organization, kind FROM text_indices"
     )
-    return [(number, Kind(kind)) for number, kind in rows]
+    return [(number, TEXT_CLASSES[Kind(kind)]) for number, kind in rows]
 
 
-def _texts(connection: apsw.Connection, number: int, kind: Kind) -> Iterator[tuple[int, str]]:
-    table = table_of(kind)
+def _texts(
+    connection: apsw.Connection, number: int, of: type[TextRecord]
+) -> Iterator[tuple[int, str]]:
+    table = table_of(of)
     rows = connection.execute(
         f"SELECT r.row, {table.fields} FROM {table.name} AS r WHERE r.organization = ?",  # noqa: S608
         (number,),
     ).fetchall()
     for row, *values in cast("list[tuple[int, ...]]", rows):
-        yield row, text_of(table.record_of("", values))
+        yield row, table.record_of(of, "", values).text
 
 
-def _index_of(connection: apsw.Connection, organization: str, kind: Kind) -> str | None:
+def _index_of(connection: apsw.Connection, organization: str, of: type[TextRecord]) -> str | None:
     number = change_feed.number_of(connection, organization)
     held = connection.execute(
-        "SELECT 1 FROM text_indices WHERE organization = ? AND kind = ?", (number, kind)
+        "SELECT 1 FROM text_indices WHERE organization = ? AND kind = ?", (number, of.kind)
     ).get
-    return _name_of(number, kind) if number is not None and held else None
+    return _name_of(number, of) if number is not None and held else None
 
 
-def _name_of(number: int, kind: Kind) -> str:
-    return f"text_{kind}_{number}"
+def _name_of(number: int, of: type[TextRecord]) -> str:
+    return f"text_{of.kind}_{number}"
 
 
 def _quoted(run: Sequence[str]) -> str:

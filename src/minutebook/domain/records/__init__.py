@@ -1,0 +1,102 @@
+"""The records that a store keeps: frozen values, each with an organization, a kind and an id.
+
+`origin` tells of those that have one by which program, contract and session they were first written.
+"""
+
+from minutebook.domain.records.access import Entry, Head, Role, Token
+from minutebook.domain.records.code import MAX_CHUNK_TEXT, CodeChunk, File, IndexState, Project
+from minutebook.domain.records.decisions import (
+    Authorship,
+    Decision,
+    DecisionStatus,
+    LedgerMark,
+    Proposal,
+    ProposalStatus,
+)
+from minutebook.domain.records.graph import Edge, Entity, Link, Mention, Relation
+from minutebook.domain.records.journal import MOST_SCORE, SCORES, Category, Summary, Turn
+from minutebook.domain.records.memories import (
+    Memory,
+    MemoryType,
+    ScopeLevel,
+    Status,
+    Version,
+    text_of,
+)
+from minutebook.domain.records.record import (
+    DEFAULT_ORGANIZATION,
+    DEFAULT_USER,
+    SYSTEM_ORGANIZATION,
+    Kind,
+    Record,
+    TextRecord,
+)
+
+CLASSES: dict[Kind, type[Record]] = {
+    record.kind: record
+    for record in (
+        Memory,
+        Version,
+        Entity,
+        Relation,
+        Link,
+        Mention,
+        Entry,
+        Head,
+        Project,
+        File,
+        CodeChunk,
+        Decision,
+        Proposal,
+        LedgerMark,
+        Token,
+        Turn,
+        Summary,
+    )
+}
+"""The class of each kind of record."""
+
+TEXT_CLASSES = {kind: each for kind, each in CLASSES.items() if issubclass(each, TextRecord)}
+"""Those of records with a text that search reads."""
+
+__all__ = [
+    "CLASSES",
+    "DEFAULT_ORGANIZATION",
+    "DEFAULT_USER",
+    "MAX_CHUNK_TEXT",
+    "MOST_SCORE",
+    "SCORES",
+    "SYSTEM_ORGANIZATION",
+    "TEXT_CLASSES",
+    "Authorship",
+    "Category",
+    "CodeChunk",
+    "Decision",
+    "DecisionStatus",
+    "Edge",
+    "Entity",
+    "Entry",
+    "File",
+    "Head",
+    "IndexState",
+    "Kind",
+    "LedgerMark",
+    "Link",
+    "Memory",
+    "MemoryType",
+    "Mention",
+    "Project",
+    "Proposal",
+    "ProposalStatus",
+    "Record",
+    "Relation",
+    "Role",
+    "ScopeLevel",
+    "Status",
+    "Summary",
+    "TextRecord",
+    "Token",
+    "Turn",
+    "Version",
+    "text_of",
+]

@@ -1,0 +1,65 @@
+"""Entities, and the edges between them and memories."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from minutebook.domain.origin import Origin
+from minutebook.domain.records.memories import Memory
+from minutebook.domain.records.record import Kind, Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity(Record):
+    """A node of the knowledge graph."""
+
+    kind: ClassVar[Kind] = Kind.ENTITY
+
+    name: str
+    type: str
+    author: str
+    created_at: datetime
+    description: str | None = None
+    aliases: tuple[str, ...] = ()
+    repository: str | None = None
+    user: str | None = None
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge(Record):
+    """A directed, typed, weighted edge from `source` to `target`."""
+
+    joins: ClassVar[tuple[type[Record], type[Record]]]
+    """What it leads from, and what to."""
+
+    source: str
+    target: str
+    type: str
+    created_at: datetime
+    weight: float = 1.0
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation(Edge):
+    """An edge that joins two entities."""
+
+    kind: ClassVar[Kind] = Kind.RELATION
+    joins = (Entity, Entity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Link(Edge):
+    """An edge that joins two memories."""
+
+    kind: ClassVar[Kind] = Kind.LINK
+    joins = (Memory, Memory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mention(Edge):
+    """An edge from a memory to an entity that it names; derived, can be rebuilt."""
+
+    kind: ClassVar[Kind] = Kind.MENTION
+    joins = (Memory, Entity)

@@ -1,0 +1,57 @@
+"""What all records have."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import ClassVar
+
+SYSTEM_ORGANIZATION = "~system"
+"""The organization that holds system-wide records; every caller may read it."""
+
+DEFAULT_ORGANIZATION = "default"
+"""Where a personal store writes when nobody named an organization."""
+
+DEFAULT_USER = "default"
+"""Whose a memory of user scope is when nobody named the user."""
+
+
+class Kind(StrEnum):
+    """The class of a record."""
+
+    MEMORY = "memory"
+    VERSION = "version"
+    ENTITY = "entity"
+    RELATION = "relation"
+    LINK = "link"
+    MENTION = "mention"
+    ENTRY = "entry"
+    HEAD = "head"
+    DECISION = "decision"
+    PROPOSAL = "proposal"
+    TURN = "turn"
+    SUMMARY = "summary"
+    PROJECT = "project"
+    FILE = "file"
+    CHUNK = "chunk"
+    LEDGER = "ledger"
+    TOKEN = "token"  # noqa: S105
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """What a store keeps, known by its organization, kind and id."""
+
+    kind: ClassVar[Kind]
+
+    organization: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextRecord(Record, ABC):
+    """A record with a text that search reads."""
+
+    @property
+    @abstractmethod
+    def text(self) -> str:
+        """What search reads."""
