@@ -24,8 +24,7 @@ from typing import Any, cast
 import minutebook
 from benchmarks import code_speed, docstrings, peers
 from benchmarks.docstrings import Question
-from benchmarks.measure import DATA, FORM, NotThere, Table, asked, interval, machine, publish
-from benchmarks.quality import opened
+from benchmarks.measure import DATA, FORM, NotThere, Table, asked, machine, opened, publish
 from minutebook.app import App
 from minutebook.config import Settings
 from minutebook.contracts.contract import Contract
@@ -33,6 +32,7 @@ from minutebook.contracts.knowledge import knowledge
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import DEFAULT_ORGANIZATION, CodeChunk
 from minutebook.embedding import builtin
+from minutebook.evaluation.metrics import interval
 from minutebook.search.text import parse_query
 
 QUICK = ("shutil", "textwrap")

@@ -21,8 +21,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.measure import DATA, ROOT, Table, Timing, timed
-from benchmarks.quality import opened
+from benchmarks.measure import DATA, ROOT, Table, Timing, opened, timed
 from benchmarks.reading import SETTLED, again, change, memory
 from minutebook.app import App
 from minutebook.config import Settings

@@ -8,12 +8,15 @@ import platform
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from minutebook.app import App, open_app
+from minutebook.config import Settings, load
 from minutebook.store.sqlite.schema import SCRIPTS
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,8 +26,6 @@ DATA = Path(tempfile.gettempdir()) / "minutebook-benchmarks"
 
 FORM = hashlib.sha256("".join(SCRIPTS).encode()).hexdigest()[:8]
 """The form of the store's tables: a filled store that is used again is of this form."""
-
-RESAMPLES = 2_000
 
 Cell = str | int | float | None | tuple[float, float, float]
 """None is what was not measured; three numbers are a mean and the ends of its interval."""
@@ -120,12 +121,15 @@ def pss(pid: int) -> float:
     return int(line.split()[1]) * 1024 / 1e6
 
 
-def interval(values: Sequence[float], seed: int = 0) -> tuple[float, float, float]:
-    """Give the mean and its 95 % interval by the percentile bootstrap (Efron, 1979)."""
-    sample = np.asarray(values, dtype=np.float64)
-    drawn = np.random.default_rng(seed).integers(0, len(sample), (RESAMPLES, len(sample)))
-    low, high = np.percentile(sample[drawn].mean(axis=1), [2.5, 97.5])
-    return float(sample.mean()), float(low), float(high)
+@contextmanager
+def opened(home: Path) -> Iterator[App]:
+    """Open a store of its own with the built-in model."""
+    app = open_app(Settings(home=home, models=load({}).models, durability="normal"))
+    try:
+        app.embedding.wait()
+        yield app
+    finally:
+        app.close()
 
 
 def machine() -> dict[str, str]:

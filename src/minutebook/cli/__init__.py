@@ -5,6 +5,7 @@ import click
 from minutebook import __version__
 from minutebook.cli import (
     archives,
+    bench,
     code,
     completion,
     daemon,
@@ -32,6 +33,7 @@ SUBJECTS = {
         *settings.COMMANDS,
         *daemon.COMMANDS,
         *tokens.COMMANDS,
+        *bench.COMMANDS,
     ),
 }
 """The commands by what they are about, as `minutebook --help` lists them."""

@@ -1,0 +1,368 @@
+"""Read sets of documents and questions: LoCoMo, LongMemEval, CoSQA, XQuAD and SQuAD, JSON lines."""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import MemoryType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """What is stored: a text, the session in which it was said, the type of memory it becomes."""
+
+    id: str
+    text: str
+    session: str = ""
+    type: MemoryType = MemoryType.SEMANTIC
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """A question with the gain of each relevant document, none where the store has no answer.
+
+    `groups` name the categories under which it is summed up, `sessions` what is relevant when
+    sessions are ranked; empty: the sessions of the relevant documents.
+    """
+
+    id: str
+    text: str
+    relevant: Mapping[str, float]
+    groups: tuple[str, ...] = ()
+    sessions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Collection:
+    """What one store holds, and what is asked of it, in the order in which it is stored.
+
+    `entities` give the name and type of each id, `relations` are (source, type, target).
+    `is_code` tells whether the documents are Python code.
+    """
+
+    name: str
+    documents: Sequence[Document]
+    queries: Sequence[Query]
+    entities: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    relations: Sequence[tuple[str, str, str]] = ()
+    is_code: bool = False
+
+    @property
+    def session_of(self) -> dict[str, str]:
+        """The session of each document that has one."""
+        return {each.id: each.session for each in self.documents if each.session}
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Collections that are summed up together; `left_out` counts what could not be used, by reason."""
+
+    name: str
+    form: str
+    collections: Sequence[Collection]
+    left_out: Mapping[str, int] = field(default_factory=dict)
+
+
+def read(path: Path, form: str | None = None, split: str | None = None) -> Dataset:
+    """Read a data set, in the form that its first object shows if none is named.
+
+    `split` keeps the questions that are marked with it. Raises InvalidInput for a file that cannot be
+    read, is of no known form, or holds no question.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(str(path), f"cannot be read: {error}") from error
+    told = _parsed(path, text)
+    form = form or _form_of(told)
+    if form is None:
+        raise InvalidInput(
+            str(path), f"is of no known form; name it with --form: {', '.join(FORMS)}"
+        )
+    try:
+        dataset = FORMS[form](path.stem, _kept(told, split) if form == "lines" else told)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = f"is not in the form {form}: {type(error).__name__} {error}"
+        raise InvalidInput(str(path), reason) from error
+    if not any(each.queries for each in dataset.collections):
+        raise InvalidInput(
+            str(path), "holds no question" + (f" of the split {split}" if split else "")
+        )
+    return dataset
+
+
+def sampled(dataset: Dataset, count: int) -> Dataset:
+    """Keep at most `count` questions of each group of each collection, evenly from the whole list."""
+
+    def some(collection: Collection) -> Collection:
+        groups: dict[tuple[str, ...], list[Query]] = {}
+        for query in collection.queries:
+            groups.setdefault(query.groups, []).append(query)
+        kept = [query for group in groups.values() for query in evenly(group, count)]
+        return replace(collection, queries=kept)
+
+    return replace(dataset, collections=[some(each) for each in dataset.collections])
+
+
+def evenly(queries: Sequence[Query], count: int) -> list[Query]:
+    """Give at most `count` of some questions, at equal distances."""
+    step = max(1.0, len(queries) / count)
+    return [queries[int(at * step)] for at in range(min(count, len(queries)))]
+
+
+def _parsed(path: Path, text: str) -> list[Any]:
+    """Parse JSON, or an object a line; of an object that wraps a list in `data`, that list."""
+    try:
+        told = json.loads(text)
+    except ValueError:
+        return [
+            _parsed_line(path, number, line)
+            for number, line in enumerate(text.splitlines(), 1)
+            if line.strip()
+        ]
+    if isinstance(told, dict):
+        told = told.get("data", [told])
+    return told if isinstance(told, list) else [told]
+
+
+def _parsed_line(path: Path, number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise InvalidInput(str(path), f"line {number} is not JSON: {error}") from error
+
+
+def _form_of(told: Sequence[Any]) -> str | None:
+    """Tell the form by the fields of the first object."""
+    first = told[0] if told and isinstance(told[0], dict) else {}
+    signs = {
+        "locomo": {"conversation", "qa"},
+        "longmemeval": {"haystack_sessions", "question"},
+        "xquad": {"translations", "questions"},
+        "squad": {"paragraphs"},
+        "cosqa": {"code"},
+    }
+    for form, names in signs.items():
+        if names <= first.keys():
+            return form
+    return "lines" if first.keys() & {"document", "query", "entity", "relation"} else None
+
+
+def _kept(told: list[Any], split: str | None) -> list[Any]:
+    """Leave out the questions of another split; what is not marked belongs to none."""
+    if split is None:
+        return told
+    return [each for each in told if "query" not in each or each.get("split") == split]
+
+
+_LOCOMO_CATEGORIES = {
+    1: "1 multi-hop",
+    2: "2 temporal",
+    3: "3 open-domain",
+    4: "4 single-hop",
+    5: "5 adversarial",
+}
+
+
+def _locomo(name: str, told: list[Any]) -> Dataset:
+    """LoCoMo (Maharana et al., 2024): a collection a conversation, a document a turn.
+
+    A turn with a picture ends in its caption. An evidence id that names no turn is left out, and so
+    is a question that has no other.
+    """
+    collections, without, unknown = [], 0, 0
+    for each in told:
+        turns = {
+            turn["dia_id"]: Document(id=turn["dia_id"], text=_said(turn), session=session)
+            for session, spoken in each["conversation"].items()
+            if re.fullmatch(r"session_\d+", session)
+            for turn in spoken
+        }
+        queries = []
+        for number, asked in enumerate(each["qa"]):
+            named = [id for text in asked["evidence"] for id in re.split(r"[;,\s]+", text) if id]
+            evidence = {id: 1.0 for id in named if id in turns}
+            unknown += sum(id not in turns for id in named)
+            without += not evidence
+            category = asked["category"]
+            groups = (*(("1–4",) if category < 5 else ()), _LOCOMO_CATEGORIES[category])
+            if evidence:
+                id = f"{each['sample_id']} {number}"
+                queries.append(
+                    Query(id=id, text=asked["question"], relevant=evidence, groups=groups)
+                )
+        collections.append(
+            Collection(name=each["sample_id"], documents=list(turns.values()), queries=queries)
+        )
+    left_out = {"questions without evidence": without, "evidence that names no turn": unknown}
+    return Dataset(name, "locomo", collections, left_out)
+
+
+def _said(turn: Mapping[str, Any]) -> str:
+    caption = turn.get("blip_caption")
+    said = f"{turn['speaker']}: {turn['text']}"
+    return f"{said} [shares: {caption}]" if caption else said
+
+
+def _longmemeval(name: str, told: list[Any]) -> Dataset:
+    """LongMemEval (Wu et al., 2024): a collection a question, a document a turn.
+
+    Turns are relevant that are marked `has_answer`; a question whose id ends in `_abs` has no answer.
+    """
+    collections, unmarked = [], 0
+    for each in told:
+        documents: list[Document] = []
+        relevant: dict[str, float] = {}
+        for session, spoken in zip(
+            each["haystack_session_ids"], each["haystack_sessions"], strict=True
+        ):
+            for number, turn in enumerate(spoken):
+                id = f"{session} {number}"
+                text = f"{turn['role']}: {turn['content']}"
+                documents.append(Document(id=id, text=text, session=session))
+                if turn.get("has_answer"):
+                    relevant[id] = 1.0
+        abstains = each["question_id"].endswith("_abs")
+        if not relevant and not abstains:
+            unmarked += 1
+            continue
+        query = Query(
+            id=each["question_id"],
+            text=each["question"],
+            relevant={} if abstains else relevant,
+            groups=("abstention" if abstains else each["question_type"],),
+            sessions=frozenset() if abstains else frozenset(each["answer_session_ids"]),
+        )
+        collections.append(
+            Collection(name=each["question_id"], documents=documents, queries=[query])
+        )
+    return Dataset(name, "longmemeval", collections, {"questions without a marked turn": unmarked})
+
+
+def _cosqa(name: str, told: list[Any]) -> Dataset:
+    """CoSQA (Huang et al., 2021): a question a function; all functions of the file are the pool."""
+    documents: dict[str, Document] = {}
+    queries = []
+    for number, each in enumerate(told):
+        code = documents.setdefault(each["code"], Document(id=f"f{number}", text=each["code"]))
+        id = str(each.get("id") or each.get("idx") or number)
+        text = each["query"] if "query" in each else each["doc"]
+        queries.append(Query(id=id, text=text, relevant={code.id: 1.0}))
+    whole = Collection(name=name, documents=list(documents.values()), queries=queries, is_code=True)
+    return Dataset(name, "cosqa", [whole])
+
+
+def _squad(name: str, told: list[Any]) -> Dataset:
+    """SQuAD (Rajpurkar et al., 2016) and XQuAD as published: paragraphs, each with its questions."""
+    documents: list[Document] = []
+    queries: list[Query] = []
+    for paragraph in (each for article in told for each in article["paragraphs"]):
+        id = f"p{len(documents)}"
+        documents.append(Document(id=id, text=paragraph["context"]))
+        for asked in paragraph["qas"]:
+            relevant = {} if asked.get("is_impossible") else {id: 1.0}
+            queries.append(Query(id=asked["id"], text=asked["question"], relevant=relevant))
+    return Dataset(name, "squad", [Collection(name=name, documents=documents, queries=queries)])
+
+
+def _xquad(name: str, told: list[Any]) -> Dataset:
+    """XQuAD (Artetxe et al., 2020) by paragraph: a text, `translations` and `questions` by language.
+
+    Questions of every language are asked of the English paragraphs, and those of a translated
+    language of the paragraphs in it.
+    """
+    languages = list(dict.fromkeys(code for each in told for code in each["translations"]))
+    collections = []
+    for language in ("en", *languages):
+        documents: list[Document] = []
+        queries: list[Query] = []
+        for place, each in enumerate(told):
+            id = f"p{place}"
+            text = each["text"] if language == "en" else each["translations"][language]
+            documents.append(Document(id=id, text=text))
+            for number, question in enumerate(each["questions"]):
+                for code in question if language == "en" else [language]:
+                    way = "of English paragraphs" if language == "en" else "within one language"
+                    queries.append(
+                        Query(
+                            id=f"{id} {number} {code}",
+                            text=question[code],
+                            relevant={id: 1.0},
+                            groups=(way, f"{code} → {language}"),
+                        )
+                    )
+        collections.append(Collection(name=language, documents=documents, queries=queries))
+    return Dataset(name, "xquad", collections)
+
+
+def _lines(name: str, told: list[Any]) -> Dataset:
+    """Our own form: an object a line, each a document, a question, an entity or a relation."""
+    stores = list(dict.fromkeys(each.get("store", "") for each in told))
+    collections = []
+    for store in stores:
+        here = [each for each in told if each.get("store", "") == store]
+        entities = {each["entity"]: each for each in here if "entity" in each}
+        collection = Collection(
+            name=store or name,
+            documents=[_document(each) for each in here if "document" in each],
+            queries=[_query(each) for each in here if "query" in each],
+            entities={
+                id: (each["name"], each.get("type", "unknown")) for id, each in entities.items()
+            },
+            relations=[
+                (each["from"], each["relation"], each["to"]) for each in here if "relation" in each
+            ],
+        )
+        _check_names(collection)
+        collections.append(collection)
+    return Dataset(name, "lines", collections)
+
+
+def _document(told: Mapping[str, Any]) -> Document:
+    return Document(
+        id=str(told["document"]),
+        text=told["text"],
+        session=told.get("session", ""),
+        type=MemoryType(told.get("type", MemoryType.SEMANTIC)),
+    )
+
+
+def _query(told: Mapping[str, Any]) -> Query:
+    relevant = told["relevant"]
+    if not isinstance(relevant, Mapping):
+        relevant = dict.fromkeys(relevant, 1.0)
+    groups = (told.get("category"), told.get("language"))
+    return Query(
+        id=str(told["query"]),
+        text=told["text"],
+        relevant=relevant,
+        groups=tuple(each for each in groups if each),
+    )
+
+
+def _check_names(collection: Collection) -> None:
+    """Raise ValueError if an id that is named is not there, or a document is there twice."""
+    documents = [each.id for each in collection.documents]
+    if len(set(documents)) < len(documents):
+        raise ValueError("two documents have the same id")
+    for query in collection.queries:
+        if missing := query.relevant.keys() - set(documents):
+            raise ValueError(f"query {query.id} names unknown documents: {', '.join(missing)}")
+    ends = {end for source, _, target in collection.relations for end in (source, target)}
+    if missing := ends - collection.entities.keys():
+        raise ValueError(f"relations name unknown entities: {', '.join(missing)}")
+
+
+FORMS: Mapping[str, Callable[[str, list[Any]], Dataset]] = {
+    "locomo": _locomo,
+    "longmemeval": _longmemeval,
+    "cosqa": _cosqa,
+    "squad": _squad,
+    "xquad": _xquad,
+    "lines": _lines,
+}
+"""The forms that can be read, by name."""

@@ -1,0 +1,280 @@
+"""Sum up a run: figures with their intervals, as data, as a table, as a picture."""
+
+import math
+import os
+import platform
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from minutebook import __version__
+from minutebook.evaluation.metrics import METRICS, area_interval, interval, score
+from minutebook.evaluation.runs import Asked, Run
+
+Report: TypeAlias = dict[str, Any]
+"""What can be written as JSON; a figure in it is [value, low, high], shares and scores in [0, 1]."""
+
+SHOWN = ("any@1", "any@10", "share@10", "NDCG@10", "MRR")
+"""The metrics of the table; the JSON has all."""
+
+ALL = "all"
+
+
+def report(runs: Sequence[Run]) -> Report:
+    """Sum up some runs."""
+    return {
+        "program": f"minutebook {__version__}",
+        "model": ", ".join(dict.fromkeys(each.model for each in runs)),
+        "machine": machine(),
+        "sets": [_set(each) for each in runs],
+    }
+
+
+def machine() -> dict[str, str]:
+    """Say on what the figures were measured."""
+    load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
+    return {
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "cores": str(os.cpu_count()),
+        "load": load,
+    }
+
+
+def _set(run: Run) -> Report:
+    collections = run.dataset.collections
+    return {
+        "name": run.dataset.name,
+        "form": run.dataset.form,
+        "stores": len(collections),
+        "documents": sum(len(each.documents) for each in collections),
+        "queries": sum(len(each.queries) for each in collections),
+        "left_out": {why: count for why, count in run.dataset.left_out.items() if count},
+        "main": run.main,
+        "levels": dict(_levels(run)),
+        "cost": {system: _cost(run, system) for system in run.systems},
+        "storing": {"wall_ms": run.stored.wall, "cpu_ms": run.stored.cpu},
+        "separation": _separation(run),
+    }
+
+
+def _levels(run: Run) -> Iterator[tuple[str, Report]]:
+    """Sum up rankings of documents and, where they have sessions, of sessions."""
+    yield "document", _level(run, run.asked, _by_document)
+    if with_sessions := [each for each in run.asked if each.sessions]:
+        yield "session", _level(run, with_sessions, _by_session)
+
+
+_Scored: TypeAlias = Callable[[Asked, str], dict[str, float]]
+
+
+def _by_document(asked: Asked, system: str) -> dict[str, float]:
+    return score(asked.outcomes[system].ranked, asked.query.relevant)
+
+
+def _by_session(asked: Asked, system: str) -> dict[str, float]:
+    """Score the sessions in the order of their best documents, one without a session for itself."""
+    session = asked.sessions
+    named = asked.query.sessions or {session.get(each, each) for each in asked.query.relevant}
+    ranked = [session.get(each, each) for each in asked.outcomes[system].ranked]
+    return score(ranked, dict.fromkeys(named, 1.0))
+
+
+def _level(run: Run, asked: Sequence[Asked], scored: _Scored) -> Report:
+    scores = [{system: scored(each, system) for system in run.systems} for each in asked]
+    return {
+        group: {
+            "questions": len(places),
+            "systems": {
+                system: {
+                    metric: interval([scores[place][system][metric] for place in places])
+                    for metric in METRICS
+                }
+                for system in run.systems
+            },
+            # Question by question, so that the interval is that of the difference.
+            "gain": {
+                system: {
+                    metric: interval(
+                        [
+                            scores[place][run.main][metric] - scores[place][system][metric]
+                            for place in places
+                        ]
+                    )
+                    for metric in METRICS
+                }
+                for system in run.systems
+                if system != run.main
+            },
+        }
+        for group, places in _grouped(asked).items()
+    }
+
+
+def _grouped(asked: Iterable[Asked]) -> dict[str, list[int]]:
+    """Give the places of the questions of each group, those of all first, groups in their order."""
+    groups: dict[str, list[int]] = {}
+    for place, each in enumerate(asked):
+        for group in (ALL, *each.query.groups):
+            groups.setdefault(group, []).append(place)
+    return groups
+
+
+def _cost(run: Run, system: str) -> Report:
+    """Sum up the time and the size of a call for ten results."""
+    outcomes = [each.outcomes[system] for each in (*run.asked, *run.apart)]
+    wall = [each.spent.wall for each in outcomes]
+    return {
+        "median_ms": statistics.median(wall),
+        "p95_ms": float(np.percentile(wall, 95)),
+        "cpu_ms": statistics.fmean(each.spent.cpu for each in outcomes),
+        "tokens": statistics.fmean(each.tokens for each in outcomes),
+    }
+
+
+def _separation(run: Run) -> Report | None:
+    """Tell how well the best hit's score tells questions with an answer from those without."""
+    if not run.negatives:
+        return None
+    # A group has its own questions without an answer, or is held against all there are.
+    without = [each for each in run.apart if not each.answerable]
+    groups: Report = {}
+    for group, places in _grouped(run.apart).items():
+        here = [run.apart[place] for place in places]
+        answered = [each for each in here if each.answerable]
+        unanswered = [each for each in here if not each.answerable] or without
+        if answered:
+            groups[group] = {
+                "answerable": len(answered),
+                "unanswerable": len(unanswered),
+                "systems": {
+                    system: {
+                        "area": area_interval(
+                            [each.outcomes[system].best for each in answered],
+                            [each.outcomes[system].best for each in unanswered],
+                        ),
+                        "kept": interval([_kept(each, system) for each in answered]),
+                        "returned": statistics.fmean(
+                            each.outcomes[system].returned for each in unanswered
+                        ),
+                    }
+                    for system in run.systems
+                },
+            }
+    return {"negatives": run.negatives, "groups": groups}
+
+
+def _kept(asked: Asked, system: str) -> float:
+    """Tell whether anything relevant came back at all."""
+    return float(any(each in asked.query.relevant for each in asked.outcomes[system].ranked))
+
+
+def table(told: Mapping[str, Any]) -> Iterator[str]:
+    """Give the lines of a table for a terminal: per cent, the interval of NDCG beside it."""
+    for each in told["sets"]:
+        yield f"{each['name']}: {each['documents']} documents, {each['queries']} questions"
+        for level, groups in each["levels"].items():
+            yield ""
+            heads = "".join(f"{name:>10}" for name in SHOWN)
+            yield f"{f'by {level}':<26}{'n':>6}  {'':<22}{heads}   95 % of NDCG@10"
+            for group, summed in groups.items():
+                for system, figures in summed["systems"].items():
+                    lead = f"{group[:25]:<26}{summed['questions']:>6}" if system == "words" else ""
+                    cells = "".join(f"{100 * figures[name][0]:>10.1f}" for name in SHOWN)
+                    low, high = (100 * end for end in figures["NDCG@10"][1:])
+                    yield f"{lead:<32}  {system:<22}{cells}   {low:.1f} to {high:.1f}"
+        yield ""
+        yield f"{'cost of ten results':<34}{'median':>10}{'p95':>10}{'CPU':>10}{'tokens':>10}"
+        for system, cost in each["cost"].items():
+            times = "".join(f"{cost[name]:>7.1f} ms" for name in ("median_ms", "p95_ms", "cpu_ms"))
+            yield f"{system:<34}{times}{cost['tokens']:>10.0f}"
+        yield from _separation_lines(each["separation"])
+        yield ""
+
+
+def _separation_lines(separation: Mapping[str, Any] | None) -> Iterator[str]:
+    if separation is None:
+        return
+    yield ""
+    yield f"answered or not, by the best score; without an answer: {separation['negatives']}"
+    for group, summed in separation["groups"].items():
+        # The baselines are shown once, for all.
+        systems = summed["systems"]
+        for system in systems if group == ALL else list(systems)[-1:]:
+            figures = systems[system]
+            lead = f"{group[:25]:<26}{summed['unanswerable']:>6}"
+            area, low, high = figures["area"]
+            yield (
+                f"{lead:<32}  {system:<22}area {area:.3f} ({low:.3f} to {high:.3f}), answer kept "
+                f"{100 * figures['kept'][0]:.1f} %, {figures['returned']:.1f} results without one"
+            )
+
+
+WIDTH, HEIGHT = 300, 230
+"""Of one panel, in pixels."""
+
+_LEFT, _TOP, _RIGHT, _BOTTOM = 46, 34, 20, 40
+_COLOURS = ("#777777", "#3b6ea5", "#b07a1f", "#b3262e")
+
+
+def picture(told: Mapping[str, Any]) -> str:
+    """Draw NDCG@10 against the median time of a call as SVG, a panel a set, intervals as bars."""
+    sets = told["sets"]
+    columns = min(3, max(1, len(sets)))
+    rows = math.ceil(len(sets) / columns)
+    size = f'width="{columns * WIDTH}" height="{rows * HEIGHT}"'
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
+        '<rect width="100%" height="100%" fill="white"/>',
+    ]
+    for place, each in enumerate(sets):
+        x, y = place % columns * WIDTH, place // columns * HEIGHT
+        lines += [f'<g transform="translate({x} {y})">', *_panel(each), "</g>"]
+    return "\n".join([*lines, "</svg>", ""])
+
+
+def _panel(told: Mapping[str, Any]) -> Iterator[str]:
+    points = [
+        (system, told["cost"][system]["median_ms"], figures["NDCG@10"])
+        for system, figures in told["levels"]["document"][ALL]["systems"].items()
+    ]
+    lowest: float = math.floor(10 * min(low for *_, (_, low, _) in points)) / 10
+    highest: float = max(lowest + 0.1, math.ceil(10 * max(high for *_, (*_, high) in points)) / 10)
+    last: float = 1.25 * max(wall for _, wall, _ in points)
+
+    def across(wall: float) -> float:
+        return _LEFT + (WIDTH - _LEFT - _RIGHT) * wall / last
+
+    def down(value: float) -> float:
+        return _TOP + (HEIGHT - _TOP - _BOTTOM) * (highest - value) / (highest - lowest)
+
+    yield f'<text x="{_LEFT}" y="18" font-weight="bold">{_escaped(told["name"])}</text>'
+    for step in range(round(10 * lowest), round(10 * highest) + 1):
+        y = down(step / 10)
+        yield f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>'
+        yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{10 * step}</text>'
+    for part in (0.0, 0.5, 1.0):
+        x = across(part * last)
+        yield (f'<text x="{x:.1f}" y="{HEIGHT - 24}" text-anchor="middle">{part * last:.1f}</text>')
+    yield (
+        f'<text x="{_LEFT}" y="{HEIGHT - 8}">NDCG@10, per cent, against the median call in ms</text>'
+    )
+    for number, (system, wall, (value, low, high)) in enumerate(points):
+        x, colour = across(wall), _COLOURS[number % len(_COLOURS)]
+        yield (
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{down(low):.1f}" y2="{down(high):.1f}" '
+            f'stroke="{colour}"/>'
+        )
+        yield f'<circle cx="{x:.1f}" cy="{down(value):.1f}" r="4" fill="{colour}"/>'
+        end = ' text-anchor="end"' if x > WIDTH / 2 else ""
+        shift = -7 if end else 7
+        yield (
+            f'<text x="{x + shift:.1f}" y="{down(value) - 5:.1f}" fill="{colour}"{end}>'
+            f"{_escaped(system)}</text>"
+        )
+
+
+def _escaped(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

@@ -1,0 +1,325 @@
+"""Store the documents of a data set in stores of their own, and put its questions to the real tools."""
+
+import json
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from minutebook.app import App, open_app
+from minutebook.config import Settings
+from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
+from minutebook.domain.origin import Origin
+from minutebook.domain.policy import Listener
+from minutebook.evaluation.datasets import Collection, Dataset, Document, Query
+from minutebook.models import Models, models_of
+
+LIMIT = 10
+"""The results of the call whose time and size are measured: what a client gets by default."""
+
+DEEP = 50
+"""The results that are ranked: the most that a tool gives."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A way of searching: a tool of the `knowledge` contract with some of its arguments.
+
+    `embeds` tells whether it needs the vector of the question.
+    """
+
+    name: str
+    tool: str
+    arguments: Mapping[str, object] = field(default_factory=dict)
+    embeds: bool = True
+
+
+WORDS = System("words", "search_text", embeds=False)
+VECTORS = System("vectors", "search")
+RECALL = System("recall", "recall")
+WITHOUT_GRAPH = System("recall without graph", "recall", {"ppr_weight": 0.0})
+
+_CODE = {"include_memories": False, "include_code": True, "ppr_weight": 0.0}
+CODE_SYSTEMS = (
+    System("words", "recall", {**_CODE, "vector_weight": 0.0, "bm25_weight": 1.0}, embeds=False),
+    System("vectors", "recall", {**_CODE, "vector_weight": 1.0, "bm25_weight": 0.0}),
+    System("search_code", "search_code"),
+)
+"""The first two are words and vectors alone, reranked by names and paths as the tool does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What something took: wall and CPU time (of all threads) in milliseconds."""
+
+    wall: float
+    cpu: float
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.wall + other.wall, self.cpu + other.cpu)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one system made of a question.
+
+    `ranked` are the documents found, best first, of DEEP results, `best` the score of the first (0
+    without any), `returned` how many results came. `spent` is the time of a call for LIMIT results,
+    the question's vector included, `tokens` the size of its answer: bytes of UTF-8 by four.
+    """
+
+    ranked: Sequence[str]
+    best: float
+    returned: int
+    spent: Spent
+    tokens: float
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, whether the store that was asked holds its answer, and each system's outcome.
+
+    `sessions` maps each document of the store to its session, where it has one.
+    """
+
+    query: Query
+    answerable: bool
+    outcomes: Mapping[str, Outcome]
+    sessions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """All that was asked of a data set: `asked` for the ranking, `apart` to tell what has no answer.
+
+    `negatives` says where the questions without an answer come from. `stored` is the mean cost of
+    storing a document.
+    """
+
+    dataset: Dataset
+    model: str
+    systems: tuple[str, ...]
+    asked: Sequence[Asked]
+    apart: Sequence[Asked]
+    negatives: str
+    stored: Spent
+
+    @property
+    def main(self) -> str:
+        """The system that is compared with the others."""
+        return self.systems[-1]
+
+
+def run(dataset: Dataset, settings: Settings, listener: Listener) -> Run:
+    """Store and ask everything, each collection in a new store under a temporary folder.
+
+    The model is the one that the settings name. Raises EmbeddingNotReady if it cannot be loaded.
+    """
+    # One vector is kept, the question's own: each is embedded once, and none is free.
+    models = models_of(replace(settings, embedding_cache=1))
+    models.embedding.start()
+    models.embedding.wait()
+    if models.embedding.state != "ready":
+        raise EmbeddingNotReady(models.embedding.state, models.embedding.reason)
+    with closing(models.embedding), tempfile.TemporaryDirectory(prefix="minutebook-bench-") as top:
+        own = replace(
+            settings,
+            home=Path(top) / "home",
+            durability="normal",
+            policy=None,
+            ledger=None,
+        )
+        return _Bench(dataset, own, models, listener).run()
+
+
+class _Bench:
+    """Runs one data set."""
+
+    def __init__(
+        self, dataset: Dataset, settings: Settings, models: Models, listener: Listener
+    ) -> None:
+        self._dataset = dataset
+        self._settings = settings
+        self._models = models
+        self._progress = _Progress(listener, dataset)
+        self._systems = _systems(dataset)
+        self._negatives = negatives_of(dataset)
+
+    def run(self) -> Run:
+        asked: list[Asked] = []
+        apart: list[Asked] = []
+        stored = Spent(0.0, 0.0)
+        for number, collection in enumerate(self._dataset.collections):
+            settings = replace(self._settings, home=self._settings.home / str(number))
+            with closing(open_app(settings, models=self._models)) as app:
+                store = _Store(app, settings.home / "code", collection, self._progress)
+                stored += store.spent
+                here = [self._ask(store, each) for each in collection.queries]
+                asked += [each for each in here if each.answerable]
+                apart += [*here, *self._unanswerable(store, number)]
+        count = sum(len(each.documents) for each in self._dataset.collections)
+        return Run(
+            self._dataset,
+            self._models.embedding.model.name,
+            tuple(each.name for each in self._systems),
+            asked,
+            apart if self._negatives else [],
+            self._negatives,
+            Spent(stored.wall / max(1, count), stored.cpu / max(1, count)),
+        )
+
+    def _unanswerable(self, store: "_Store", number: int) -> Iterator[Asked]:
+        """Ask what the store of a collection holds no answer to, the given questions apart."""
+        collection = store.collection
+        if self._negatives == OTHER_STORE:
+            for query in self._dataset.collections[number - 1].queries:
+                yield self._ask(store, replace(query, relevant={}))
+        elif self._negatives == REMOVED:
+            by_answer: dict[frozenset[str], list[Query]] = {}
+            for query in collection.queries:
+                by_answer.setdefault(frozenset(query.relevant), []).append(query)
+            for relevant, queries in by_answer.items():
+                with store.without(relevant):
+                    for query in queries:
+                        yield self._ask(store, replace(query, relevant={}))
+
+    def _ask(self, store: "_Store", query: Query) -> Asked:
+        _, embedding = _timed(lambda: self._models.embedding.embed_query(query.text))
+        outcomes = {}
+        for system in self._systems:
+            answer, spent = _timed(lambda system=system: store.call(system, query.text, LIMIT))  # type: ignore[misc]
+            found = store.call(system, query.text, DEEP)["results"]
+            outcomes[system.name] = Outcome(
+                [document for each in found if (document := store.document(each)) is not None],
+                found[0]["score"] if found else 0.0,
+                len(found),
+                spent + embedding if system.embeds else spent,
+                len(json.dumps(answer, ensure_ascii=False).encode()) / 4,
+            )
+        self._progress.step(query.text)
+        return Asked(query, bool(query.relevant), outcomes, store.collection.session_of)
+
+
+GIVEN = "questions that come without an answer"
+OTHER_STORE = "the questions of the collection before"
+REMOVED = "the same questions, asked once their documents were removed"
+
+
+def negatives_of(dataset: Dataset) -> str:
+    """Say where questions without an answer come from; empty where there are none."""
+    if any(each.is_code for each in dataset.collections):
+        return ""
+    if any(not query.relevant for each in dataset.collections for query in each.queries):
+        return GIVEN
+    return OTHER_STORE if dataset.form == "locomo" and len(dataset.collections) > 1 else REMOVED
+
+
+def _systems(dataset: Dataset) -> tuple[System, ...]:
+    """Choose what is compared; the last is what Minutebook offers, the others its baselines."""
+    if any(each.is_code for each in dataset.collections):
+        return CODE_SYSTEMS
+    related = any(each.relations for each in dataset.collections)
+    return (WORDS, VECTORS, *((WITHOUT_GRAPH,) if related else ()), RECALL)
+
+
+class _Store:
+    """One collection in an open store; `spent` is what storing it took."""
+
+    def __init__(
+        self, app: App, folder: Path, collection: Collection, progress: "_Progress"
+    ) -> None:
+        self.collection = collection
+        self._app = app
+        self._contract = knowledge()
+        self._caller = Settings().caller()
+        self._progress = progress
+        self._memory: dict[str, str] = {}
+        self._document: dict[str, str] = {}
+        if collection.is_code:
+            self.spent = self._index(folder)
+        else:
+            self.spent = sum(map(self._keep, collection.documents), Spent(0.0, 0.0))
+            self._relate()
+
+    def call(self, system: System, query: str, limit: int) -> Mapping[str, Any]:
+        """Call a tool; its error, of which there should be none, is raised."""
+        arguments = {"query": query, "limit": limit, **system.arguments}
+        answer = self._contract.call(self._app, self._caller, system.tool, arguments)
+        if answer.content is None:
+            raise MinutebookError(f"{system.tool}: {answer.text}")
+        return answer.content
+
+    def document(self, result: Mapping[str, Any]) -> str | None:
+        """Give the document that a result stands for."""
+        return self._document.get(result["file_path" if self.collection.is_code else "id"])
+
+    @contextmanager
+    def without(self, documents: Iterable[str]) -> Iterator[None]:
+        """Remove some documents for a while."""
+        removed = [each for each in self.collection.documents if each.id in set(documents)]
+        for each in removed:
+            id = self._memory.pop(each.id)
+            del self._document[id]
+            self._app.memories.delete(self._caller, id)
+        yield
+        for each in removed:
+            self._keep(each)
+
+    def _keep(self, document: Document) -> Spent:
+        """Store a document as a memory of its session."""
+        origin = Origin(client="minutebook bench", session=document.session)
+        caller = replace(self._caller, session=document.session, origin=origin)
+        draft = Draft(content=document.text, type=document.type)
+        memory, spent = _timed(lambda: self._app.memories.store(caller, draft))
+        self._memory[document.id] = memory.id
+        self._document[memory.id] = document.id
+        self._progress.step(document.text)
+        return spent
+
+    def _relate(self) -> None:
+        graph = self._app.graph
+        entities = {
+            id: graph.create_entity(self._caller, name, type, None, None).id
+            for id, (name, type) in self.collection.entities.items()
+        }
+        for source, type, target in self.collection.relations:
+            graph.create_relation(self._caller, entities[source], entities[target], type, 1.0)
+
+    def _index(self, folder: Path) -> Spent:
+        """Index the documents as files of Python."""
+        folder.mkdir(parents=True)
+        for number, document in enumerate(self.collection.documents):
+            path = f"{number:05}.py"
+            (folder / path).write_text(document.text, encoding="utf-8")
+            self._document[path] = document.id
+            self._progress.step(document.text)
+        return _timed(lambda: self._app.projects.index(self._caller, str(folder), None))[1]
+
+
+class _Progress:
+    """Tells a listener how many documents and questions are done."""
+
+    def __init__(self, listener: Listener, dataset: Dataset) -> None:
+        counts = [(len(each.documents), len(each.queries)) for each in dataset.collections]
+        twice = 2 if negatives_of(dataset) in {OTHER_STORE, REMOVED} else 1
+        self._listener = listener
+        self._whole = sum(documents + twice * queries for documents, queries in counts)
+        self._done = 0
+
+    def step(self, what: str) -> None:
+        """Count one more."""
+        self._done += 1
+        self._listener(min(1.0, self._done / max(1, self._whole)), what)
+
+
+def _timed(work: Callable[[], T]) -> tuple[T, Spent]:
+    cpu, started = time.process_time(), time.perf_counter()
+    done = work()
+    return done, Spent((time.perf_counter() - started) * 1e3, (time.process_time() - cpu) * 1e3)
