@@ -47,9 +47,9 @@ def bench(
             dataset = sampled(dataset, sample)
         with (
             interruptible("Stopped. Nothing was written."),
-            bar(dataset.name, hidden=False) as listener,
+            bar(dataset.name, hidden=False) as progress,
         ):
-            done.append(runs.run(dataset, settings, listener))
+            done.append(runs.run(dataset, settings, progress))
         for reason, count in dataset.left_out.items():
             if count:
                 warn(f"{dataset.name}: left out {count} {reason}")

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.contracts.knowledge import knowledge
+from minutebook.domain.caller import Progress, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError
 from minutebook.domain.origin import Origin
-from minutebook.domain.policy import Listener
 from minutebook.evaluation.datasets import Collection, Dataset, Document, Query
 from minutebook.models import Models, models_of
 
@@ -117,7 +117,7 @@ class Run:
         return self.systems[-1]
 
 
-def run(dataset: Dataset, settings: Settings, listener: Listener) -> Run:
+def run(dataset: Dataset, settings: Settings, progress: Progress) -> Run:
     """Store and ask everything, each collection in a new store under a temporary folder.
 
     The model is the one that the settings name. Raises EmbeddingNotReady if it cannot be loaded.
@@ -136,19 +136,19 @@ def run(dataset: Dataset, settings: Settings, listener: Listener) -> Run:
             policy=None,
             ledger=None,
         )
-        return _Bench(dataset, own, models, listener).run()
+        return _Bench(dataset, own, models, progress).run()
 
 
 class _Bench:
     """Runs one data set."""
 
     def __init__(
-        self, dataset: Dataset, settings: Settings, models: Models, listener: Listener
+        self, dataset: Dataset, settings: Settings, models: Models, progress: Progress
     ) -> None:
         self._dataset = dataset
         self._settings = settings
         self._models = models
-        self._progress = _Progress(listener, dataset)
+        self._steps = _Steps(progress, dataset)
         self._systems = _systems(dataset)
         self._negatives = negatives_of(dataset)
 
@@ -159,7 +159,7 @@ class _Bench:
         for number, collection in enumerate(self._dataset.collections):
             settings = replace(self._settings, home=self._settings.home / str(number))
             with closing(open_app(settings, models=self._models)) as app:
-                store = _Store(app, settings.home / "code", collection, self._progress)
+                store = _Store(app, settings.home / "code", collection, self._steps)
                 stored += store.spent
                 here = [self._ask(store, each) for each in collection.queries]
                 asked += [each for each in here if each.answerable]
@@ -203,7 +203,7 @@ class _Bench:
                 spent + embedding if system.embeds else spent,
                 len(json.dumps(answer, ensure_ascii=False).encode()) / 4,
             )
-        self._progress.step(query.text)
+        self._steps.step(query.text)
         return Asked(query, bool(query.relevant), outcomes, store.collection.session_of)
 
 
@@ -232,14 +232,12 @@ def _systems(dataset: Dataset) -> tuple[System, ...]:
 class _Store:
     """One collection in an open store; `spent` is what storing it took."""
 
-    def __init__(
-        self, app: App, folder: Path, collection: Collection, progress: "_Progress"
-    ) -> None:
+    def __init__(self, app: App, folder: Path, collection: Collection, steps: "_Steps") -> None:
         self.collection = collection
         self._app = app
         self._contract = knowledge()
         self._caller = Settings().caller()
-        self._progress = progress
+        self._steps = steps
         self._memory: dict[str, str] = {}
         self._document: dict[str, str] = {}
         if collection.is_code:
@@ -275,12 +273,12 @@ class _Store:
     def _keep(self, document: Document) -> Spent:
         """Store a document as a memory of its session."""
         origin = Origin(client="minutebook bench", session=document.session)
-        caller = replace(self._caller, session=document.session, origin=origin)
+        caller = in_call(self._caller, session=document.session, origin=origin)
         draft = Draft(content=document.text, type=document.type)
         memory, spent = _timed(lambda: self._app.memories.store(caller, draft))
         self._memory[document.id] = memory.id
         self._document[memory.id] = document.id
-        self._progress.step(document.text)
+        self._steps.step(document.text)
         return spent
 
     def _relate(self) -> None:
@@ -299,24 +297,24 @@ class _Store:
             path = f"{number:05}.py"
             (folder / path).write_text(document.text, encoding="utf-8")
             self._document[path] = document.id
-            self._progress.step(document.text)
+            self._steps.step(document.text)
         return _timed(lambda: self._app.projects.index(self._caller, str(folder), None))[1]
 
 
-class _Progress:
-    """Tells a listener how many documents and questions are done."""
+class _Steps:
+    """Reports how many documents and questions are done."""
 
-    def __init__(self, listener: Listener, dataset: Dataset) -> None:
+    def __init__(self, progress: Progress, dataset: Dataset) -> None:
         counts = [(len(each.documents), len(each.queries)) for each in dataset.collections]
         twice = 2 if negatives_of(dataset) in {OTHER_STORE, REMOVED} else 1
-        self._listener = listener
+        self._progress = progress
         self._whole = sum(documents + twice * queries for documents, queries in counts)
         self._done = 0
 
     def step(self, what: str) -> None:
         """Count one more."""
         self._done += 1
-        self._listener(min(1.0, self._done / max(1, self._whole)), what)
+        self._progress(min(1.0, self._done / max(1, self._whole)), what)
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, Spent]:
