@@ -7,6 +7,8 @@ from minutebook.store.sidecar import sizes
 
 SMALL = {
     "PAGE": 2,
+    "TEXT_PAGE": 2,
+    "MANY_TEXTS": 1,
     "CODED": 1,
     "EXACT": 1,
     "LARGEST": 3,

@@ -151,7 +151,10 @@ def test_what_is_compared_as_it_is_takes_no_place_from_what_is_chosen_by_code(
             near = store.nearest(Memory, ACME, SPACE, vectors[number], 10)
             wanted = exactly(vectors, np.arange(1150), vectors[number])
             assert len({c.id for c in near} & set(wanted)) >= 8
-        assert [layer.block.planes is None for layer in _view(store).layers] == [False, True]
+        assert [layer.block.payload.planes is None for layer in _view(store).layers] == [
+            False,
+            True,
+        ]
         store.close()
     finally:
         make(usual)
@@ -166,5 +169,5 @@ def named_files(folder: Path) -> list[Path]:
 
 
 def _view(store: SqliteStore) -> View:
-    (index,) = store._indices._open.values()
+    (index,) = store._indices._vectors._open.values()
     return index.current()

@@ -1,17 +1,16 @@
-"""Columns of some records that have vectors: what a filter asks, the vectors, and their codes."""
+"""Columns of some records: what a filter asks, and what one kind of search reads of them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.search import binary_codes
-from minutebook.store.sidecar import sizes
-
 Ids: TypeAlias = NDArray[np.bytes_]
 Mask: TypeAlias = NDArray[np.bool_]
+Places: TypeAlias = NDArray[np.intp]
+Columns: TypeAlias = Mapping[str, NDArray[Any]]
 
 _COMPARED_ONE_BY_ONE = 4
 
@@ -47,9 +46,21 @@ class Facet:
             mask |= self.places == place
         return mask
 
-    def taken(self, order: NDArray[np.intp]) -> "Facet":
-        """Give the facet of some of the records."""
-        return Facet(self.values, self.places[order])
+    @classmethod
+    def joined(cls, facets: Sequence["Facet"]) -> "Facet":
+        """Put the facets of some blocks one after the other."""
+        known: dict[str | None, int] = {}
+        tables = [
+            np.array([known.setdefault(value, len(known)) for value in facet.values], np.uint32)
+            for facet in facets
+        ]
+        places = [table[facet.places] for table, facet in zip(tables, facets, strict=True)]
+        kind = np.min_scalar_type(len(known))
+        return cls(tuple(known), np.concatenate(places).astype(kind))
+
+    def at(self, places: Places) -> "Facet":
+        """Give the facet of the records at these places."""
+        return Facet(self.values, self.places[places])
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,46 +71,41 @@ class Extent:
     earliest_until: int
     any_hidden: bool
 
+
+class Payload(Protocol):
+    """What one kind of search reads of the records of a block."""
+
     @classmethod
-    def of(cls, block: "Block") -> "Extent":
-        """Sum up the records of a block."""
-        if not len(block):
-            return cls(ALWAYS, NEVER, any_hidden=False)
-        earliest, latest = block.valid_until.min(), block.valid_from.max()
-        return cls(int(latest), int(earliest), any_hidden=bool(block.hidden.any()))
+    def merged(cls, parts: Sequence[Self], places: Sequence[Places]) -> Self:
+        """Put parts into one: record i of part k becomes record `places[k][i]`; −1 leaves it out."""
+
+    @classmethod
+    def of_columns(cls, columns: Columns) -> Self:
+        """Read what `columns` gave."""
+
+    def columns(self) -> Columns:
+        """Give the arrays to be written to a file."""
 
 
-_UNKNOWN = Extent(NEVER, ALWAYS, any_hidden=True)
+P = TypeVar("P", bound=Payload)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
-    """Immutable columns of n records, sorted by id, and of their vectors, at least one a record.
-
-    `valid_from` and `valid_until` are microseconds; `owner` (p,) is the place of the record that a
-    vector belongs to; `vectors` has shape (p, d), `planes` (⌈d / 64⌉, p), `centre` (d,).
-    """
+class Block(Generic[P]):
+    """Immutable columns of n records, sorted by id; `valid_from` and `valid_until` are microseconds."""
 
     ids: Ids
     valid_from: NDArray[np.int64]
     valid_until: NDArray[np.int64]
     hidden: Mask
     facets: Mapping[str, Facet]
-    owner: NDArray[np.uint32]
-    vectors: NDArray[np.float16]
-    centre: NDArray[np.float32]
-    planes: NDArray[np.uint64] | None
-    extent: "Extent"
+    extent: Extent
+    payload: P
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
-    def one_each(self) -> bool:
-        """Tell whether each record has exactly one vector."""
-        return len(self.owner) == len(self.ids)
-
-    def places_of(self, ids: Sequence[bytes]) -> NDArray[np.intp]:
+    def places_of(self, ids: Sequence[bytes]) -> Places:
         """Give the places of those of the ids that the block holds."""
         width = self.ids.dtype.itemsize
         sought = np.array([id for id in ids if len(id) <= width], self.ids.dtype)
@@ -107,7 +113,7 @@ class Block:
             return np.empty(0, np.intp)
         places = np.searchsorted(self.ids, sought)
         places[places == len(self)] = 0
-        found: NDArray[np.intp] = places[self.ids[places] == sought]
+        found: Places = places[self.ids[places] == sought]
         return found
 
 
@@ -117,120 +123,82 @@ def block_of(
     valid_until: Sequence[int],
     hidden: Sequence[bool],
     facets: Mapping[str, Sequence[str | None]],
-    vectors: Sequence[bytes],
-    dimensions: int,
-) -> Block:
-    """Make a block of columns in any order; `vectors` holds each record's float16 rows as bytes."""
-    row = dimensions * np.dtype(np.float16).itemsize
-    parts = [len(blob) // row for blob in vectors]
-    return _sorted(
-        Block(
-            ids=np.array(ids, np.bytes_),
-            valid_from=np.array(valid_from, np.int64),
-            valid_until=np.array(valid_until, np.int64),
-            hidden=np.array(hidden, np.bool_),
-            facets={name: Facet.of(values) for name, values in facets.items()},
-            owner=np.repeat(np.arange(len(ids), dtype=np.uint32), parts),
-            vectors=np.frombuffer(b"".join(vectors), np.float16).reshape(-1, dimensions),
-            centre=np.zeros(dimensions, np.float32),
-            planes=None,
-            extent=_UNKNOWN,
-        )
+    payload: P,
+) -> Block[P]:
+    """Make a block of columns in any order."""
+    unsorted = Block(
+        ids=np.array(ids, np.bytes_),
+        valid_from=np.array(valid_from, np.int64),
+        valid_until=np.array(valid_until, np.int64),
+        hidden=np.array(hidden, np.bool_),
+        facets={name: Facet.of(values) for name, values in facets.items()},
+        extent=Extent(NEVER, ALWAYS, any_hidden=True),
+        payload=payload,
     )
+    return merged([(unsorted, None)])
 
 
-def merged(blocks: Sequence[tuple[Block, Mask | None]]) -> Block:
+def merged(blocks: Sequence[tuple[Block[P], Mask | None]]) -> Block[P]:
     """Put blocks, each without its dead records, into one."""
-    alive = [block if dead is None else _taken(block, ~dead) for block, dead in blocks]
-    starts = np.cumsum([0, *map(len, alive)])
-    owners = [block.owner + np.uint32(start) for block, start in zip(alive, starts, strict=False)]
-    return _sorted(
-        Block(
-            ids=np.concatenate([block.ids for block in alive]),
-            valid_from=np.concatenate([block.valid_from for block in alive]),
-            valid_until=np.concatenate([block.valid_until for block in alive]),
-            hidden=np.concatenate([block.hidden for block in alive]),
-            facets={
-                name: _joined([block.facets[name] for block in alive]) for name in alive[0].facets
-            },
-            owner=np.concatenate(owners),
-            vectors=np.concatenate([block.vectors for block in alive]),
-            centre=alive[0].centre,
-            planes=None,
-            extent=_UNKNOWN,
-        )
-    )
+    alive = [
+        np.arange(len(block)) if dead is None else np.flatnonzero(~dead) for block, dead in blocks
+    ]
+    ids = np.concatenate([block.ids[kept] for (block, _), kept in zip(blocks, alive, strict=True)])
+    order = np.argsort(ids, kind="stable")
+    becomes = np.empty(len(order), np.intp)
+    becomes[order] = np.arange(len(order))
+    places, start = [], 0
+    for (block, _), kept in zip(blocks, alive, strict=True):
+        place = np.full(len(block), -1, np.intp)
+        place[kept] = becomes[start : start + len(kept)]
+        places.append(place)
+        start += len(kept)
+    return _arranged([block for block, _ in blocks], alive, order, places)
 
 
-def cut(block: Block, size: int) -> list[Block]:
+def cut(block: Block[P], size: int) -> list[Block[P]]:
     """Cut a block into parts of at most `size` records."""
     if len(block) <= size:
         return [block]
-    place = np.arange(len(block))
-    return [
-        _finished(_taken(block, (place >= start) & (place < start + size)))
-        for start in range(0, len(block), size)
-    ]
+    parts = []
+    for start in range(0, len(block), size):
+        kept = np.arange(start, min(start + size, len(block)))
+        place = np.full(len(block), -1, np.intp)
+        place[kept] = kept - start
+        parts.append(_arranged([block], [kept], kept - start, [place]))
+    return parts
 
 
-def _joined(facets: Sequence[Facet]) -> Facet:
-    known: dict[str | None, int] = {}
-    tables = [
-        np.array([known.setdefault(value, len(known)) for value in facet.values], np.uint32)
-        for facet in facets
-    ]
-    places = [table[facet.places] for table, facet in zip(tables, facets, strict=True)]
-    kind = np.min_scalar_type(len(known))
-    return Facet(tuple(known), np.concatenate(places).astype(kind))
+def _arranged(
+    blocks: Sequence[Block[P]],
+    alive: Sequence[Places],
+    order: Places,
+    places: Sequence[Places],
+) -> Block[P]:
+    """Put those records of some blocks that are alive into one block, in an order."""
 
+    def column(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
+        kept = [part[at] for part, at in zip(parts, alive, strict=True)]
+        return np.concatenate(kept)[order]
 
-def _taken(block: Block, kept: Mask) -> Block:
-    """Give the records that are kept, uncoded."""
-    order = np.flatnonzero(kept)
-    parts = kept[block.owner]
-    renumbered = np.cumsum(kept, dtype=np.uint32) - np.uint32(1)
+    valid_from = column(block.valid_from for block in blocks)
+    valid_until = column(block.valid_until for block in blocks)
+    hidden = column(block.hidden for block in blocks)
     return Block(
-        ids=block.ids[order],
-        valid_from=block.valid_from[order],
-        valid_until=block.valid_until[order],
-        hidden=block.hidden[order],
-        facets={name: facet.taken(order) for name, facet in block.facets.items()},
-        owner=renumbered[block.owner[parts]],
-        vectors=block.vectors[parts],
-        centre=block.centre,
-        planes=None,
-        extent=_UNKNOWN,
+        ids=column(block.ids for block in blocks),
+        valid_from=valid_from,
+        valid_until=valid_until,
+        hidden=hidden,
+        facets={
+            name: Facet.joined(
+                [block.facets[name].at(at) for block, at in zip(blocks, alive, strict=True)]
+            ).at(order)
+            for name in blocks[0].facets
+        },
+        extent=Extent(
+            int(valid_from.max(initial=ALWAYS)),
+            int(valid_until.min(initial=NEVER)),
+            any_hidden=bool(hidden.any()),
+        ),
+        payload=type(blocks[0].payload).merged([block.payload for block in blocks], places),
     )
-
-
-def _sorted(block: Block) -> Block:
-    """Sort by id, which vectors follow, then sum up and code."""
-    order = np.argsort(block.ids, kind="stable")
-    place = np.empty(len(order), np.uint32)
-    place[order] = np.arange(len(order), dtype=np.uint32)
-    owner = place[block.owner]
-    parts = np.argsort(owner, kind="stable")
-    return _finished(
-        Block(
-            ids=block.ids[order],
-            valid_from=block.valid_from[order],
-            valid_until=block.valid_until[order],
-            hidden=block.hidden[order],
-            facets={name: facet.taken(order) for name, facet in block.facets.items()},
-            owner=owner[parts],
-            vectors=block.vectors[parts],
-            centre=block.centre,
-            planes=None,
-            extent=_UNKNOWN,
-        )
-    )
-
-
-def _finished(block: Block) -> Block:
-    """Sum the block up, and code it if it is large enough."""
-    extent = Extent.of(block)
-    if len(block.vectors) < sizes.CODED:
-        return replace(block, extent=extent)
-    centre = binary_codes.centre_of(block.vectors)
-    planes = binary_codes.encode(block.vectors, centre)
-    return replace(block, centre=centre, planes=planes, extent=extent)

@@ -15,23 +15,23 @@ import numpy as np
 from minutebook.domain.errors import StoreError
 from minutebook.store.filelock import FileLock
 from minutebook.store.sidecar import segment, sizes
-from minutebook.store.sidecar.block import Block, cut, merged
+from minutebook.store.sidecar.block import Block, P, cut, merged
 from minutebook.store.sidecar.segment import Damaged
 from minutebook.store.sidecar.view import Layer, View
 
 log = logging.getLogger(__name__)
 
 Identity: TypeAlias = Mapping[str, object]
-"""Whose vectors, in what space: files of any other identity are not read."""
+"""What the files are an index of: those of any other identity are not read."""
 
 _MANIFEST = "manifest.json"
 _LOCK = "lock"
-_FORMAT = 1
+_FORMAT = 2
 _ATTEMPTS = 5
 _MERGED_UP_TO = 2
 
 
-def load(folder: Path, identity: Identity) -> View | None:
+def load(folder: Path, identity: Identity, payload: type[P]) -> View[P] | None:
     """Map the files that the manifest names; None if there are none, or they are not sound."""
     for _ in range(_ATTEMPTS):
         try:
@@ -42,7 +42,7 @@ def load(folder: Path, identity: Identity) -> View | None:
             return View(
                 int(manifest["sequence"]),
                 None if witness is None else (str(witness[0]), int(witness[1])),
-                tuple(_layer(folder, **named) for named in manifest["segments"]),
+                tuple(_layer(folder, payload, **named) for named in manifest["segments"]),
             )
         except FileNotFoundError:
             # Either there is no manifest or, since we read it, another one took its place.
@@ -54,7 +54,7 @@ def load(folder: Path, identity: Identity) -> View | None:
     return None
 
 
-def save(folder: Path, identity: Identity, view: View) -> View:
+def save(folder: Path, identity: Identity, view: View[P]) -> View[P]:
     """Write what is in memory, joined with the smaller of the last segments; under the lock.
 
     On a disk that is full or cannot be written the view stays as it was.
@@ -118,7 +118,7 @@ def locked(folder: Path, wait: float) -> Iterator[None]:
         lock.close()
 
 
-def _divided(layers: tuple[Layer, ...]) -> tuple[list[Layer], list[Layer]]:
+def _divided(layers: tuple[Layer[P], ...]) -> tuple[list[Layer[P]], list[Layer[P]]]:
     """Part the layers into those that stay as they are and those to be written anew.
 
     Segments at the end that are not much larger than all behind them are joined with them, so that
@@ -133,18 +133,18 @@ def _divided(layers: tuple[Layer, ...]) -> tuple[list[Layer], list[Layer]]:
     return kept, joined
 
 
-def _blocks(layers: list[Layer]) -> list[Block]:
+def _blocks(layers: list[Layer[P]]) -> list[Block[P]]:
     alive = [(layer.block, layer.dead) for layer in layers if layer.alive]
     return cut(merged(alive), sizes.LARGEST) if alive else []
 
 
-def _written(folder: Path, block: Block) -> Layer:
+def _written(folder: Path, block: Block[P]) -> Layer[P]:
     name = f"{secrets.token_hex(8)}.segment"
     segment.write(folder / name, block)
-    return Layer(segment.read(folder / name), None, name)
+    return Layer(segment.read(folder / name, type(block.payload)), None, name)
 
 
-def _named(folder: Path, layer: Layer) -> dict[str, str | None]:
+def _named(folder: Path, layer: Layer[P]) -> dict[str, str | None]:
     if layer.dead is None:
         return {"file": layer.file, "dead": None}
     name = f"{secrets.token_hex(8)}.dead"
@@ -155,8 +155,8 @@ def _named(folder: Path, layer: Layer) -> dict[str, str | None]:
     return {"file": layer.file, "dead": name}
 
 
-def _layer(folder: Path, file: str, dead: str | None) -> Layer:
-    layer = Layer(segment.read(folder / file), None, file)
+def _layer(folder: Path, payload: type[P], file: str, dead: str | None) -> Layer[P]:
+    layer = Layer(segment.read(folder / file, payload), None, file)
     if dead is None:
         return layer
     bits = np.frombuffer((folder / dead).read_bytes(), np.uint8)

@@ -1,25 +1,24 @@
-"""The vectors of one space, derived from records: brought up to date, searched and saved."""
+"""An index derived from records: brought up to date and saved."""
 
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import Generic, Protocol, TypeAlias
 
 from minutebook.store.filelock import FileLock
-from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar import files, sizes
-from minutebook.store.sidecar.block import Block
+from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.files import Identity
-from minutebook.store.sidecar.view import Conditions, Query, View, Witness
+from minutebook.store.sidecar.view import View, Witness
 
 _REBUILD_WAIT = 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Page:
-    """What changed after some sequence: the ids, and a block of those that have vectors.
+class Page(Generic[P]):
+    """What changed after some sequence: the ids, and a block of those that belong in the index.
 
     The page leads up to `sequence`; `witness` is the last change in it, and nothing follows a page
     that `is_last`.
@@ -27,56 +26,56 @@ class Page:
 
     sequence: int
     ids: Sequence[bytes]
-    block: Block | None
+    block: Block[P] | None
     witness: Witness | None
     is_last: bool
 
 
-class Source(Protocol):
+class Source(Protocol[P]):
     """One snapshot of the records that an index is derived from."""
 
     def sequence(self) -> int:
         """Give the sequence of the organization's latest change."""
 
-    def page(self, since: int) -> Page:
+    def page(self, since: int) -> Page[P]:
         """Give what changed after a sequence, up to a bounded number of changes."""
 
     def knows(self, witness: Witness) -> bool:
         """Tell whether a record changed at that sequence or later."""
 
 
-Sources: TypeAlias = Callable[[], AbstractContextManager[Source]]
+Sources: TypeAlias = Callable[[], AbstractContextManager[Source[P]]]
 
 
-class Index:
+class Index(Generic[P]):
     """Keeps one view for all threads; `want_saving` is called when much of it is unsaved."""
 
     def __init__(
-        self, folder: Path, identity: Identity, sources: Sources, want_saving: Callable[[], None]
+        self,
+        folder: Path,
+        identity: Identity,
+        payload: type[P],
+        sources: Sources[P],
+        want_saving: Callable[[], None],
     ) -> None:
         self._folder = folder
         self._identity = identity
+        self._payload = payload
         self._sources = sources
         self._want_saving = want_saving
         self._turn = threading.Lock()
         self._saving = threading.Lock()
-        self._view: View | None = None
+        self._view: View[P] | None = None
         self._next_try = 0
 
-    def nearest(self, conditions: Conditions, vector: Query, limit: int) -> list[Candidate]:
-        """Rank records by the cosine of their nearest vector, as of the latest commit."""
-        return self.current().nearest(conditions, vector, limit)
-
-    def nearest_in(
-        self, source: Source, conditions: Conditions, vector: Query, limit: int
-    ) -> list[Candidate]:
-        """Do the same as of a transaction that may yet be undone: keep nothing of what is read."""
+    def within(self, source: Source[P]) -> View[P]:
+        """Give the view as of a transaction that may yet be undone; nothing of it is kept."""
         view = self.current()
         while view.sequence < source.sequence():
             view = _advanced(view, source.page(view.sequence))
-        return view.nearest(conditions, vector, limit)
+        return view
 
-    def current(self) -> View:
+    def current(self) -> View[P]:
         """Give the view as of the latest commit."""
         with self._sources() as source:
             latest = source.sequence()
@@ -88,11 +87,28 @@ class Index:
             self._want_saving()
         return view
 
+    def behind(self) -> int:
+        """Give how many changes of its organization, of any kind, the view may lack."""
+        if self._view is None:
+            with self._turn:
+                self._view = self._view or self._loaded() or View()
+        with self._sources() as source:
+            return source.sequence() - self._view.sequence
+
+    def advance(self) -> bool:
+        """Read one page of changes; tell whether it was the last."""
+        with self._turn:
+            view, is_last = self._read(self._view or self._loaded() or View())
+            self._view = view
+        if self._is_worth_saving(view):
+            self._want_saving()
+        return is_last
+
     def save(self) -> None:
         """Save what is unsaved, if it is much and no other process is at it."""
         with self._saving:
-            view = self.current()
-            if self._is_worth_saving(view):
+            view = self._view
+            if view is not None and self._is_worth_saving(view):
                 # Searches go on meanwhile, and read again what changed since `view`.
                 view = self._view = self._saved(view)
                 # What could not be saved is not tried again at each search.
@@ -106,26 +122,28 @@ class Index:
             self._view = self._saved(self._caught_up(View()))
             self._next_try = 0
 
-    def _is_worth_saving(self, view: View) -> bool:
+    def _is_worth_saving(self, view: View[P]) -> bool:
         enough = max(sizes.LEAST_SAVED, view.saved // sizes.SAVED_SHARE)
         return view.pending >= max(enough, self._next_try)
 
-    def _caught_up(self, view: View | None) -> View:
+    def _caught_up(self, view: View[P] | None) -> View[P]:
         """Read page after page; a whole file's worth is saved on the way, which bounds memory."""
-        if view is None:
-            view = self._loaded() or View()
-        while True:
-            with self._sources() as source:
-                page = source.page(view.sequence)
-            view = _advanced(view, page)
-            if page.is_last:
-                return view
-            if view.unsaved >= sizes.LARGEST:
-                view = self._saved(view)
+        view, is_last = self._read(view or self._loaded() or View())
+        while not is_last:
+            view, is_last = self._read(view)
+        return view
 
-    def _loaded(self) -> View | None:
+    def _read(self, view: View[P]) -> tuple[View[P], bool]:
+        """Read one page of changes; tell whether it was the last."""
+        if view.unsaved >= sizes.LARGEST:
+            view = self._saved(view)
+        with self._sources() as source:
+            page = source.page(view.sequence)
+        return _advanced(view, page), page.is_last
+
+    def _loaded(self) -> View[P] | None:
         """Open the files, if they are sound and were made from these records."""
-        view = files.load(self._folder, self._identity)
+        view = files.load(self._folder, self._identity, self._payload)
         if view is None:
             return None
         with self._sources() as source:
@@ -134,7 +152,7 @@ class Index:
             )
         return view if is_ours else None
 
-    def _saved(self, view: View) -> View:
+    def _saved(self, view: View[P]) -> View[P]:
         """Save a view; or take over what another process has saved since the view was loaded."""
         lock: FileLock | None = files.try_lock(self._folder)
         if lock is None:
@@ -150,7 +168,7 @@ class Index:
             lock.close()
 
 
-def _advanced(view: View, page: Page) -> View:
+def _advanced(view: View[P], page: Page[P]) -> View[P]:
     return View(
         page.sequence,
         page.witness or view.witness,

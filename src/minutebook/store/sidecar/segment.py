@@ -10,22 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.store.sidecar.block import Block, Extent, Facet
+from minutebook.store.sidecar.block import Block, Extent, Facet, P
 
-_MAGIC = b"minutebook index 1\n"
+_MAGIC = b"minutebook index 2\n"
 _ALIGNED = 64
-_COLUMNS = ("ids", "valid_from", "valid_until", "hidden", "owner", "vectors", "centre", "planes")
+_COLUMNS = ("ids", "valid_from", "valid_until", "hidden")
 
 
 class Damaged(Exception):
     """A file of the index is not what was written; the index is to be made anew."""
 
 
-def write(path: Path, block: Block) -> None:
+def write(path: Path, block: Block[P]) -> None:
     """Write a block to a new file and wait until it is on the disk."""
-    columns: dict[str, NDArray[Any]] = {
-        name: column for name in _COLUMNS if (column := getattr(block, name)) is not None
-    }
+    columns: dict[str, NDArray[Any]] = {name: getattr(block, name) for name in _COLUMNS}
+    columns |= {f"payload.{name}": column for name, column in block.payload.columns().items()}
     columns |= {f"facet.{name}": facet.places for name, facet in block.facets.items()}
     place, layout = 0, {}
     for name, column in columns.items():
@@ -45,8 +44,8 @@ def write(path: Path, block: Block) -> None:
         os.fsync(file.fileno())
 
 
-def read(path: Path) -> Block:
-    """Map a file; FileNotFoundError, Damaged."""
+def read(path: Path, payload: type[P]) -> Block[P]:
+    """Map a file that holds such a payload. Raises FileNotFoundError, and Damaged if it does not."""
     with path.open("rb") as file:
         if file.read(len(_MAGIC)) != _MAGIC:
             raise Damaged(f"{path}: not a segment")
@@ -59,12 +58,13 @@ def read(path: Path) -> Block:
             head = json.loads(file.read(length))
             if start + head["size"] != size:
                 raise Damaged(f"{path}: {size} bytes, not {start + head['size']}")
-            return _mapped(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), start, head)
+            memory = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return _mapped(memory, start, head, payload)
         except (ValueError, RecursionError, KeyError, TypeError) as error:
             raise Damaged(f"{path}: {error}") from error
 
 
-def _mapped(memory: mmap.mmap, start: int, head: dict[str, Any]) -> Block:
+def _mapped(memory: mmap.mmap, start: int, head: dict[str, Any], payload: type[P]) -> Block[P]:
     columns: dict[str, Any] = {
         name: np.frombuffer(
             memory,
@@ -79,7 +79,12 @@ def _mapped(memory: mmap.mmap, start: int, head: dict[str, Any]) -> Block:
         for name, values in head["facets"].items()
     }
     extent = Extent(**head["extent"])
-    return Block(**{"planes": None, **columns, "facets": facets, "extent": extent})
+    own = {
+        name.removeprefix("payload."): columns.pop(name)
+        for name in list(columns)
+        if name.startswith("payload.")
+    }
+    return Block(**columns, facets=facets, extent=extent, payload=payload.of_columns(own))
 
 
 def _pad(written: int, file: Any) -> None:

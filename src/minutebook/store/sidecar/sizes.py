@@ -3,6 +3,15 @@
 PAGE = 1 << 16
 """Changes read at once."""
 
+TEXT_PAGE = 1 << 13
+"""Changes read at once for an index of words: analysing their texts takes some 0.4 s."""
+
+MANY_TEXTS = 20_000
+"""From so many records on, words are sought in an index beside the database, not in it."""
+
+BEHIND = 1000
+"""So many changes a search reads itself, some 50 ms of analysis; more are read in the background."""
+
 CODED = 256
 """From so many vectors on, a block has codes; fewer are compared as they are."""
 

@@ -138,6 +138,9 @@ class SqliteStore:
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
     ) -> list[Candidate]:
         """Rank the selected records that match the query by BM25."""
+        found = self._indices.match(of, where, query, limit)
+        if found is not None:
+            return found
         with self._connections.snapshot() as connection:
             return texts.match(connection, of, where, query, limit)
 
@@ -248,13 +251,14 @@ class SqliteStore:
         """Let go of everything; later calls raise StoreClosed until it is opened again."""
         with self._guard:
             self._is_open = False
+            self._indices.stop()
             self._housekeeper.stop()
             self._indices.save()
             self._connections.close()
 
     def _keep_house(self) -> None:
         self._connections.checkpoint()
-        self._indices.save()
+        self._indices.keep_up()
 
     def _files(self) -> Iterator[Path]:
         yield from (self._path.with_name(self._path.name + end) for end in ("", "-wal", "-shm"))

@@ -1,16 +1,20 @@
-"""What the index of vectors reads from the tables, and a Filter as conditions on its columns."""
+"""What an index reads from the tables, and a Filter as conditions on its columns."""
 
-from collections.abc import Collection
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Sequence
+from typing import Any, Generic, NamedTuple
 
 import apsw
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, Kind, Memory, TextRecord
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Memory, TextRecord
+from minutebook.search.text import terms
 from minutebook.store.sidecar import sizes
-from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, block_of
+from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
 from minutebook.store.sidecar.index import Page
+from minutebook.store.sidecar.vectors import VectorRows
 from minutebook.store.sidecar.view import Conditions, Witness
+from minutebook.store.sidecar.words import Postings
 from minutebook.store.sqlite import rows
 from minutebook.store.sqlite.tables import (
     Table,
@@ -35,21 +39,44 @@ _FACETS = (
 )
 
 
+WORDS = 0
+"""What stands for words where vectors have the number of their space, which begins at 1."""
+
+
+class _Selected(NamedTuple):
+    columns: Sequence[str]
+    belongs: str
+    joined: str
+
+
 class Key(NamedTuple):
-    """Whose vectors of which records: organization and space by their numbers."""
+    """Whose records of which kind; `space` is that of their vectors, or WORDS."""
 
     organization: int
     kind: Kind
     space: int
 
 
-class Source:
-    """One snapshot of the vectors that belong together."""
+class Source(ABC, Generic[P]):
+    """One snapshot of the records that belong in an index."""
 
-    def __init__(self, connection: apsw.Connection, key: Key, dimensions: int) -> None:
+    def __init__(self, connection: apsw.Connection, organization: int, kind: Kind) -> None:
         self._connection = connection
-        self._organization, self._kind, self._space = key
-        self._dimensions = dimensions
+        self._organization = organization
+        self._kind = kind
+        self._table = table_of(CLASSES[kind])
+
+    @abstractmethod
+    def _selected(self) -> _Selected:
+        """Say which columns the payload is made of, and of which records there is one."""
+
+    @abstractmethod
+    def _page_size(self) -> int:
+        """Say how many changes are read at once."""
+
+    @abstractmethod
+    def _payload(self, rows: Sequence[Sequence[Any]]) -> P:
+        """Make the payload of some records from those columns."""
 
     def sequence(self) -> int:
         """Give the sequence of the organization's latest change."""
@@ -62,41 +89,44 @@ class Source:
         """Tell whether a record changed at that sequence or later."""
         id, sequence = witness
         latest = self._connection.execute(
-            f"SELECT sequence FROM {table_of(CLASSES[self._kind]).name}"  # noqa: S608
+            f"SELECT sequence FROM {self._table.name}"  # noqa: S608
             " WHERE organization = ?1 AND id = ?3 UNION ALL SELECT sequence FROM deletions"
             " WHERE organization = ?1 AND kind = ?2 AND id = ?3",
             (self._organization, self._kind, text_value(id)),
         ).get
         return latest is not None and latest >= sequence
 
-    def page(self, since: int) -> Page:
+    def page(self, since: int) -> Page[P]:
         """Give what changed after a sequence, up to a bounded number of changes."""
-        table = table_of(CLASSES[self._kind])
+        table, selected = self._table, self._selected()
         facets = _facets(table)
+        columns = [*_times(table), *(f"r.{name}" for name in facets), *selected.columns]
         found: list[tuple[Any, ...]] = self._connection.execute(
-            f"SELECT r.sequence AS sequence, r.id, v.vectors, {_times(table)}"  # noqa: S608
-            f"{''.join(f', r.{name}' for name in facets)} FROM {table.name} AS r"
-            f" LEFT JOIN {table.name}_vectors AS v ON v.row = r.row AND r.space = ?4"
+            f"SELECT r.sequence AS sequence, r.id, {selected.belongs}, {', '.join(columns)}"  # noqa: S608
+            f" FROM {table.name} AS r {selected.joined}"
             " WHERE r.organization = ?1 AND r.sequence > ?3"
-            f" UNION ALL SELECT sequence, id, NULL, 0, 0, 0{', NULL' * len(facets)}"
+            f" UNION ALL SELECT sequence, id, 0{', NULL' * len(columns)}"
             " FROM deletions WHERE organization = ?1 AND kind = ?2 AND sequence > ?3"
-            " ORDER BY 1 LIMIT ?5",
-            (self._organization, self._kind, since, self._space, sizes.PAGE),
+            " ORDER BY 1 LIMIT ?4",
+            (self._organization, self._kind, since, self._page_size()),
         ).fetchall()
-        is_last = len(found) < sizes.PAGE
+        is_last = len(found) < self._page_size()
         last = found[-1] if found else None
         return Page(
             sequence=last[0] if last and not is_last else self.sequence(),
             ids=[id_bytes(row[1]) for row in found],
-            block=self._block(facets, [row for row in found if row[2] is not None]),
+            block=self._block(facets, [row for row in found if row[2]]),
             witness=(value_text(last[1]), last[0]) if last else None,
             is_last=is_last,
         )
 
-    def _block(self, facets: list[str], found: list[tuple[Any, ...]]) -> Block | None:
+    def _block(self, facets: list[str], found: list[tuple[Any, ...]]) -> Block[P] | None:
         if not found:
             return None
-        _, ids, vectors, valid_from, valid_until, hidden, *columns = zip(*found, strict=True)
+        start = 6 + len(facets)
+        _, ids, _, valid_from, valid_until, hidden, *columns = zip(
+            *(row[:start] for row in found), strict=True
+        )
         return block_of(
             ids=[id_bytes(id) for id in ids],
             valid_from=valid_from,
@@ -106,9 +136,45 @@ class Source:
                 name: [None if value is None else value_text(value) for value in column]
                 for name, column in zip(facets, columns, strict=True)
             },
-            vectors=vectors,
-            dimensions=self._dimensions,
+            payload=self._payload([row[start:] for row in found]),
         )
+
+
+class VectorSource(Source[VectorRows]):
+    """The vectors of one space."""
+
+    def __init__(self, connection: apsw.Connection, key: Key, dimensions: int) -> None:
+        super().__init__(connection, key.organization, key.kind)
+        self._space = key.space
+        self._dimensions = dimensions
+
+    def _selected(self) -> _Selected:
+        joined = (
+            f"LEFT JOIN {self._table.name}_vectors AS v"
+            f" ON v.row = r.row AND r.space = {self._space}"
+        )
+        return _Selected(["v.vectors"], "v.vectors IS NOT NULL", joined)
+
+    def _page_size(self) -> int:
+        return sizes.PAGE
+
+    def _payload(self, rows: Sequence[Sequence[Any]]) -> VectorRows:
+        return VectorRows.of_bytes([vectors for (vectors,) in rows], self._dimensions)
+
+
+class WordSource(Source[Postings]):
+    """The terms of texts."""
+
+    def _selected(self) -> _Selected:
+        return _Selected(self._table.fields.split(", "), "1", "")
+
+    def _page_size(self) -> int:
+        return sizes.TEXT_PAGE
+
+    def _payload(self, rows: Sequence[Sequence[Any]]) -> Postings:
+        of = TEXT_CLASSES[self._kind]
+        records = (self._table.record_of(of, "", row) for row in rows)
+        return Postings.of_texts(terms(record.text) for record in records)
 
 
 def conditions(connection: apsw.Connection, of: type[TextRecord], where: Filter) -> Conditions:
@@ -141,7 +207,7 @@ def _facets(table: Table) -> list[str]:
     return [name for name in _FACETS if name in table.columns]
 
 
-def _times(table: Table) -> str:
+def _times(table: Table) -> Sequence[str]:
     if Memory in table.records:
-        return f"r.valid_from, coalesce(r.valid_until, {NEVER}), r.deleted_at IS NOT NULL"
-    return f"{ALWAYS}, {NEVER}, 0"
+        return "r.valid_from", f"coalesce(r.valid_until, {NEVER})", "r.deleted_at IS NOT NULL"
+    return f"{ALWAYS}", f"{NEVER}", "0"

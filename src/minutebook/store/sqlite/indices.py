@@ -1,24 +1,41 @@
-"""Every index of vectors that was asked for, by organization, kind and space."""
+"""Every index that was asked for, of vectors and of words, by organization, kind and space."""
 
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Generic
 
 import apsw
 import numpy as np
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, TextRecord
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, TextRecord
+from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
+from minutebook.store.sidecar import sizes
+from minutebook.store.sidecar.block import P
 from minutebook.store.sidecar.index import Index
-from minutebook.store.sidecar.view import View
+from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
+from minutebook.store.sidecar.view import Layer, View
+from minutebook.store.sidecar.words import Postings, match, sums_of
 from minutebook.store.sqlite import change_feed, embeddings
 from minutebook.store.sqlite.connections import Connections
-from minutebook.store.sqlite.index_source import Key, Source, conditions
+from minutebook.store.sqlite.index_source import (
+    WORDS,
+    Key,
+    Source,
+    VectorSource,
+    WordSource,
+    conditions,
+)
 from minutebook.store.sqlite.missing_database import index_of
 from minutebook.store.sqlite.tables import id_bytes, table_of
+
+_TERMS = 1
+"""Counts up when texts give other terms, so that the indices of words are made anew."""
 
 
 class Indices:
@@ -29,10 +46,8 @@ class Indices:
     ) -> None:
         self.folder = index_of(path)
         self._connections = connections
-        self._want_saving = want_saving
-        self._open: dict[Key, Index] = {}
-        self._guard = threading.Lock()
-        self._wanted: set[Key] = set()
+        self._vectors = _VectorIndices(self.folder, connections, want_saving)
+        self._words = _WordIndices(self.folder, connections, want_saving)
 
     def nearest(
         self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
@@ -46,110 +61,290 @@ class Indices:
                 return []
             key = Key(organization, of.kind, number)
             asked = conditions(connection, of, where)
-            index = self._index(connection, key)
+            index = self._vectors.index(connection, key)
             if self._connections.is_writing:
-                source = Source(connection, key, space.dimensions)
-                return index.nearest_in(source, asked, query, limit)
-        return index.nearest(asked, query, limit)
+                view = index.within(self._vectors.reader(connection, key)(connection))
+                return nearest(view, asked, query, limit)
+        return nearest(index.current(), asked, query, limit)
+
+    def match(
+        self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
+    ) -> list[Candidate] | None:
+        """Rank the selected records by BM25; None where the text index in the database has to.
+
+        That is inside a transaction, for phrases, for few records, and while many changes are
+        still to be read, which then happens in the background.
+        """
+        if query.phrases or self._connections.is_writing:
+            return None
+        with self._connections.snapshot() as connection:
+            organization = change_feed.number_of(connection, where.organization)
+            if organization is None:
+                return []
+            key = Key(organization, of.kind, WORDS)
+            if not self._words.is_large(connection, key):
+                return None
+            asked = conditions(connection, of, where)
+            index = self._words.index(connection, key)
+        if index.behind() > sizes.BEHIND:
+            self._words.want_catching_up(key)
+            return None
+        return match(index.current(), asked, query.terms, limit)
+
+    def keep_up(self) -> None:
+        """Read the changes that searches were not to wait for, then save what is worth it."""
+        self._words.catch_up()
+        self.save()
 
     def save(self) -> None:
         """Save the indices of which much is unsaved."""
-        with self._guard:
-            wanted, self._wanted = self._wanted, set()
-        for index in [self._open[key] for key in sorted(wanted) if key in self._open]:
-            index.save()
+        self._vectors.save()
+        self._words.save()
+
+    def stop(self) -> None:
+        """End `keep_up` soon."""
+        self._words.stopping.set()
 
     def rebuild(self, organization: str | None) -> None:
         """Make the indices of an organization, or of all, anew."""
-        with self._connections.committed() as connection:
-            keys = _keys(connection, organization)
-            indices = [self._index(connection, key) for key in keys]
-        for index in indices:
-            index.rebuild()
+        kept = {*self._vectors.rebuild(organization), *self._words.rebuild(organization)}
         if organization is None and self.folder.is_dir():
-            kept = {_folder_name(key) for key in keys}
             for folder in [path for path in self.folder.iterdir() if path.name not in kept]:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def gaps(self) -> Iterator[str]:
-        """Tell of each index about how many records' vectors it is wrong."""
-        with self._connections.committed() as connection:
-            opened = [(key, self._index(connection, key)) for key in _keys(connection, None)]
-        for key, index in opened:
-            view = index.current()
-            with self._connections.committed() as connection:
-                wrong = _differences(connection, key, view)
-            if wrong:
-                yield f"the vector index {_folder_name(key)} is wrong about {wrong} records"
+        """Tell of each index about how many records it is wrong."""
+        yield from self._vectors.gaps()
+        yield from self._words.gaps()
 
-    def _index(self, connection: apsw.Connection, key: Key) -> Index:
+
+class _Family(ABC, Generic[P]):
+    """The indices that hold one payload."""
+
+    payload: type[P]
+    name: str
+
+    def __init__(
+        self, folder: Path, connections: Connections, want_saving: Callable[[], None]
+    ) -> None:
+        self._folder = folder
+        self._connections = connections
+        self._want_saving = want_saving
+        self._open: dict[Key, Index[P]] = {}
+        self._guard = threading.Lock()
+        self._wanted: set[Key] = set()
+
+    @abstractmethod
+    def keys(self, connection: apsw.Connection, organization: str | None) -> Iterable[Key]:
+        """Name what can be indexed of an organization, or of all."""
+
+    @abstractmethod
+    def reader(
+        self, connection: apsw.Connection, key: Key
+    ) -> Callable[[apsw.Connection], Source[P]]:
+        """Give what reads the records of an index by a connection, this one or another."""
+
+    @abstractmethod
+    def identity(self, connection: apsw.Connection, key: Key) -> object:
+        """Say of what, beside store, organization and kind, the files are an index."""
+
+    @abstractmethod
+    def expected(self, connection: apsw.Connection, key: Key) -> Iterator[tuple[bytes, int]]:
+        """Give of each record that belongs in an index a digest of what the index should hold."""
+
+    @abstractmethod
+    def held(self, view: View[P]) -> Iterator[tuple[bytes, int]]:
+        """Give of each record in an index such a digest of what it holds."""
+
+    def index(self, connection: apsw.Connection, key: Key) -> Index[P]:
+        """Open an index, unless it is open."""
         index = self._open.get(key)
         if index is not None:
             return index
-        space = embeddings.space_of(connection, key.space)
         identity = {
             "store": connection.execute("SELECT id FROM identity").get,
             "organization": change_feed.name_of(connection, key.organization),
             "kind": str(key.kind),
-            "space": [space.name, space.digest, space.dimensions],
+            self.name: self.identity(connection, key),
         }
 
+        reader = self.reader(connection, key)
+
         @contextmanager
-        def sources() -> Iterator[Source]:
+        def sources() -> Iterator[Source[P]]:
             with self._connections.committed() as committed:
-                yield Source(committed, key, space.dimensions)
+                yield reader(committed)
 
         def want_saving() -> None:
             with self._guard:
                 self._wanted.add(key)
             self._want_saving()
 
-        index = Index(self.folder / _folder_name(key), identity, sources, want_saving)
+        folder = self._folder / _folder_name(key)
+        index = Index(folder, identity, self.payload, sources, want_saving)
         if self._connections.is_writing:
             # The numbers may yet be undone and stand for others afterwards.
             return index
         return self._open.setdefault(key, index)
 
+    def save(self) -> None:
+        """Save the indices of which much is unsaved."""
+        with self._guard:
+            wanted, self._wanted = self._wanted, set()
+        for index in [self._open[key] for key in sorted(wanted)]:
+            index.save()
+
+    def rebuild(self, organization: str | None) -> list[str]:
+        """Make the indices of an organization, or of all, anew; give the names of their folders."""
+        with self._connections.committed() as connection:
+            keys = list(self.keys(connection, organization))
+            indices = [self.index(connection, key) for key in keys]
+        for index in indices:
+            index.rebuild()
+        return [_folder_name(key) for key in keys]
+
+    def gaps(self) -> Iterator[str]:
+        """Tell of each index about how many records it is wrong."""
+        with self._connections.committed() as connection:
+            opened = [(key, self.index(connection, key)) for key in self.keys(connection, None)]
+        for key, index in opened:
+            view = index.current()
+            with self._connections.committed() as connection:
+                wrong = self._differences(connection, key, view)
+            if wrong:
+                yield f"the {self.name} index {_folder_name(key)} is wrong about {wrong} records"
+
+    def _differences(self, connection: apsw.Connection, key: Key, view: View[P]) -> int:
+        """Count the records that the view lacks, has otherwise or has without a record.
+
+        What changed after the view was taken is left out.
+        """
+        organization = change_feed.name_of(connection, key.organization)
+        later = change_feed.changes(connection, organization, view.sequence, None)
+        changed = {change.id.encode("utf-8", "surrogatepass") for change in later}
+        held = {id: digest for id, digest in self.held(view) if id not in changed}
+        wrong = sum(
+            held.pop(id, None) != digest
+            for id, digest in self.expected(connection, key)
+            if id not in changed
+        )
+        return wrong + len(held)
+
+
+class _VectorIndices(_Family[VectorRows]):
+    payload = VectorRows
+    name = "vector"
+
+    def keys(self, connection: apsw.Connection, organization: str | None) -> Iterator[Key]:
+        for of in TEXT_CLASSES.values():
+            found: Iterator[tuple[int, int]] = connection.execute(
+                f"SELECT DISTINCT organization, space FROM {table_of(of).name}"  # noqa: S608
+                " WHERE space IS NOT NULL ORDER BY 1, 2"
+            )
+            for number, space in list(found):
+                if _is_of(connection, organization, number):
+                    yield Key(number, of.kind, space)
+
+    def reader(
+        self, connection: apsw.Connection, key: Key
+    ) -> Callable[[apsw.Connection], VectorSource]:
+        # In a transaction the space may be new, and other connections not know it yet.
+        dimensions = embeddings.space_of(connection, key.space).dimensions
+        return lambda connection: VectorSource(connection, key, dimensions)
+
+    def identity(self, connection: apsw.Connection, key: Key) -> object:
+        space = embeddings.space_of(connection, key.space)
+        return [space.name, space.digest, space.dimensions]
+
+    def expected(self, connection: apsw.Connection, key: Key) -> Iterator[tuple[bytes, int]]:
+        table = table_of(CLASSES[key.kind])
+        kept = connection.execute(
+            f"SELECT r.id, v.vectors FROM {table.name} AS r"  # noqa: S608
+            f" JOIN {table.name}_vectors AS v ON v.row = r.row"
+            " WHERE r.organization = ? AND r.space = ?",
+            (key.organization, key.space),
+        )
+        return ((id_bytes(id), hash(vectors)) for id, vectors in kept)
+
+    def held(self, view: View[VectorRows]) -> Iterator[tuple[bytes, int]]:
+        return ((id, hash(vectors)) for id, vectors in rows_of(view))
+
+
+class _WordIndices(_Family[Postings]):
+    payload = Postings
+    name = "word"
+
+    def __init__(
+        self, folder: Path, connections: Connections, want_saving: Callable[[], None]
+    ) -> None:
+        super().__init__(folder, connections, want_saving)
+        self.stopping = threading.Event()
+        self._behind: set[Key] = set()
+        self._small_until: dict[Key, int] = {}
+
+    def keys(self, connection: apsw.Connection, organization: str | None) -> Iterator[Key]:
+        found: Iterator[tuple[int, str]] = connection.execute(
+            "SELECT organization, kind FROM text_indices ORDER BY 1, 2"
+        )
+        for number, kind in list(found):
+            key = Key(number, Kind(kind), WORDS)
+            if _is_of(connection, organization, number) and self.is_large(connection, key):
+                yield key
+
+    def reader(
+        self, connection: apsw.Connection, key: Key
+    ) -> Callable[[apsw.Connection], WordSource]:
+        return lambda connection: WordSource(connection, key.organization, key.kind)
+
+    def identity(self, connection: apsw.Connection, key: Key) -> object:
+        return _TERMS
+
+    def expected(self, connection: apsw.Connection, key: Key) -> Iterator[tuple[bytes, int]]:
+        # In pages, as the index itself is made, so that memory is bounded.
+        source, since, is_last = self.reader(connection, key)(connection), 0, False
+        while not is_last:
+            page = source.page(since)
+            if page.block is not None:
+                yield from sums_of(View(layers=(Layer(page.block),)))
+            since, is_last = page.sequence, page.is_last
+
+    def held(self, view: View[Postings]) -> Iterator[tuple[bytes, int]]:
+        return sums_of(view)
+
+    def is_large(self, connection: apsw.Connection, key: Key) -> bool:
+        """Tell whether there are so many records that searching the database itself is slow."""
+        changes = connection.execute(
+            "SELECT sequence FROM organizations WHERE number = ?", (key.organization,)
+        ).get
+        # Records need as many changes to become so many: most searches need not count them.
+        if changes < self._small_until.get(key, sizes.MANY_TEXTS):
+            return False
+        records = connection.execute(
+            f"SELECT count(*) FROM (SELECT 1 FROM {table_of(CLASSES[key.kind]).name}"  # noqa: S608
+            " WHERE organization = ? LIMIT ?)",
+            (key.organization, sizes.MANY_TEXTS),
+        ).get
+        self._small_until[key] = changes + sizes.MANY_TEXTS - records
+        return bool(records >= sizes.MANY_TEXTS)
+
+    def want_catching_up(self, key: Key) -> None:
+        """Have an index read in the background what changed."""
+        with self._guard:
+            self._behind.add(key)
+        self._want_saving()
+
+    def catch_up(self) -> None:
+        """Read what changed into the indices for which that was wanted, until `stopping` is set."""
+        with self._guard:
+            behind, self._behind = self._behind, set()
+        for key in sorted(behind):
+            while not self.stopping.is_set() and not self._open[key].advance():
+                pass
+
+
+def _is_of(connection: apsw.Connection, organization: str | None, number: int) -> bool:
+    return organization is None or change_feed.number_of(connection, organization) == number
+
 
 def _folder_name(key: Key) -> str:
     return f"{key.organization}-{key.kind}-{key.space}"
-
-
-def _keys(connection: apsw.Connection, organization: str | None) -> list[Key]:
-    """Name what vectors there are."""
-    only = None if organization is None else change_feed.number_of(connection, organization)
-    if organization is not None and only is None:
-        return []
-    found = []
-    for of in TEXT_CLASSES.values():
-        for number, space in connection.execute(
-            f"SELECT DISTINCT organization, space FROM {table_of(of).name}"  # noqa: S608
-            " WHERE space IS NOT NULL ORDER BY 1, 2"
-        ):
-            if only is None or number == only:
-                found.append(Key(number, of.kind, space))
-    return found
-
-
-def _differences(connection: apsw.Connection, key: Key, view: View) -> int:
-    """Count the records whose vectors the view lacks, has otherwise or has without a record.
-
-    What changed after the view was taken is left out.
-    """
-    organization = change_feed.name_of(connection, key.organization)
-    later = change_feed.changes(connection, organization, view.sequence, None)
-    changed = {change.id.encode("utf-8", "surrogatepass") for change in later}
-    held = {id: hash(vectors) for id, vectors in view.vectors() if id not in changed}
-    table = table_of(CLASSES[key.kind])
-    kept = connection.execute(
-        f"SELECT r.id, v.vectors FROM {table.name} AS r"  # noqa: S608
-        f" JOIN {table.name}_vectors AS v ON v.row = r.row"
-        " WHERE r.organization = ? AND r.space = ?",
-        (key.organization, key.space),
-    )
-    wrong = sum(
-        held.pop(id, None) != hash(vectors)
-        for id, vectors in ((id_bytes(id), vectors) for id, vectors in kept)
-        if id not in changed
-    )
-    return wrong + len(held)

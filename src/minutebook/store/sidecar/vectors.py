@@ -1,0 +1,215 @@
+"""The vectors of the records of a block, and the search for the nearest of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.search import binary_codes
+from minutebook.store.protocol import Candidate
+from minutebook.store.sidecar import sizes
+from minutebook.store.sidecar.block import Block, Columns, Places
+from minutebook.store.sidecar.view import Conditions, Layer, View
+
+_GATHERED_SHARE = 8
+_ROUNDING = 2e-3
+"""More than float16 rows are off unit length, twice: what no cosine is off its dot product by."""
+
+Query: TypeAlias = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VectorRows:
+    """At least one vector a record, in the order of the records.
+
+    `owner` (p,) is the place of the record that a vector belongs to; `vectors` has shape (p, d),
+    `planes` (⌈d / 64⌉, p), `centre` (d,). A small block has no planes.
+    """
+
+    owner: NDArray[np.uint32]
+    vectors: NDArray[np.float16]
+    centre: NDArray[np.float32]
+    planes: NDArray[np.uint64] | None = None
+
+    @classmethod
+    def of_bytes(cls, rows: Sequence[bytes], dimensions: int) -> "VectorRows":
+        """Read each record's float16 rows."""
+        width = dimensions * np.dtype(np.float16).itemsize
+        parts = [len(blob) // width for blob in rows]
+        return cls(
+            owner=np.repeat(np.arange(len(rows), dtype=np.uint32), parts),
+            vectors=np.frombuffer(b"".join(rows), np.float16).reshape(-1, dimensions),
+            centre=np.zeros(dimensions, np.float32),
+        )
+
+    @classmethod
+    def of_columns(cls, columns: Columns) -> "VectorRows":
+        """Read what `columns` gave."""
+        return cls(**columns)
+
+    def columns(self) -> Columns:
+        """Give the arrays to be written to a file."""
+        columns: dict[str, NDArray[np.generic]] = {
+            "owner": self.owner,
+            "vectors": self.vectors,
+            "centre": self.centre,
+        }
+        return columns if self.planes is None else columns | {"planes": self.planes}
+
+    @classmethod
+    def merged(cls, parts: Sequence["VectorRows"], places: Sequence[Places]) -> "VectorRows":
+        """Put parts into one, and give it codes if it is large enough."""
+        owners = [place[part.owner] for part, place in zip(parts, places, strict=True)]
+        owner = np.concatenate(owners)
+        vectors = np.concatenate([part.vectors for part in parts])
+        order = np.argsort(owner, kind="stable")
+        order = order[owner[order] >= 0]
+        rows = cls(owner[order].astype(np.uint32), vectors[order], parts[0].centre)
+        if len(rows.vectors) < sizes.CODED:
+            return rows
+        centre = binary_codes.centre_of(rows.vectors)
+        return replace(rows, centre=centre, planes=binary_codes.encode(rows.vectors, centre))
+
+    @property
+    def one_each(self) -> bool:
+        """Tell whether each record has exactly one vector."""
+        return not len(self.owner) or int(self.owner[-1]) + 1 == len(self.owner)
+
+
+VectorBlock: TypeAlias = Block[VectorRows]
+VectorView: TypeAlias = View[VectorRows]
+
+
+def nearest(view: VectorView, conditions: Conditions, vector: Query, limit: int) -> list[Candidate]:
+    """Rank the records by the cosine of their nearest vector; ties by id."""
+    blocks = [layer.block for layer in view.layers]
+    asked = [_places(layer, conditions) for layer in view.layers]
+    counts = [
+        len(block.payload.vectors) if places is None else len(places)
+        for block, places in zip(blocks, asked, strict=True)
+    ]
+    if sum(counts) <= sizes.EXACT:
+        chosen = [
+            np.arange(count) if places is None else places
+            for count, places in zip(counts, asked, strict=True)
+        ]
+    else:
+        chosen = _near_by_code(blocks, asked, vector, max(sizes.RESCORED, 4 * limit))
+    return _best(blocks, chosen, vector, limit)
+
+
+def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
+    """Give each record's id with its float16 rows as bytes."""
+    for layer in view.layers:
+        block, rows, dead = layer.block, layer.block.payload, layer.dead
+        ends = np.searchsorted(rows.owner, np.arange(len(block) + 1)).tolist()
+        for place, id in enumerate(block.ids.tolist()):
+            if dead is None or not dead[place]:
+                yield id, rows.vectors[ends[place] : ends[place + 1]].tobytes()
+
+
+def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
+    """Give the places of the vectors whose records meet the conditions; None for all."""
+    mask = layer.passing(conditions)
+    if mask is None:
+        return None
+    rows = layer.block.payload
+    return np.flatnonzero(mask if rows.one_each else mask[rows.owner])
+
+
+def _near_by_code(
+    blocks: Sequence[VectorBlock], asked: Sequence[Places | None], vector: Query, enough: int
+) -> list[Places]:
+    """Choose from each block what is uncoded and, over all blocks, the nearest by code."""
+    longest = binary_codes.WORD * -(-len(vector) // binary_codes.WORD)
+    counts = np.zeros(longest + 1, np.intp)
+    distances = []
+    for block, places in zip(blocks, asked, strict=True):
+        far = _distances(block.payload, places, vector)
+        if far is not None:
+            counts += np.bincount(far, minlength=longest + 1)
+        distances.append(far)
+    # All at the threshold are taken, so that the ties among them are the ids' to break.
+    threshold = np.searchsorted(np.cumsum(counts), enough)
+    chosen = []
+    for block, places, far in zip(blocks, asked, distances, strict=True):
+        if far is None:
+            chosen.append(np.arange(len(block.payload.vectors)) if places is None else places)
+        else:
+            near = np.flatnonzero(far <= threshold)
+            chosen.append(near if places is None else places[near])
+    return chosen
+
+
+def _distances(rows: VectorRows, places: Places | None, vector: Query) -> NDArray[np.uint16] | None:
+    """Count in how many signs each of the vectors in question differs; None without codes."""
+    planes = rows.planes
+    if planes is None:
+        return None
+    code = binary_codes.encode(vector[None, :], rows.centre)[:, 0]
+    if places is None:
+        return binary_codes.distances(planes, code)
+    if _GATHERED_SHARE * len(places) < planes.shape[1]:
+        return binary_codes.distances(planes[:, places], code)
+    return binary_codes.distances(planes, code)[places]
+
+
+def _best(
+    blocks: Iterable[VectorBlock], chosen: Iterable[Places], vector: Query, limit: int
+) -> list[Candidate]:
+    """Compare the chosen vectors as they are and rank their records.
+
+    Dot products in float32 leave out what cannot be among the best; cosines in float64, row by
+    row, then decide, so that equal vectors have equal scores wherever they stand.
+    """
+    candidates = [
+        (block, places, block.payload.vectors[places].astype(np.float32) @ vector)
+        for block, places in zip(blocks, chosen, strict=True)
+        if len(places)
+    ]
+    if not candidates or limit < 1:
+        return []
+    floor = (
+        _limit_best(
+            [_per_record(block.payload, places, dots) for block, places, dots in candidates], limit
+        )
+        - _ROUNDING
+    )
+    scores: dict[bytes, float] = {}
+    for block, places, dots in candidates:
+        kept = places[dots >= floor]
+        for id, score in zip(
+            block.ids[block.payload.owner[kept]].tolist(),
+            _cosines(block.payload.vectors[kept], vector).tolist(),
+            strict=True,
+        ):
+            scores[id] = max(score, scores.get(id, score))
+    ranked = sorted((-score, id) for id, score in scores.items())[:limit]
+    return [Candidate(id.decode("utf-8", "surrogatepass"), -negative) for negative, id in ranked]
+
+
+def _per_record(rows: VectorRows, places: Places, dots: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Give the best dot product of each record; a record's vectors stand side by side."""
+    if rows.one_each:
+        return dots
+    owners = rows.owner[places]
+    first = np.flatnonzero(np.diff(owners, prepend=np.uint32(owners[0] + 1)))
+    best: NDArray[np.float32] = np.maximum.reduceat(dots, first)
+    return best
+
+
+def _limit_best(parts: Sequence[NDArray[np.float32]], limit: int) -> float:
+    """Give the limit-th largest number, or the least where there are no more."""
+    everything = np.concatenate(parts)
+    if len(everything) <= limit:
+        return float(everything.min())
+    return float(np.partition(everything, len(everything) - limit)[len(everything) - limit])
+
+
+def _cosines(rows: NDArray[np.float16], vector: Query) -> NDArray[np.float64]:
+    exact, query = rows.astype(np.float64), vector.astype(np.float64)
+    lengths = np.sqrt((exact * exact).sum(axis=1) * (query * query).sum())
+    cosines: NDArray[np.float64] = (exact * query).sum(axis=1) / lengths
+    return cosines

@@ -1,0 +1,326 @@
+"""Which records of a block hold which terms, and the search for those that say most of a query."""
+
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from itertools import accumulate
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.store.protocol import Candidate
+from minutebook.store.sidecar.block import Columns, Places
+from minutebook.store.sidecar.view import Conditions, Layer, View
+
+K1, B = 1.2, 0.75
+"""BM25's saturation and its weight of length, as FTS5 has them, so that scores do not depend on the way."""
+
+LEAST_IDF = 1e-6
+"""What a term counts that more than half of the records hold: FTS5's floor."""
+
+_FEW = 1 << 14
+"""Up to so many records of a layer their scores are kept by place, beyond that for the whole layer."""
+
+_CHUNK = 64
+_MANY_CELLS = 1 << 24
+_ROUNDING = 1e-9
+"""More than sums of a query's terms in another order differ by."""
+
+Scores: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Postings:
+    """The records that hold each term, as a sparse matrix of terms and records.
+
+    `terms` (t,) are sorted digests. Term i stands in the records `owners[starts[i]:starts[i + 1]]`,
+    ascending. How often, and how many terms such a record has in all, say `counts[cell]` and
+    `totals[cell]`, where `cells` has a cell for each posting: few pairs of both occur, so that BM25
+    is worked out once for each pair. `lengths` (n,) has the terms of each record, `length` (1,) of all.
+    """
+
+    terms: NDArray[np.uint64]
+    starts: NDArray[np.int64]
+    owners: NDArray[np.uint32]
+    cells: NDArray[np.unsignedinteger]
+    counts: NDArray[np.uint32]
+    totals: NDArray[np.uint32]
+    lengths: NDArray[np.uint32]
+    length: NDArray[np.int64]
+
+    @classmethod
+    def of_texts(cls, texts: Iterable[Sequence[str]]) -> "Postings":
+        """Count the terms of each record."""
+        terms: list[int] = []
+        counts: list[int] = []
+        sizes: list[int] = []
+        lengths: list[int] = []
+        for text in texts:
+            counted = Counter(text)
+            terms += map(_digest, counted)
+            counts += counted.values()
+            sizes.append(len(counted))
+            lengths.append(len(text))
+        return _sorted(
+            np.array(terms, np.uint64),
+            np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes),
+            np.array(counts, np.uint32),
+            np.array(lengths, np.uint32),
+        )
+
+    @classmethod
+    def of_columns(cls, columns: Columns) -> "Postings":
+        """Read what `columns` gave."""
+        return cls(**columns)
+
+    def columns(self) -> Columns:
+        """Give the arrays to be written to a file."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+    @classmethod
+    def merged(cls, parts: Sequence["Postings"], places: Sequence[Places]) -> "Postings":
+        """Put parts into one."""
+        terms, owners, counts = [], [], []
+        lengths = np.zeros(sum(int((place >= 0).sum()) for place in places), np.uint32)
+        for part, place in zip(parts, places, strict=True):
+            owner = place[part.owners]
+            kept = owner >= 0
+            terms.append(np.repeat(part.terms, np.diff(part.starts))[kept])
+            owners.append(owner[kept].astype(np.uint32))
+            counts.append(part.counts[part.cells[kept]])
+            lengths[place[place >= 0]] = part.lengths[place >= 0]
+        return _sorted(
+            np.concatenate(terms), np.concatenate(owners), np.concatenate(counts), lengths
+        )
+
+    def of(self, digest: int) -> slice:
+        """Give where the postings of a term are."""
+        place = int(np.searchsorted(self.terms, np.uint64(digest)))
+        if place == len(self.terms) or int(self.terms[place]) != digest:
+            return slice(0, 0)
+        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+
+
+WordView: TypeAlias = View[Postings]
+
+
+def match(
+    view: WordView, conditions: Conditions, terms: Sequence[str], limit: int
+) -> list[Candidate]:
+    """Rank the records that hold any of the terms by BM25 (Robertson and Zaragoza 2009); ties by id.
+
+    Exact. The rarest terms are counted first. Once the records that hold them have scores that the
+    terms left over cannot reach, only those records are looked at any further (Turtle and Flood
+    1995, "Query evaluation: strategies and optimizations").
+    """
+    parts = [_Part(layer, conditions) for layer in view.layers]
+    records = sum(part.records for part in parts)
+    length = sum(part.length for part in parts)
+    if limit < 1 or not records or not length:
+        return []
+    sought = _weighted(parts, terms, records)
+    rest = [*accumulate((idf * (K1 + 1) for idf, _ in reversed(sought)), initial=0.0)][::-1]
+    least = 0.0
+    for place, (idf, digest) in enumerate(sought):
+        if least <= rest[place]:
+            least = _least_of_best(parts, limit)
+        for part in parts:
+            if least > rest[place]:
+                part.narrow(least - rest[place] - _ROUNDING)
+            part.add(digest, idf, length / records)
+    return _best(parts, limit)
+
+
+def sums_of(view: WordView) -> Iterator[tuple[bytes, int]]:
+    """Give each record's id with a digest of its terms, their counts and its length."""
+    for layer in view.layers:
+        block, postings, dead = layer.block, layer.block.payload, layer.dead
+        sums = postings.lengths.astype(np.uint64)
+        counts = postings.counts.astype(np.uint64)[postings.cells]
+        np.add.at(
+            sums, postings.owners, np.repeat(postings.terms, np.diff(postings.starts)) * counts
+        )
+        for place, (id, digest) in enumerate(zip(block.ids.tolist(), sums.tolist(), strict=True)):
+            if dead is None or not dead[place]:
+                yield id, digest
+
+
+class _Part:
+    """The scores of the records of one layer that meet the conditions, while they are added up."""
+
+    def __init__(self, layer: Layer[Postings], conditions: Conditions) -> None:
+        self._ids = layer.block.ids
+        self._postings = layer.block.payload
+        self._passing = layer.passing(conditions)
+        dead = None if layer.dead is None else np.flatnonzero(layer.dead)
+        self._dead = dead
+        # `_places` are the records that the scores belong to; None where all of the layer has one.
+        self._places: Places | None = np.empty(0, np.intp)
+        self._scores: Scores = np.empty(0)
+        self._is_closed = False
+        self.records = layer.alive
+        self.length = int(self._postings.length[0])
+        if dead is not None:
+            self.length -= int(self._postings.lengths[dead].sum(dtype=np.int64))
+        if self._passing is not None:
+            wanted = np.flatnonzero(self._passing)
+            if len(wanted) <= _FEW:
+                self._places, self._scores = wanted, np.zeros(len(wanted))
+                self._passing, self._is_closed = None, True
+
+    def holding(self, digest: int) -> int:
+        """Count the records that are not dead and hold a term."""
+        owners = self._postings.owners[self._postings.of(digest)]
+        return len(owners) - (0 if self._dead is None else len(_common(owners, self._dead)[0]))
+
+    def add(self, digest: int, idf: float, mean: float) -> None:
+        """Add a term's share in BM25: idf · tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · length / mean))."""
+        postings, at = self._postings, self._postings.of(digest)
+        often, lengths = postings.counts.astype(np.float64), postings.totals
+        of_cell = idf * (often * (K1 + 1) / (often + K1 * (1 - B + B * lengths / mean)))
+        owners, cells = postings.owners[at], postings.cells[at]
+        if self._places is not None and not self._is_closed:
+            self._make_room(owners)
+        if self._places is None:
+            self._scores[owners] += of_cell[cells]
+        else:
+            held, places = _common(owners, self._places)
+            self._scores[places] += of_cell[cells[held]]
+
+    def narrow(self, least: float) -> None:
+        """Look no further at records that score less than this."""
+        places, scores = self.scored(least)
+        self._places, self._scores, self._passing = places, scores, None
+        self._is_closed = True
+
+    def scored(self, least: float = 0.0) -> tuple[Places, Scores]:
+        """Give the records that meet the conditions and score at least this, and more than 0."""
+        enough = (self._scores >= least) & (self._scores > 0) if least > 0 else self._scores > 0
+        if self._passing is not None:
+            enough &= self._passing if self._places is None else self._passing[self._places]
+        kept = np.flatnonzero(enough)
+        return kept if self._places is None else self._places[kept], self._scores[kept]
+
+    def bound(self, limit: int) -> Scores:
+        """Give scores of which the limit-th best is none too good: at most some per chunk."""
+        if self._places is not None or self._passing is not None:
+            return self.scored()[1]
+        whole = len(self._scores) // _CHUNK * _CHUNK
+        best: Scores = self._scores[:whole].reshape(-1, _CHUNK).max(axis=1)
+        return best
+
+    def ids(self, places: Places) -> NDArray[np.bytes_]:
+        """Give the ids of the records at these places."""
+        return self._ids[places]
+
+    def _make_room(self, owners: NDArray[np.uint32]) -> None:
+        """Have a score for each of these records, too."""
+        assert self._places is not None
+        before, scores = self._places, self._scores
+        if len(before) + len(owners) <= _FEW:
+            self._places = np.union1d(before, owners.astype(np.intp))
+            self._scores = np.zeros(len(self._places))
+            self._scores[np.searchsorted(self._places, before)] = scores
+        else:
+            self._places, self._scores = None, np.zeros(len(self._ids))
+            self._scores[before] = scores
+
+
+def _common(owners: NDArray[np.uint32], places: Places) -> tuple[Places, Places]:
+    """Give where in each of two ascending lists the numbers are that both hold."""
+    if len(owners) > len(places):
+        second, first = _common(places, owners)  # type: ignore[arg-type]
+        return first, second
+    found = np.searchsorted(places, owners)
+    found[found == len(places)] = 0
+    held = np.flatnonzero(places[found] == owners) if len(places) else np.empty(0, np.intp)
+    return held, found[held]
+
+
+def _weighted(
+    parts: Sequence[_Part], terms: Sequence[str], records: int
+) -> list[tuple[float, int]]:
+    """Give the weight and digest of each term that any record holds, the heaviest first."""
+    sought = []
+    for digest in map(_digest, terms):
+        held = sum(part.holding(digest) for part in parts)
+        if held:
+            idf = math.log((records - held + 0.5) / (held + 0.5))
+            sought.append((held, idf if idf > 0 else LEAST_IDF, digest))
+    return [(idf, digest) for _, idf, digest in sorted(sought)]
+
+
+def _least_of_best(parts: Sequence[_Part], limit: int) -> float:
+    """Give a score that the limit-th best has at least, 0 if fewer than that have any."""
+    return _limit_best([part.bound(limit) for part in parts], limit)
+
+
+def _limit_best(scores: Sequence[Scores], limit: int) -> float:
+    everything = np.concatenate(scores)
+    if len(everything) < limit:
+        return 0.0
+    return float(np.partition(everything, len(everything) - limit)[len(everything) - limit])
+
+
+def _best(parts: Sequence[_Part], limit: int) -> list[Candidate]:
+    likely = [part.scored(_least_of_best(parts, limit)) for part in parts]
+    least = _limit_best([scores for _, scores in likely], limit)
+    found: list[tuple[float, bytes]] = []
+    for part, (places, scores) in zip(parts, likely, strict=True):
+        kept = np.flatnonzero(scores >= least)
+        # Of many that are equal the first by id are enough, and places are in the order of ids.
+        order = kept[np.argsort(-scores[kept], kind="stable")[:limit]]
+        found += zip((-scores[order]).tolist(), part.ids(places[order]).tolist(), strict=True)
+    return [
+        Candidate(id.decode("utf-8", "surrogatepass"), -negative)
+        for negative, id in sorted(found)[:limit]
+    ]
+
+
+def _sorted(
+    terms: NDArray[np.uint64],
+    owners: NDArray[np.uint32],
+    counts: NDArray[np.uint32],
+    lengths: NDArray[np.uint32],
+) -> Postings:
+    order = np.lexsort((owners, terms))
+    terms, owners, counts = terms[order], owners[order], counts[order]
+    firsts = np.flatnonzero(np.diff(terms, prepend=~terms[:1]))
+    width = int(lengths.max(initial=0)) + 1
+    pairs, cells = _numbered(counts.astype(np.int64) * width + lengths[owners])
+    return Postings(
+        terms=terms[firsts],
+        starts=np.append(firsts, len(terms)).astype(np.int64),
+        owners=owners,
+        cells=cells,
+        counts=(pairs // width).astype(np.uint32),
+        totals=(pairs % width).astype(np.uint32),
+        lengths=lengths,
+        length=lengths.sum(dtype=np.int64, keepdims=True),
+    )
+
+
+def _numbered(
+    keys: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
+    """Give the different keys, ascending, and for each key its number among them."""
+    most = int(keys.max(initial=0)) + 1
+    if most > _MANY_CELLS:
+        different, numbers = np.unique(keys, return_inverse=True)
+    else:
+        occurs = np.zeros(most, np.bool_)
+        occurs[keys] = True
+        different = np.flatnonzero(occurs)
+        numbers = (np.cumsum(occurs) - 1)[keys]
+    return different, numbers.astype(np.min_scalar_type(len(different)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _digest(term: str) -> int:
+    """Give 64 bits that stand for a term; of ten million terms, two are alike once in 400,000 times."""
+    text = term.encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")
