@@ -4,7 +4,8 @@ BIN := .venv/bin
 READY := .venv/.ready
 NPM := tests/conformance
 NPM_READY := $(NPM)/node_modules/.ready
-PYTEST := $(BIN)/python -m pytest
+# Test modules are compiled once, not by each process anew, whatever the environment says.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
 .PHONY: help setup npm demo test test-all check format bench serve docs lock clean
 

@@ -9,6 +9,7 @@ import pytest
 from minutebook.config import load
 from minutebook.embedding import Embedding, builtin
 from tests import examples, forkserver
+from tests.empty_database import empty_database
 from tests.terminal import Run, typed
 from tests.world import Opener, World, worlds
 
@@ -65,12 +66,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
 
 
 @pytest.fixture
-def begun(run: Run) -> Run:
+def begun(run: Run, tmp_path: Path) -> Run:
     """The same, on a store that is there and holds nothing."""
-    from minutebook.cli.terminal import opened_or_made
-
-    with opened_or_made({}):
-        return run
+    empty_database(tmp_path / "home" / "minutebook.db")
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -74,11 +74,11 @@ _STEPS = (
 )
 
 
-def made_up() -> Conversation:
-    """Make sessions of work on a program, each about a fault of one of its parts."""
+def made_up(parts: int = len(_PARTS)) -> Conversation:
+    """Make sessions of work on a program, each about a fault of one of its first parts."""
     turns: list[Said] = []
     questions = []
-    for row, part in enumerate(_PARTS):
+    for row, part in enumerate(_PARTS[:parts]):
         for column, (fault, mend, file) in enumerate(_FAULTS):
             line = 100 + 10 * row + column
             facts = {"part": part, "fault": fault, "mend": mend, "file": file, "line": line}

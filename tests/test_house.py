@@ -4,16 +4,11 @@ import pytest
 
 from tools.check_house import check, check_cycles, check_python, check_words
 
-ROOT = Path(__file__).resolve().parent.parent
 MODULE = PurePosixPath("src/minutebook/services/knowledge/memories.py")
 
 
 def told(path: PurePosixPath | str, text: str) -> list[tuple[int, str]]:
     return [(found.line, found.what) for found in check_python(PurePosixPath(path), text)]
-
-
-def test_the_house_is_in_order() -> None:
-    assert [str(finding) for finding in check(ROOT)] == []
 
 
 def test_every_kind_of_file_is_looked_at(tmp_path: Path) -> None:

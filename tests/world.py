@@ -4,8 +4,8 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -49,6 +49,7 @@ from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
 from minutebook.search.text import words
 from minutebook.store.sqlite.tables import table_of, value_text
+from tests.empty_database import empty_database
 
 NOON = datetime(2026, 1, 6, 12, tzinfo=UTC)
 DIMENSIONS = 64
@@ -94,10 +95,15 @@ class WordEmbedder:
 def _unit(told: Sequence[str]) -> Vector:
     total = np.full(DIMENSIONS, 1e-3, dtype=np.float32)
     for word in told:
-        seed = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass")).digest()[:8])
-        total += np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
+        total += _direction(word)
     vector: Vector = (total / np.linalg.norm(total)).astype(np.float32)
     return vector
+
+
+@lru_cache(maxsize=1 << 14)
+def _direction(word: str) -> Vector:
+    seed = int.from_bytes(hashlib.blake2b(word.encode("utf-8", "surrogatepass")).digest()[:8])
+    return np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
 
 
 def ready(embedder: Embedder | None = None) -> Embedding:
@@ -137,6 +143,7 @@ class World:
     clock: Clock
     contract: Contract
     caller: Caller
+    database: "DatabaseReader"
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must answer; what it answers, as it goes over the wire."""
@@ -231,13 +238,10 @@ class World:
 
     def kept(self) -> dict[tuple[str, Kind, str], Record]:
         """Every record but the trail's entries, as the file has them: to see that nothing changed."""
-        return {
-            (each.organization, each.kind, each.id): each
-            for each in records_in(self.app.store._path, COUNTED)
-        }
+        return self.database.records()
 
 
-COUNTED = (
+COUNTED: tuple[type[Record], ...] = (
     Memory,
     Version,
     Entity,
@@ -251,11 +255,33 @@ COUNTED = (
 )
 
 
-def records_in(database: Path, classes: Iterable[type[Record]]) -> Iterator[Record]:
-    """Give every record of some classes in a database file, read past the store that has it open."""
-    with closing(apsw.Connection(str(database), apsw.SQLITE_OPEN_READONLY)) as connection:
+class DatabaseReader:
+    """Reads a database file past the store that has it open; again only after somebody committed."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._connection: apsw.Connection | None = None
+        self._version = 0
+        self._records: dict[tuple[str, Kind, str], Record] = {}
+
+    def records(self) -> dict[tuple[str, Kind, str], Record]:
+        """Return every record of the classes in COUNTED, by organization, kind and id."""
+        if self._connection is None:
+            self._connection = apsw.Connection(str(self._path), apsw.SQLITE_OPEN_READONLY)
+        version = self._connection.pragma("data_version")
+        if version != self._version:
+            read = self._read(self._connection)
+            self._records = {(each.organization, each.kind, each.id): each for each in read}
+            self._version = version
+        return self._records
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+
+    def _read(self, connection: apsw.Connection) -> Iterator[Record]:
         organizations = list(connection.execute("SELECT number, name FROM organizations"))
-        for (number, name), of in product(organizations, classes):
+        for (number, name), of in product(organizations, COUNTED):
             table = table_of(of)
             of_kind = f"AND r.kind = '{of.kind}'" if len(table.records) > 1 else ""
             for row in connection.execute(
@@ -309,6 +335,7 @@ Opener = Callable[..., World]
 def worlds(home: Path) -> Iterator[Opener]:
     """Give what opens worlds below a folder, of one clock; they are closed at the end."""
     opened: list[App] = []
+    readers: list[DatabaseReader] = []
     clock = Clock()
 
     def open_one(
@@ -321,6 +348,8 @@ def worlds(home: Path) -> Iterator[Opener]:
     ) -> World:
         options: dict[str, Any] = {"durability": "normal", "embedding_wait": wait} | changes
         settings = Settings(home=home / name, **options)
+        if not settings.home.exists():
+            empty_database(settings.database)
         chance = Random(f"{name} {len(opened)}")
         app = open_app(
             settings,
@@ -333,10 +362,15 @@ def worlds(home: Path) -> Iterator[Opener]:
         opened.append(app)
         if embedding is None:
             app.embedding.wait(10)
-        return World(app, clock, knowledge(), settings.caller() if caller is None else caller)
+        reader = DatabaseReader(settings.database)
+        readers.append(reader)
+        identity = settings.caller() if caller is None else caller
+        return World(app, clock, knowledge(), identity, reader)
 
     try:
         yield open_one
     finally:
+        for reader in readers:
+            reader.close()
         for app in opened:
             app.close()

@@ -1,10 +1,7 @@
 import subprocess
 import sys
 
-import pytest
 
-
-@pytest.mark.cold_start
 def test_the_demo_gets_every_answer_that_it_expects() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "minutebook", "demo"],

@@ -72,11 +72,13 @@ def test_what_each_client_is_told_to_start_runs_nothing_of_the_folder_it_stands_
     for client in CLIENTS:
         assert run("install", client).exit_code == 0
         entries.append(entry_of(client, tmp_path))
-    commands = {(each["command"], *each["args"]) for each in entries}
+    commands = [[each["command"], *each["args"]] for each in entries]
     assert all(each["env"] == {"PYTHONPATH": str(tmp_path)} for each in entries)
-    for command in commands:
-        answer = started(list(command), hostile, entries[0]["env"])
-        assert answer["result"]["serverInfo"]["name"] == "memory-mcp"
+    # They differ in the name of the client alone, which ends them: one start tells of all.
+    assert [command.pop() for command in commands] == list(CLIENTS)
+    assert commands == commands[:1] * len(CLIENTS)
+    answer = started([*commands[0], "any client"], hostile, entries[0]["env"])
+    assert answer["result"]["serverInfo"]["name"] == "memory-mcp"
     assert ran(hostile) == []
 
 

@@ -5,6 +5,7 @@ Stored turn by turn, read, summarised, asked, exported, replaced, brought in els
 
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,6 @@ from minutebook.embedding import builtin
 from tests.server.stdio.test_in_process import command
 from tests.server.test_journal_stdio import ask
 from tests.sessions_made import LOCOMO, Conversation, Said, locomo, made_up
-
-LEAST = 200
-"""Turns that a set has at least."""
 
 ASKED = 25
 """Questions that are asked of each set."""
@@ -51,7 +49,7 @@ async def read_all(client: Client, sessions: list[str]) -> list[dict[str, Any]]:
         total, offset = 1, 0
         while offset < total:
             page = await ask(
-                client, "get_session_memories", sessionId=session, limit=7, offset=offset
+                client, "get_session_memories", sessionId=session, limit=4, offset=offset
             )
             total, offset = page["total"], offset + page["count"]
             turns += page["memories"]
@@ -81,7 +79,7 @@ async def embedded(client: Client, query: str) -> None:
             found = await ask(client, "query_raw_memories", query=query, nResults=100)
             if found["results"] and all("distance" in each for each in found["results"]):
                 return
-            await anyio.sleep(0.5)
+            await anyio.sleep(0.1)
 
 
 def records_of(path: Path) -> list[bytes]:
@@ -91,13 +89,16 @@ def records_of(path: Path) -> list[bytes]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("conversation", "least"),
-    [(made_up, 0.9), (a_locomo_conversation, 0.6)],
-    ids=["made", "locomo"],
+    ("conversation", "turns", "least"),
+    [
+        pytest.param(partial(made_up, parts=2), 60, 0.9, id="short"),
+        pytest.param(made_up, 200, 0.9, id="made", marks=pytest.mark.slow),
+        pytest.param(a_locomo_conversation, 200, 0.6, id="locomo", marks=pytest.mark.slow),
+    ],
 )
-def test_a_journal_lives(tmp_path: Path, conversation: Any, least: float) -> None:
+def test_a_journal_lives(tmp_path: Path, conversation: Any, turns: int, least: float) -> None:
     given = conversation()
-    assert len(given.turns) >= LEAST
+    assert len(given.turns) >= turns
     anyio.run(live, tmp_path, given, least)
 
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from minutebook.store.sqlite import SqliteStore
+from tests.empty_database import empty_database
 from tests.examples import examples
 from tests.store.machine import StoreMachine
 from tests.store.small_index import small_index
@@ -14,7 +15,10 @@ from tests.store.small_index import small_index
 
 class SqliteMachine(StoreMachine):
     def open(self, folder: Path) -> SqliteStore:
-        return SqliteStore(folder / "store.db", durability="normal")
+        path = folder / "store.db"
+        if not path.exists():
+            empty_database(path)
+        return SqliteStore(path, durability="normal")
 
     def _sound(self) -> list[str]:
         assert isinstance(self.store, SqliteStore)

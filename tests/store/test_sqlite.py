@@ -11,6 +11,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
+from tests.empty_database import empty_database
 from tests.store.conformance import StoreConformance
 from tests.store.samples import SPACES, memory, unit
 from tests.store.small_index import small_index
@@ -18,7 +19,7 @@ from tests.store.small_index import small_index
 
 class TestSqlite(StoreConformance):
     def make(self, folder: Path) -> Store:
-        return SqliteStore(folder / "store.db", durability="normal")
+        return SqliteStore(empty_database(folder / "store.db"), durability="normal")
 
 
 class TestSqliteWithCodesAndFilesFromTheFirstRecordOn(StoreConformance):
@@ -29,7 +30,7 @@ class TestSqliteWithCodesAndFilesFromTheFirstRecordOn(StoreConformance):
             yield
 
     def make(self, folder: Path) -> Store:
-        return SqliteStore(folder / "store.db", durability="normal")
+        return SqliteStore(empty_database(folder / "store.db"), durability="normal")
 
 
 def test_a_store_that_was_closed_is_opened_again_with_all_that_it_held(tmp_path: Path) -> None:
