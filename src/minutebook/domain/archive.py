@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
@@ -20,11 +20,17 @@ from minutebook.domain.records import (
     MOST_SCORE,
     SCORES,
     Category,
+    CodeChunk,
+    Entry,
+    File,
+    Head,
     Kind,
     Memory,
+    Project,
     Record,
     Summary,
     Turn,
+    Version,
 )
 from minutebook.domain.trail import HEAD
 from minutebook.domain.turns import check_session, summary_id
@@ -107,18 +113,18 @@ def counts_of(said: Mapping[str, Any]) -> dict[Kind, int]:
     return {Kind(kind): count for kind, count in counts.items()}
 
 
-def whole_of(record: Record) -> tuple[Kind, str] | None:
-    """Name what a record is part of, by kind and id; None for what stands by itself.
+def whole_of(record: Record) -> tuple[type[Record], str] | None:
+    """Name what a record is part of, by class and id; None for what stands by itself.
 
     A part goes only with its whole: where the whole was there before, its parts were too.
     """
-    match record.kind:
-        case Kind.VERSION:
-            return Kind.MEMORY, cast("Any", record).memory
-        case Kind.FILE | Kind.CHUNK:
-            return Kind.PROJECT, cast("Any", record).project
-        case Kind.ENTRY:
-            return Kind.HEAD, HEAD
+    match record:
+        case Version():
+            return Memory, record.memory
+        case File() | CodeChunk():
+            return Project, record.project
+        case Entry():
+            return Head, HEAD
         case _:
             return None
 
@@ -143,43 +149,19 @@ def foreign_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
     metadata = said.get("metadata")
     if not isinstance(metadata, dict):
         raise InvalidInput("metadata", "must be an object, as in Memory Core's exports")
-    session = _text(metadata, "sessionId")
     if "title" not in metadata:
-        return Turn(
-            organization=owner.organization,
-            id=_text(said, "id"),
-            session=session,
-            at=_instant(metadata),
-            prompt=_text(metadata, "prompt"),
-            # Its store keeps no nulls: who gave no thought has none there.
-            thought=_text(metadata, "thought") if "thought" in metadata else "",
-            response=_text(metadata, "response"),
-            author=owner.author,
-            repository=owner.repository,
-            user=owner.user,
-        )
+        # Its store keeps no nulls: who gave no thought has none there.
+        thought = _text(metadata, "thought") if "thought" in metadata else ""
+        return _turn(metadata, owner, _text(said, "id"), thought)
     category = str(metadata.get("category", ""))
     is_known = category in list(Category)
-    return Summary(
-        organization=owner.organization,
-        id=summary_id(session, owner.repository, owner.user),
-        session=session,
-        at=_instant(metadata),
-        title=_text(metadata, "title"),
+    return _summary(
+        metadata,
+        owner,
         summary=_text(said, "document"),
         category=Category(category) if is_known else Category.OTHER,
-        turn_count=_whole(metadata, "memoryCount"),
-        quality=_whole(metadata, "quality"),
-        productivity=_whole(metadata, "productivity"),
-        impact=_whole(metadata, "impact"),
-        complexity=_whole(metadata, "complexity"),
-        technologies=_technologies(metadata),
         made_by="memory-core",
         reasons={} if is_known else {"category": f"Memory Core called it {category!r}"},
-        last_turn="",
-        author=owner.author,
-        repository=owner.repository,
-        user=owner.user,
     )
 
 
@@ -223,43 +205,67 @@ def journal_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
     if unknown:
         what = "summary" if "title" in said else "turn"
         raise InvalidInput(min(unknown), f"is no field of a {what} (it has {', '.join(fields)})")
-    id, session = _text(said, "id"), _text(said, "sessionId")
+    id = _text(said, "id")
     if not id:
         raise InvalidInput("id", "must not be empty")
     if "title" not in said:
         if said.get("type", TURN_TYPE) != TURN_TYPE:
             raise InvalidInput("type", f"must be {TURN_TYPE}")
-        return Turn(
-            organization=owner.organization,
-            id=id,
-            session=session,
-            at=_instant(said),
-            prompt=_text(said, "prompt"),
-            thought=_text(said, "thought"),
-            response=_text(said, "response"),
-            author=owner.author,
-            repository=owner.repository,
-            user=owner.user,
-        )
+        return _turn(said, owner, id, _text(said, "thought"))
     category = _text(said, "category")
     if category not in list(Category):
         raise InvalidInput("category", f"must be one of {', '.join(Category)}")
+    return _summary(
+        said,
+        owner,
+        summary=_text(said, "summary"),
+        category=Category(category),
+        made_by="imported",
+        reasons={},
+    )
+
+
+def _turn(said: Mapping[str, Any], owner: Owner, id: str, thought: str) -> Turn:
+    return Turn(
+        organization=owner.organization,
+        id=id,
+        session=_text(said, "sessionId"),
+        at=_instant(said),
+        prompt=_text(said, "prompt"),
+        thought=thought,
+        response=_text(said, "response"),
+        author=owner.author,
+        repository=owner.repository,
+        user=owner.user,
+    )
+
+
+def _summary(
+    said: Mapping[str, Any],
+    owner: Owner,
+    *,
+    summary: str,
+    category: Category,
+    made_by: str,
+    reasons: Mapping[str, str],
+) -> Summary:
+    session = _text(said, "sessionId")
     return Summary(
         organization=owner.organization,
         id=summary_id(session, owner.repository, owner.user),
         session=session,
         at=_instant(said),
         title=_text(said, "title"),
-        summary=_text(said, "summary"),
-        category=Category(category),
+        summary=summary,
+        category=category,
         turn_count=_whole(said, "memoryCount"),
         quality=_whole(said, "quality"),
         productivity=_whole(said, "productivity"),
         impact=_whole(said, "impact"),
         complexity=_whole(said, "complexity"),
         technologies=_technologies(said),
-        made_by="imported",
-        reasons={},
+        made_by=made_by,
+        reasons=reasons,
         last_turn="",
         author=owner.author,
         repository=owner.repository,

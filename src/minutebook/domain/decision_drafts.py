@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Place, place_of
@@ -48,34 +49,26 @@ def check_is_whole(draft: DecisionDraft, least: int) -> None:
 
 def decided(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Decision:
     """Make the active decision that a draft describes, where the caller writes; Refused."""
-    return _active(caller, draft, place_of(caller, None, None, None), id, now)
+    said = _said(caller, draft, place_of(caller, None, None, None), id, now)
+    return Decision(**said, status=DecisionStatus.ACTIVE, authorship=authorship_of(caller))
 
 
 def proposed(
     caller: Caller, draft: DecisionDraft, supersedes: Sequence[str], id: str, now: datetime
 ) -> Proposal:
     """Make the proposal that a draft describes, where the caller writes; Refused."""
-    place = place_of(caller, None, None, None)
-    return Proposal(
-        organization=place.organization,
-        id=id,
-        target=draft.target,
-        title=draft.title,
-        rationale=draft.rationale,
-        status=ProposalStatus.PENDING,
-        author=caller.name,
-        created_at=now,
-        consequences=draft.consequences,
-        supersedes=tuple(sorted(set(supersedes))),
-        repository=place.repository,
-        user=place.user,
-        origin=caller.call.origin,
-    )
+    said = _said(caller, draft, place_of(caller, None, None, None), id, now)
+    replaced = tuple(sorted(set(supersedes)))
+    return Proposal(**said, status=ProposalStatus.PENDING, supersedes=replaced)
 
 
 def accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Decision:
     """Make the decision that a proposal becomes: the word of whoever accepts it, where it was made."""
-    return replace(_active(caller, proposal, proposal, id, now), proposal=proposal.id)
+    said = _said(caller, proposal, proposal, id, now)
+    authorship = authorship_of(caller)
+    return Decision(
+        **said, status=DecisionStatus.ACTIVE, authorship=authorship, proposal=proposal.id
+    )
 
 
 def settled(proposal: Proposal, decision: Decision) -> Proposal:
@@ -102,21 +95,20 @@ def joined(one: Decision, other: Decision) -> Decision:
     return replace(one, status=status, superseded_by=superseded_by, origin=origin)
 
 
-def _active(
+def _said(
     caller: Caller, said: DecisionDraft | Proposal, place: Place | Proposal, id: str, now: datetime
-) -> Decision:
-    return Decision(
-        organization=place.organization,
-        id=id,
-        target=said.target,
-        title=said.title,
-        rationale=said.rationale,
-        status=DecisionStatus.ACTIVE,
-        authorship=authorship_of(caller),
-        author=caller.name,
-        created_at=now,
-        consequences=said.consequences,
-        repository=place.repository,
-        user=place.user,
-        origin=caller.call.origin,
-    )
+) -> dict[str, Any]:
+    """Return the fields that decisions and proposals share."""
+    return {
+        "organization": place.organization,
+        "id": id,
+        "target": said.target,
+        "title": said.title,
+        "rationale": said.rationale,
+        "author": caller.name,
+        "created_at": now,
+        "consequences": said.consequences,
+        "repository": place.repository,
+        "user": place.user,
+        "origin": caller.call.origin,
+    }

@@ -172,7 +172,7 @@ class Import:
         """Tell whether a part's whole was there before, or a link would change a locked memory."""
         whole = whole_of(record)
         if whole is not None:
-            return self._store.get(CLASSES[whole[0]], record.organization, whole[1]) is not None
+            return self._store.get(whole[0], record.organization, whole[1]) is not None
         return isinstance(record, Link) and any(
             memory.locked_by is not None
             for end in (record.source, record.target)
