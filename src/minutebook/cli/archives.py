@@ -166,7 +166,7 @@ def _restore_backup(given: dict[str, str], path: Path) -> None:
         echo(f"What was there before is in {done.aside}.")
 
 
-def _counted(counts: Mapping[str, int]) -> str:
+def _counted(counts: Mapping[Kind, int]) -> str:
     total = sum(counts.values())
     parts = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()) if count)
     return f"{total:,} records ({parts})" if parts else "nothing"

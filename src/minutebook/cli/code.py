@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,6 +22,11 @@ from minutebook.cli.terminal import (
 )
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Project
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.services.code.projects import IndexingProgress
 
 _LINES = 8
 
@@ -71,11 +76,11 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
             _stay(app, project)
 
 
-def _stay(app: Any, project: Any) -> None:
+def _stay(app: "App", project: Project) -> None:
     """Watch a project until Ctrl-C."""
     warn(f"Watching {project.path}. Ctrl-C ends it.")
 
-    def changed(each: Any) -> None:
+    def changed(each: Project) -> None:
         warn(f"{app.clock():%H:%M:%S}  read what changed in {each.id}")
 
     app.watching.watch(project, changed)
@@ -153,7 +158,7 @@ def projects(given: dict[str, str], delete: str | None, as_json: bool) -> None: 
     say(shapes, lines or "No project is indexed; run `minutebook index`.", as_json)
 
 
-def _project_lines(progress: Any) -> Iterator[str]:
+def _project_lines(progress: "IndexingProgress") -> Iterator[str]:
     project = progress.project
     yield (
         f"{style(project.id, bold=True)}  {project.state} {progress.part:.0%}  "
@@ -163,7 +168,7 @@ def _project_lines(progress: Any) -> Iterator[str]:
         yield f"  {project.reason}"
 
 
-def _roots(app: Any, caller: Caller) -> dict[str, Path]:
+def _roots(app: "App", caller: Caller) -> dict[str, Path]:
     return {project.id: Path(project.path) for project in app.projects.all(caller)}
 
 

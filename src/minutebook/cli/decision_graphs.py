@@ -1,17 +1,18 @@
 """Chains of decisions as people read them: a tree for a terminal, Mermaid and DOT for documents."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from datetime import datetime
 
 from minutebook.domain.control_characters import escaped
+from minutebook.domain.records import Decision
 
 MARKS: Mapping[str, str] = {"active": "●", "superseded": "○", "withdrawn": "×"}
 
-Describe = Callable[[Any], str]
+Describe = Callable[[Decision], str]
 """Gives what a line says of a decision."""
 
 
-def tree(decisions: Sequence[Any], describe: Describe) -> Iterator[str]:
+def tree(decisions: Sequence[Decision], describe: Describe) -> Iterator[str]:
     """Draw chains, the newest on top, below each decision what it replaced.
 
     A decision that replaced one keeps its column, so that a long chain stays readable; one that
@@ -30,10 +31,10 @@ def tree(decisions: Sequence[Any], describe: Describe) -> Iterator[str]:
 
 
 def _branch(
-    start: Any,
+    start: Decision,
     lead: str,
     below: str,
-    by_id: Mapping[str, Any],
+    by_id: Mapping[str, Decision],
     drawn: set[str],
     describe: Describe,
 ) -> Iterator[str]:
@@ -65,7 +66,7 @@ def _branch(
         waiting += reversed(branches)
 
 
-def mermaid(decisions: Iterable[Any]) -> Iterator[str]:
+def mermaid(decisions: Iterable[Decision]) -> Iterator[str]:
     """Write chains as a Mermaid flowchart, from what was replaced to what replaced it."""
     ordered = sorted(decisions, key=_age)
     names = {decision.id: f"d{number}" for number, decision in enumerate(ordered)}
@@ -80,7 +81,7 @@ def mermaid(decisions: Iterable[Any]) -> Iterator[str]:
     yield "  classDef withdrawn fill:#fff,stroke:#868e96,color:#000,stroke-dasharray:4"
 
 
-def dot(decisions: Iterable[Any]) -> Iterator[str]:
+def dot(decisions: Iterable[Decision]) -> Iterator[str]:
     """Write chains as a DOT digraph, from what was replaced to what replaced it."""
     ordered = sorted(decisions, key=_age)
     styles = {"active": "bold", "superseded": "solid", "withdrawn": "dashed"}
@@ -95,11 +96,11 @@ def dot(decisions: Iterable[Any]) -> Iterator[str]:
     yield "}"
 
 
-def _age(decision: Any) -> Any:
+def _age(decision: Decision) -> tuple[datetime, str]:
     return (decision.created_at, decision.id)
 
 
-def _edges(decisions: Sequence[Any]) -> Iterator[tuple[str, str]]:
+def _edges(decisions: Sequence[Decision]) -> Iterator[tuple[str, str]]:
     there = {decision.id for decision in decisions}
     for decision in decisions:
         for old in decision.supersedes:
@@ -107,7 +108,7 @@ def _edges(decisions: Sequence[Any]) -> Iterator[tuple[str, str]]:
                 yield old, decision.id
 
 
-def _label(decision: Any) -> tuple[str, str, str]:
+def _label(decision: Decision) -> tuple[str, str, str]:
     who = f"{decision.created_at:%Y-%m-%d} {decision.author} ({decision.authorship})"
     return decision.target, decision.title, who
 

@@ -1,7 +1,6 @@
 """Decide, see what was decided and how it came about, accept what was proposed."""
 
 import re
-from typing import Any
 
 import click
 
@@ -166,7 +165,7 @@ def decisions(
             echo(f"{style(f'{each.target:<{width}}', bold=True)}  {_line(each)}")
 
 
-def _line(decision: Any) -> str:
+def _line(decision: Decision) -> str:
     who = f"{decision.author} ({decision.authorship}){through(decision.origin)}"
     told = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
     return f"{told}  {style(decision.id, dim=True)}"

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,11 +20,18 @@ from minutebook.cli.terminal import (
     text_given,
     time_given,
 )
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.records import Decision, Memory, Proposal
+from minutebook.domain.records import Decision, Entry, Head, Kind, Memory, Proposal
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.services.access.audit import Proof
 
 
-def _stand(given: dict[str, str], id: str, said: str, act: Callable[[Any, Any, str], Any]) -> None:
+def _stand(
+    given: dict[str, str], id: str, said: str, act: Callable[["App", Caller, str], Memory]
+) -> None:
     with opened(given) as (app, caller):
         memory = act(app, caller, memory_id(app, caller, id))
     echo(f"{said} {both_ids(memory)}; its status is {memory.status}.")
@@ -94,8 +101,8 @@ def link(given: dict[str, str], source: str, target: str, link_type: str) -> Non
     if not link_type.strip():
         raise InvalidInput("--type", "must not be empty")
     with opened(given) as (app, caller):
-        ends = [memory_id(app, caller, id) for id in (source, target)]
-        edge = app.links.link(caller, *ends, link_type)
+        source, target = memory_id(app, caller, source), memory_id(app, caller, target)
+        edge = app.links.link(caller, source, target, link_type)
     echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
 
 
@@ -186,10 +193,10 @@ def audit(
         echo("No entries.")
 
 
-def _uuid_of(entry: Any, uuids: Mapping[tuple[str, str], str]) -> dict[str, str]:
+def _uuid_of(entry: Entry, uuids: Mapping[tuple[str, str], str]) -> dict[str, str]:
     """Give the other form of the id of the memory that an entry concerns, if it concerns one."""
     uuid = uuids.get((entry.organization, entry.subject))
-    return {} if uuid is None or entry.subject_kind != "memory" else {"subject_uuid": uuid}
+    return {} if uuid is None or entry.subject_kind is not Kind.MEMORY else {"subject_uuid": uuid}
 
 
 @audit.command("verify", short_help="Prove that no entry was changed or removed.")
@@ -203,8 +210,6 @@ def audit_verify(context: click.Context, noted: str | None, as_json: bool) -> No
     Each trail's end is printed. Noted elsewhere and given again as --noted (with --organization),
     it proves that the trail has only grown since.
     """
-    from minutebook.domain.records import Head
-
     with opened(context.obj) as (app, caller):
         head = None
         if noted is not None:
@@ -231,7 +236,7 @@ def audit_verify(context: click.Context, noted: str | None, as_json: bool) -> No
         context.exit(1)
 
 
-def _show_proof(proof: Any) -> None:
+def _show_proof(proof: "Proof") -> None:
     if proof.broken is not None:
         reason = f"broken at entry {proof.broken.number}: {proof.broken.reason}"
         echo(style(f"{proof.organization}: {reason}", fg="red"))

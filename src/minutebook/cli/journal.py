@@ -1,7 +1,7 @@
 """See what was done, session by session; read a session; have sessions summarised."""
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +20,11 @@ from minutebook.cli.terminal import (
 )
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import NotFound
-from minutebook.domain.records import SCORES
+from minutebook.domain.records import SCORES, Summary, Turn
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.domain.turns import Session
 
 _INDENT = "    "
 
@@ -106,7 +110,7 @@ def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  
         sys.exit(1)
 
 
-def _name_meant(app: Any, caller: Caller, text: str) -> str:
+def _name_meant(app: "App", caller: Caller, text: str) -> str:
     """Give the name of the session that is meant, by its beginning where only one has it."""
     if app.sessions.all(caller, text):
         return text
@@ -114,14 +118,14 @@ def _name_meant(app: Any, caller: Caller, text: str) -> str:
     return name_meant("session's name", dict.fromkeys(each.name for each in known), text)
 
 
-def _headline(session: Any, summary: Any) -> str:
+def _headline(session: "Session", summary: Summary | None) -> str:
     title = "(no summary yet)" if summary is None else summary.title
     when = f"{session.last:%Y-%m-%d %H:%M}"
     turns = f"{session.turn_count} turn{'' if session.turn_count == 1 else 's'}"
     return f"{when}  {style(session.name, dim=True)}  {turns}  {short(title, 80)}"
 
 
-def _of_summary(summary: Any) -> list[str]:
+def _of_summary(summary: Summary) -> list[str]:
     scores = ", ".join(f"{name} {getattr(summary, name)}" for name in SCORES)
     lines = [
         style(summary.title, bold=True),
@@ -133,7 +137,7 @@ def _of_summary(summary: Any) -> list[str]:
     return lines
 
 
-def _of_turn(turn: Any) -> list[str]:
+def _of_turn(turn: Turn) -> list[str]:
     said = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
     head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  {turn.author}"
     head += through(turn.origin)

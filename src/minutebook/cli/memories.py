@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -32,9 +32,14 @@ from minutebook.domain.records import (
     Memory,
     MemoryType,
     Proposal,
+    Record,
     ScopeLevel,
     Status,
+    Version,
 )
+
+if TYPE_CHECKING:
+    from minutebook.services.search.combined import Ranked
 
 _FIELD = 15
 """Columns that the name of a field takes."""
@@ -203,7 +208,7 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
         if app.embedding.state == "error":
             warn(f"By words and graph only: {app.embedding.reason}", fg="yellow")
     if as_json:
-        say([_hit_shape(each.hit, each.record) for each in found], "", as_json)
+        say([_ranked_shape(each) for each in found], "", as_json)
         return
     if not found:
         echo("Nothing found.")
@@ -216,13 +221,14 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
             echo(style(f"        {share.signal:<8} {raw:>8}  {rank:<10} {part}", dim=True))
 
 
-def _hit_shape(hit: Any, record: Any) -> dict[str, Any]:
+def _ranked_shape(ranked: "Ranked") -> dict[str, object]:
     return {
-        **fields_of(record),
-        "kind": record.kind,
-        "score": hit.score,
+        **fields_of(ranked.record),
+        "kind": ranked.record.kind,
+        "score": ranked.hit.score,
         "signals": [
-            {each.name: getattr(share, each.name) for each in fields(share)} for share in hit.shares
+            {each.name: getattr(share, each.name) for each in fields(share)}
+            for share in ranked.hit.shares
         ],
     }
 
@@ -279,13 +285,13 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
         echo(f"  {entry_line(entry)}")
 
 
-def _field_lines(record: Any) -> Iterator[str]:
+def _field_lines(record: Record) -> Iterator[str]:
     for name, value in fields_of(record).items():
         if value not in (None, {}, ()):
             yield _field_line(name, value)
 
 
-def _field_line(name: str, value: Any) -> str:
+def _field_line(name: str, value: object) -> str:
     match value:
         case tuple():
             told = ", ".join(value)
@@ -298,7 +304,7 @@ def _field_line(name: str, value: Any) -> str:
     return f"{style(f'{name:<{_FIELD}}', bold=True)} {body(told, ' ' * (_FIELD + 1))}"
 
 
-def _version_text(version: Any) -> Iterator[str]:
+def _version_text(version: Version) -> Iterator[str]:
     when = f"{version.changed_at:%Y-%m-%d %H:%M:%S}"
     yield f"version {version.number}, {when} by {version.changed_by}{through(version.origin)}"
     if version.title is not None:

@@ -8,10 +8,9 @@ that only this process knows, so no stored text can bear one.
 import json
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -26,9 +25,11 @@ def _marked(raw: str) -> str:
     return f"\x1b<{_NUMBER}:{raw}>"
 
 
-def style(text: str, **styles: Any) -> str:
-    """Give a text the styles that `click.style` knows, for `echo` to show."""
-    begin = click.style("", reset=False, **styles)
+def style(
+    text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None
+) -> str:
+    """Give a text a colour or weight that `click.style` knows, for `echo` to show."""
+    begin = click.style("", reset=False, fg=fg, bold=bold, dim=dim)
     return f"{_marked(begin)}{text}{_marked(click.style(''))}" if begin else text
 
 
@@ -50,12 +51,12 @@ def echo(*lines: str) -> None:
     _print(lines, err=False)
 
 
-def warn(*lines: str, **styles: Any) -> None:
-    """Print lines on stderr, in these styles."""
-    _print([style(line, **styles) for line in lines], err=True)
+def warn(*lines: str, fg: str | None = None) -> None:
+    """Print lines on stderr, in this colour."""
+    _print([style(line, fg=fg) for line in lines], err=True)
 
 
-def say(shape: Any, lines: str | Iterable[str], as_json: bool) -> None:  # noqa: FBT001
+def say(shape: object, lines: str | Iterable[str], as_json: bool) -> None:  # noqa: FBT001
     """Print the line or lines, or the shape as JSON, whose values read back exactly."""
     if as_json:
         document = json.dumps(shape, indent=2, ensure_ascii=False, default=_plain)
@@ -74,7 +75,7 @@ def _print(lines: Iterable[str], *, err: bool) -> None:
         click.echo(shown(line), err=err)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     match value:
         case datetime():
             return value.isoformat()
@@ -82,5 +83,7 @@ def _plain(value: Any) -> Any:
             return str(value)
         case Origin():
             return value.parts
-        case _:
+        case Mapping():
             return dict(value)
+        case _:
+            raise TypeError(f"{value!r} has no form in JSON")

@@ -3,10 +3,10 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import Field, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.shell_completion import CompletionItem
@@ -16,6 +16,9 @@ from minutebook.cli.terminal import as_json, identity, place
 from minutebook.config import Settings, check_setting, environment, load
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.invocation import FILE, PREFIX, SECRETS
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 
 def _completing(
@@ -113,7 +116,7 @@ def _shown(value: object) -> str:
             return str(value)
 
 
-def _lines(told: list[tuple[Any, object]]) -> Iterator[str]:
+def _lines(told: list[tuple[Field[Any], object]]) -> Iterator[str]:
     for each, value in told:
         shown = "(hidden)" if each.name in SECRETS and value else _shown(value)
         yield f"  {style(each.name, bold=True)} = {shown}"
@@ -126,7 +129,7 @@ def _file(given: dict[str, str]) -> Path:
     return Path(home).expanduser().absolute() / FILE
 
 
-def _document(path: Path) -> Any:
+def _document(path: Path) -> "TOMLDocument":
     """Read a TOML file with its layout and comments, an empty one where there is none; InvalidInput."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError

@@ -38,12 +38,15 @@ from minutebook.domain.errors import (
     UnderReview,
 )
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Memory, Role
+from minutebook.domain.records import Entry, Memory, Role, TextRecord
 from minutebook.invocation import IDENTITY, SERVING, absolute
 from minutebook.server.daemon.commands import Command, Host
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from minutebook.app import App
     from minutebook.embedding.service import Embedding
 
 _SPAN = re.compile(r"(\d{1,5})([mhd])")
@@ -149,12 +152,18 @@ class Group(click.Group):
         with formatter.section("Common options"):
             formatter.write_dl([each for each in records if each is not None])
 
-    def make_context(self, *arguments: Any, **more: Any) -> click.Context:
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
         """Read what was typed; what click says of it is escaped, as it quotes it."""
         with _escaped_usage_errors():
-            return super().make_context(*arguments, **more)
+            return super().make_context(info_name, args, parent, **extra)
 
-    def invoke(self, context: click.Context) -> Any:
+    def invoke(self, context: click.Context) -> object:
         """Run the command; exit with 1 and the sentence on stderr if it cannot be done."""
         try:
             with _escaped_usage_errors():
@@ -264,7 +273,7 @@ def working_directory() -> Path:
 
 
 @contextmanager
-def opened(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
+def opened(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     """Open the store for a person at the keyboard, to whom system scope is open too.
 
     In the daemon it is open already; raises LeftToClient if the settings are not the daemon's. The
@@ -290,7 +299,7 @@ def check_begun(settings: Settings) -> None:
 
 
 @contextmanager
-def opened_or_made(given: dict[str, str]) -> Iterator[tuple[Any, Caller]]:
+def opened_or_made(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     """Do the same for a command that brings something in, with which a store may begin."""
     settings, hosted = settings_of(given), HOSTED.get()
     with ExitStack() as stack:
@@ -348,11 +357,13 @@ def bar(label: str, *, hidden: bool) -> Iterator[Progress]:
     if hidden or not sys.stderr.isatty():
         yield lambda part, what: None
         return
-    shown: Any = click.progressbar(
+    nothing: tuple[str, ...] = ()
+    shown = click.progressbar(
+        nothing,
         length=_STEPS,
         label=label,
         file=sys.stderr,
-        item_show_func=lambda what: "" if what is None else escaped(short(str(what), 40)),
+        item_show_func=lambda what: "" if what is None else escaped(short(what, 40)),
     )
     with shown as drawn:
 
@@ -433,9 +444,9 @@ def one_of(choices: type[E], option: str, value: str | None) -> E | None:
     return None if value is None else choices(value)
 
 
-def fields_of(record: Any) -> dict[str, Any]:
+def fields_of(record: "DataclassInstance") -> dict[str, object]:
     """Give the fields of a record by name; of a memory the other form of its id, too."""
-    told: dict[str, Any] = {}
+    told: dict[str, object] = {}
     for each in fields(record):
         told[each.name] = getattr(record, each.name)
         if each.name == "id" and isinstance(record, Memory):
@@ -448,10 +459,10 @@ def both_ids(memory: Memory) -> str:
     return f"{memory.id} ({memory.uuid})"
 
 
-def headline(lead: str, memory: Any) -> str:
-    """Give a memory on one line."""
-    text = " ".join(memory.text.split())
-    return f"{lead}  {style(memory.id, dim=True)}  {short(text, 100)}"
+def headline(lead: str, record: TextRecord) -> str:
+    """Give a memory, or what else has a text, on one line."""
+    text = " ".join(record.text.split())
+    return f"{lead}  {style(record.id, dim=True)}  {short(text, 100)}"
 
 
 def short(text: str, room: int) -> str:
@@ -459,7 +470,7 @@ def short(text: str, room: int) -> str:
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
-def entry_line(entry: Any) -> str:
+def entry_line(entry: Entry) -> str:
     """Give an audit entry on one line, without its subject."""
     with_token = f", with token {entry.token}" if entry.token else ""
     line = (

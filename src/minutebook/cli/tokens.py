@@ -1,7 +1,7 @@
 """Make tokens for those who come over HTTP, list them, change them and take them back."""
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,9 @@ from minutebook.cli.terminal import (
 from minutebook.config import load
 from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
+
+if TYPE_CHECKING:
+    from minutebook.services.access.tokens import Issued
 
 NEVER = "never"
 
@@ -128,7 +131,7 @@ def _end(text: str) -> datetime | None:
     return instant_given("--expires", text) if span is None else datetime.now(UTC) + span
 
 
-def _show_issued(issued: Any, *, as_json: bool) -> None:
+def _show_issued(issued: "Issued", *, as_json: bool) -> None:
     now = datetime.now(UTC)
     # On stdout the secret alone, so that a script can take it.
     say({"secret": issued.secret, **_shape(issued.token, now)}, issued.secret, as_json)
@@ -138,7 +141,7 @@ def _show_issued(issued: Any, *, as_json: bool) -> None:
     )
 
 
-def _line(token: Any, now: datetime) -> str:
+def _line(token: Token, now: datetime) -> str:
     bound = token.bound_repositories
     parts = [
         f"{token.name} as {token.role}",
@@ -151,7 +154,7 @@ def _line(token: Any, now: datetime) -> str:
     return "; ".join([*parts, used])
 
 
-def _standing(token: Any, now: datetime) -> str:
+def _standing(token: Token, now: datetime) -> str:
     if token.revoked_at is not None:
         return f"revoked {token.revoked_at:%F %H:%M}"
     if token.expires_at is None:
@@ -160,7 +163,7 @@ def _standing(token: Any, now: datetime) -> str:
     return f"{verb} {token.expires_at:%F %H:%M}"
 
 
-def _shape(token: Any, now: datetime) -> dict[str, Any]:
+def _shape(token: Token, now: datetime) -> dict[str, object]:
     """Give a token's fields as JSON, without the digest."""
     shape = fields_of(token)
     del shape["organization"], shape["digest"]

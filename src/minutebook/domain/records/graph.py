@@ -41,25 +41,25 @@ class Edge(Record):
     origin: Origin | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Relation(Edge):
     """An edge that joins two entities."""
 
+    __slots__ = ()
     kind: ClassVar[Kind] = Kind.RELATION
     joins = (Entity, Entity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Link(Edge):
     """An edge that joins two memories."""
 
+    __slots__ = ()
     kind: ClassVar[Kind] = Kind.LINK
     joins = (Memory, Memory)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Mention(Edge):
     """An edge from a memory to an entity that it names; derived, can be rebuilt."""
 
+    __slots__ = ()
     kind: ClassVar[Kind] = Kind.MENTION
     joins = (Memory, Entity)
