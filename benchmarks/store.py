@@ -375,10 +375,15 @@ def _others(store: SqliteStore) -> dict[str, float]:
     """Measure the small reads that services make all the time."""
     some = store.find(Memory, at(MAIN), limit=200)
     ids = [record.id for record in some]
-    here = at(MAIN)
+    here, everywhere = at(MAIN), [Filter(organization=name) for name in (MAIN, PART, FEW)]
+    middle = sum(store.count(Memory, where) for where in everywhere) // 2
     works: dict[str, Callable[[int], object]] = {
         "get": lambda n: store.get(Memory, MAIN, ids[n % len(ids)]),
         "newest_20": lambda _: store.find(Memory, here, order=["-ingestion_time"], limit=20),
+        "page_in_the_middle": lambda _: store.page(
+            Memory, everywhere, order=["-ingestion_time"], limit=20, offset=middle
+        ),
+        "count again": lambda _: store.count(Memory, everywhere[0]),
         "count": lambda _: store.count(Memory, here),
         "organizations": lambda _: store.organizations(),
         "sequence": lambda _: store.sequence(MAIN),

@@ -86,6 +86,18 @@ class DictStore:
         found = _sorted(self._selected(of, where), order)
         return found[offset:] if limit is None else found[offset : offset + limit]
 
+    def page(
+        self,
+        of: type[R],
+        wheres: Sequence[Filter],
+        *,
+        order: Sequence[str],
+        limit: int,
+        offset: int = 0,
+    ) -> list[R]:
+        everything = [record for where in wheres for record in self._selected(of, where)]
+        return _sorted(everything, order)[offset : offset + limit]
+
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         if self._closed:
             raise StoreClosed("closed")

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -281,6 +282,57 @@ class RecordPromises(Promises):
             end = None if limit is None else offset + limit
             found = store.find(Memory, where, order=order, limit=limit, offset=offset)
             assert found == expected[offset:end]
+
+    @EXAMPLES
+    @given(
+        st.lists(drawn.memories, max_size=8),
+        drawn.memory_filters,
+        st.sampled_from(["ingestion_time", "-ingestion_time", "valid_until", "-title", "-id"]),
+        st.integers(0, 4),
+        st.integers(0, 3),
+    )
+    def test_a_page_is_cut_from_all_organizations_together(
+        self, several: list[Memory], where: Filter, order: str, limit: int, offset: int
+    ) -> None:
+        wheres = [replace(where, organization=name) for name in ("acme", "zoo", "nobody")]
+        with self.fresh() as store:
+            for record in several:
+                store.put(record)
+            last = {(r.organization, r.id): r for r in several}.values()
+            expected = [r for where in wheres for r in last if where.passes(r)]
+            is_descending, field = order[0] == "-", order.removeprefix("-")
+            expected.sort(key=lambda r: r.id, reverse=is_descending)
+            values = attrgetter(field)
+            expected.sort(
+                key=lambda r: (values(r) is not None, *filter(None, [values(r)])),
+                reverse=is_descending,
+            )
+            page = store.page(Memory, wheres, order=[order], limit=limit, offset=offset)
+            assert page == expected[offset : offset + limit]
+
+    def test_a_page_is_cut_from_very_many_organizations(self, store: Store) -> None:
+        several = [replace(entity(f"{n:03}"), organization=f"of {n % 211}") for n in range(422)]
+        with store.transaction():
+            for record in several:
+                store.put(record)
+        wheres = [Filter(organization=name) for name in store.organizations()]
+        page = store.page(Entity, wheres, order=["-id"], limit=5, offset=200)
+        assert [each.id for each in page] == ["221", "220", "219", "218", "217"]
+
+    def test_counts_follow_every_change(self, store: Store) -> None:
+        store.put(memory("a"))
+        assert store.count(Memory, ACME) == 1
+        store.put(memory("b"))
+        assert store.count(Memory, ACME) == 2
+        with pytest.raises(KeyError), store.transaction():  # noqa: PT012
+            store.put(memory("c"))
+            assert store.count(Memory, ACME) == 3
+            raise KeyError
+        assert store.count(Memory, ACME) == 2
+        store.put(memory("a", deleted_at=START))
+        assert store.count(Memory, ACME) == 1
+        store.delete(Memory, "acme", "b")
+        assert store.count(Memory, ACME) == 0
 
     @EXAMPLES
     @given(st.lists(drawn.entities | drawn.edges | drawn.entries, max_size=8), drawn.filters)

@@ -47,6 +47,7 @@ from tests.store.samples import (
 )
 
 ACME = Filter(organization="acme", valid_at=INSTANTS[0])
+BOTH = [ACME, Filter(organization="zoo")]
 
 
 def equal(**values: object) -> Filter:
@@ -216,6 +217,14 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         (
             lambda s: s.ids(Memory, ACME, ["-ingestion_time"]),
             "COVERING INDEX memories_by_time (organization=?)",
+        ),
+        (
+            lambda s: s.page(Memory, BOTH, order=["-ingestion_time"], limit=9, offset=9),
+            "COVERING INDEX memories_by_time (organization=?)",
+        ),
+        (
+            lambda s: s.page(Summary, BOTH, order=["-at"], limit=9, offset=9),
+            "COVERING INDEX summaries_by_time (organization=?)",
         ),
         (lambda s: s.edges("acme", ["a", "b"]), "edges_by_source (organization=? AND source=?)"),
         (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),

@@ -115,6 +115,20 @@ class Store(Protocol):
         None sorts before every value. With the first field descending, ids descend too.
         """
 
+    def page(
+        self,
+        of: type[R],
+        wheres: Sequence[Filter],
+        *,
+        order: Sequence[str],
+        limit: int,
+        offset: int = 0,
+    ) -> list[R]:
+        """Return a page of what several selections hold together, in the order of `find`.
+
+        The selections are of different organizations; ties go by the place of the selection.
+        """
+
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Give the selected records one at a time, in the order of `find`, holding few of them.
 

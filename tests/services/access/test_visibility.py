@@ -1,47 +1,28 @@
-from dataclasses import dataclass
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from minutebook.domain.errors import NotFound
-from minutebook.domain.records import SYSTEM_ORGANIZATION
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Memory
 from minutebook.services.access.visibility import (
     filters,
-    merged,
     narrowed,
+    page_of,
     read_entity,
     read_memory,
 )
 from tests.world import World
 
 
-@dataclass(frozen=True)
-class Thing:
-    """As much of a record as an order needs."""
-
-    id: str
-    time: int
-
-
-things = st.lists(
-    st.builds(Thing, st.sampled_from("abcdef"), st.integers(0, 2)),
-    unique_by=lambda each: each.id,
-)
-
-
-@given(things, st.data(), st.integers(0, 7), st.integers(0, 7))
-def test_a_page_of_merged_parts_is_a_page_of_the_whole(
-    whole: list[Thing], data: st.DataObject, offset: int, limit: int
-) -> None:
-    cut = data.draw(st.integers(0, len(whole)))
-    ordered = sorted(whole, key=lambda each: (each.time, each.id), reverse=True)
-    parts = [
-        [each for each in ordered if each in part][: offset + limit]
-        for part in (whole[:cut], whole[cut:])
-    ]
-    page = merged(parts, ("-time",), offset, limit)  # type: ignore[type-var]
-    assert page == ordered[offset : offset + limit]
+def test_every_page_over_organizations_tells_the_total(world: World) -> None:
+    for name in ("acme", "other", "acme", "third", "other"):
+        world.by(organization=name).remember(name)
+    store = world.app.store
+    wheres = filters(store, world.by(organization=None).caller)
+    newest = page_of(store, Memory, wheres, "-ingestion_time", 9, 0)[0]
+    assert [each.organization for each in newest] == ["other", "third", "acme", "other", "acme"]
+    for offset in range(7):
+        for limit in range(7):
+            page = page_of(store, Memory, wheres, "-ingestion_time", limit, offset)
+            assert page == (newest[offset : offset + limit], 5)
 
 
 def test_a_caller_reaches_their_organization_and_the_system_wide_one(world: World) -> None:

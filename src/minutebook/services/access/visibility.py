@@ -1,6 +1,6 @@
 """Whom a caller may hear: the organizations open to them, and the records in each."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
@@ -99,15 +99,14 @@ def narrowed(where: Filter, **conditions: object) -> Filter:
     return replace(where, equal={**where.equal, **conditions})
 
 
-def merged(parts: Iterable[list[R]], order: tuple[str, ...], offset: int, limit: int) -> list[R]:
-    """Put ordered parts of several organizations into one order and cut a page out of it.
-
-    `order` names fields, all descending (`-name`); ties go by id, descending too.
-    """
-    names = [name.removeprefix("-") for name in order]
-    everything = [record for part in parts for record in part]
-    everything.sort(key=lambda r: (*(getattr(r, name) for name in names), r.id), reverse=True)
-    return everything[offset : offset + limit]
+def page_of(
+    store: Store, of: type[R], wheres: Sequence[Filter], order: str, limit: int, offset: int
+) -> tuple[list[R], int]:
+    """Return a page over several organizations, in the order of `Store.find`, and the total."""
+    found = store.page(of, wheres, order=[order], limit=limit, offset=offset)
+    if len(found) < limit and (found or not offset):
+        return found, offset + len(found)
+    return found, sum(store.count(of, where) for where in wheres)
 
 
 def _found(store: Store, reach: Iterable[Filter], of: type[R], id: str) -> R:

@@ -13,7 +13,7 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.turns import Session
 from minutebook.services.access.audit import EVERYTHING, Trail
-from minutebook.services.access.visibility import Clock, filters, merged, narrowed
+from minutebook.services.access.visibility import Clock, filters, narrowed, page_of
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summarizers import Summarizer, Summarizers
@@ -108,12 +108,7 @@ class Summaries:
         """Give summaries that the caller may see, of one category where one is named."""
         named = {} if category is None else {"category": category}
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        order = ("-at",)
-        parts = (
-            self._store.find(Summary, where, order=order, limit=offset + limit) for where in reach
-        )
-        total = sum(self._store.count(Summary, where) for where in reach)
-        return SummaryPage(merged(parts, order, offset, limit), total)
+        return SummaryPage(*page_of(self._store, Summary, reach, "-at", limit, offset))
 
     def of(self, session: Session) -> Summary | None:
         """Give the summary of a session that the caller may see, None before there is one."""

@@ -8,7 +8,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.records import Edge, Entry, Kind, Memory
-from minutebook.services.access.visibility import filters, merged, read_memory
+from minutebook.services.access.visibility import filters, read_memory
 from minutebook.store.protocol import Store
 
 
@@ -28,21 +28,13 @@ class Browsing:
 
     def latest(self, caller: Caller, limit: int) -> list[Memory]:
         """Give the memories that changed last, the newest first."""
-        order = ("-updated_at",)
-        parts = (
-            self._store.find(Memory, where, order=list(order), limit=limit)
-            for where in filters(self._store, caller)
-        )
-        return merged(parts, order, 0, limit)
+        wheres = filters(self._store, caller)
+        return self._store.page(Memory, wheres, order=["-updated_at"], limit=limit)
 
     def titled(self, caller: Caller, start: str, limit: int) -> list[Memory]:
         """Give the memories whose title begins so (A to Z like a to z), by title."""
-        found: list[Memory] = []
-        for where in filters(self._store, caller):
-            here = replace(where, starts={"title": start})
-            memories = self._store.find(Memory, here, order=["title"], limit=limit)
-            found += memories
-        return sorted(found, key=lambda memory: (memory.title or "", memory.id))[:limit]
+        wheres = [replace(each, starts={"title": start}) for each in filters(self._store, caller)]
+        return self._store.page(Memory, wheres, order=["title"], limit=limit)
 
     def links(self, caller: Caller, memory: Memory) -> list[Linked]:
         """Give the links from and to a memory that was read, as far as the caller sees both ends."""

@@ -29,8 +29,8 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import (
     Clock,
     filters,
-    merged,
     narrowed,
+    page_of,
     read_any_memory,
     read_memory,
     sees_ends,
@@ -39,6 +39,8 @@ from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import Embed, MemoryWriter, version_id
 from minutebook.store.protocol import Store, Vectors
+
+NEWEST_FIRST = "-ingestion_time"
 
 CREATED = "created"
 """The act that a memory begins with, in the word that the governance contract promises."""
@@ -229,18 +231,9 @@ class Memories:
         reach = filters(self._store, caller)
         if where is not None:
             reach = [where.narrow(each) for each in reach]
-        order = ("-ingestion_time",)
         if where is not None and where.asks_metadata:
-            parts = [self._fitting(each, where, order) for each in reach]
-            return Page(merged(parts, order, offset, limit), sum(map(len, parts)))
-        total = sum(self._store.count(Memory, where) for where in reach)
-        if len(reach) == 1:
-            page = self._store.find(Memory, reach[0], order=order, limit=limit, offset=offset)
-            return Page(page, total)
-        parts = [
-            self._store.find(Memory, where, order=order, limit=offset + limit) for where in reach
-        ]
-        return Page(merged(parts, order, offset, limit), total)
+            return self._page_by_metadata(reach, where, limit, offset)
+        return Page(*page_of(self._store, Memory, reach, NEWEST_FIRST, limit, offset))
 
     def valid_at(
         self, caller: Caller, instant: datetime | None, user: str | None, limit: int
@@ -250,14 +243,11 @@ class Memories:
         With a user, only that user's.
         """
         at = self._clock() if instant is None else instant
-        parts = []
-        for where in filters(self._store, caller):
-            here = replace(where, valid_at=at)
-            if user is not None:
-                here = narrowed(here, user=user)
-            found = self._store.find(Memory, here, order=("-ingestion_time",), limit=limit)
-            parts.append(found)
-        return merged(parts, ("-ingestion_time",), 0, limit)
+        named = {} if user is None else {"user": user}
+        wheres = [
+            narrowed(replace(each, valid_at=at), **named) for each in filters(self._store, caller)
+        ]
+        return self._store.page(Memory, wheres, order=[NEWEST_FIRST], limit=limit)
 
     def invalidate(
         self, caller: Caller, id: str, reason: str | None, superseded_by: str | None
@@ -281,10 +271,19 @@ class Memories:
             deed.changes(memory.text, after.text)
         return after
 
-    def _fitting(self, here: Filter, where: MemoryQuery, order: Sequence[str]) -> list[Memory]:
-        """Give the memories whose metadata fits, into which no engine looks."""
-        found = self._store.each(Memory, here, order)
-        return [each for each in found if where.fits_metadata(each)]
+    def _page_by_metadata(
+        self, wheres: Sequence[Filter], query: MemoryQuery, limit: int, offset: int
+    ) -> Page:
+        """Return a page of the memories whose metadata fits; no engine selects by that."""
+        keys = [
+            (memory.ingestion_time, memory.id, memory.organization)
+            for where in wheres
+            for memory in self._store.each(Memory, where, ())
+            if query.fits_metadata(memory)
+        ]
+        keys.sort(reverse=True)
+        read = (self._store.get(Memory, name, id) for _, id, name in keys[offset : offset + limit])
+        return Page([memory for memory in read if memory is not None], len(keys))
 
     def _write(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         own = self._with_own_id(caller, draft)

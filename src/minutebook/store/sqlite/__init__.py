@@ -16,6 +16,7 @@ from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, V
 from minutebook.store.sqlite import change_feed, checks, embeddings, entity_names, rows, texts
 from minutebook.store.sqlite.checkpointer import Housekeeper
 from minutebook.store.sqlite.connections import Connections, Writes
+from minutebook.store.sqlite.counts import Counts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
@@ -60,6 +61,7 @@ class SqliteStore:
                 writer_wait=self._writer_wait,
                 want_checkpoint=housekeeper.want,
             )
+            self._counts = Counts()
             self._indices = Indices(self._path, self._connections, housekeeper.want)
             self._housekeeper = housekeeper
             self._is_open = True
@@ -104,6 +106,19 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return rows.find(connection, of, where, order, limit, offset)
 
+    def page(
+        self,
+        of: type[R],
+        wheres: Sequence[Filter],
+        *,
+        order: Sequence[str],
+        limit: int,
+        offset: int = 0,
+    ) -> list[R]:
+        """Return a page of what several selections hold together, in the order of `find`."""
+        with self._connections.snapshot() as connection:
+            return rows.page(connection, of, wheres, order, limit, offset)
+
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Give the selected records one at a time, all as of one moment."""
         with self._connections.lent() as connection:
@@ -117,7 +132,7 @@ class SqliteStore:
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
         with self._connections.reading() as connection:
-            return rows.count(connection, of, where)
+            return self._counts.count(connection, of, where)
 
     def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         """Put together the selected records that agree in some text fields, latest first."""

@@ -23,6 +23,7 @@ from minutebook.store.sqlite import change_feed, embeddings, entity_names, texts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.tables import (
     EDGES,
+    Selection,
     Table,
     Value,
     id_bytes,
@@ -37,6 +38,8 @@ from minutebook.store.sqlite.tables import (
 
 _BATCH = 512
 _LONGEST_ID = 200
+_SELECTIONS = 100
+"""Selections that one compound statement merges; SQLite allows 500."""
 
 # Which records go with a memory or an entity, and which field of them names it.
 _GOES_WITH: dict[type[Record], tuple[tuple[type[Record], str], ...]] = {
@@ -90,6 +93,51 @@ def find(
         (*values, -1 if limit is None else limit, offset),
     )
     return [table.record_of(of, where.organization, row) for row in rows]
+
+
+def page(
+    connection: apsw.Connection,
+    of: type[R],
+    wheres: Sequence[Filter],
+    order: Sequence[str],
+    limit: int,
+    offset: int,
+) -> list[R]:
+    """Return a page of several selections: keys are merged in the order of indices, then records read."""
+    if len(wheres) == 1:
+        return find(connection, of, wheres[0], order, limit, offset)
+    keys, values = _merged_keys(of, wheres, order, offset + limit)
+    rows = (
+        connection.execute(f"{keys} LIMIT ? OFFSET ?", (*values, limit, offset)) if wheres else ()
+    )
+    found = [get(connection, of, value_text(name), value_text(id)) for name, id, *_ in rows]
+    return [record for record in found if record is not None]
+
+
+def _merged_keys(
+    of: type[Record], wheres: Sequence[Filter], order: Sequence[str], needed: int
+) -> Selection:
+    """Write the query for organization and id of what several selections hold, in order.
+
+    SQLite merges the parts of a UNION ALL, each in the order of its index, and stops at the limit.
+    """
+    table, values, parts = table_of(of), list[Value](), list[str]()
+    names = dict.fromkeys(field.removeprefix("-") for field in order)
+    columns = "".join(f", r.{name} AS {name}" for name in names if name != "id")
+    for where in wheres if len(wheres) <= _SELECTIONS else ():
+        condition, named = selection(of, where)
+        values += (text_value(where.organization), *named)
+        parts.append(
+            f"SELECT ? AS place, r.id AS id{columns} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+        )
+    for start in range(0, len(wheres), _SELECTIONS) if not parts else ():
+        part, named = _merged_keys(of, wheres[start : start + _SELECTIONS], order, needed)
+        values += (*named, needed)
+        parts.append(f"SELECT * FROM ({part} LIMIT ?)")  # noqa: S608
+    return (
+        f"{' UNION ALL '.join(parts)} ORDER BY {order_by(table, order).replace('r.', '')}",
+        values,
+    )
 
 
 def each(
