@@ -23,10 +23,11 @@ Key = tuple[str, Kind, str]
 class State:
     records: dict[Key, Record] = field(default_factory=dict)
     vectors: dict[Key, tuple[VectorSpace, Vectors]] = field(default_factory=dict)
+    states: dict[Key, bytes] = field(default_factory=dict)
     changes: dict[Key, tuple[int, bool]] = field(default_factory=dict)
 
     def __copy__(self) -> "State":
-        return State(dict(self.records), dict(self.vectors), dict(self.changes))
+        return State(dict(self.records), dict(self.vectors), dict(self.states), dict(self.changes))
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class DictStore:
             earlier = state.records.get(key)
             if earlier is not None and getattr(earlier, "text", "") != getattr(record, "text", ""):
                 state.vectors.pop(key, None)
+                state.states.pop(key, None)
             state.records[key] = record
             _note(state, key, False)
 
@@ -127,6 +129,7 @@ class DictStore:
             for each in [*gone, key]:
                 del state.records[each]
                 state.vectors.pop(each, None)
+                state.states.pop(each, None)
                 _note(state, each, True)
             return True
 
@@ -148,7 +151,13 @@ class DictStore:
         return sorted(r.id for r in self._selected(of, where) if _stand_in(words_of(r.text), words))
 
     def put_vectors(
-        self, of: type[TextRecord], organization: str, id: str, space: VectorSpace, vectors: Vectors
+        self,
+        of: type[TextRecord],
+        organization: str,
+        id: str,
+        space: VectorSpace,
+        vectors: Vectors,
+        states: bytes | None = None,
     ) -> None:
         key = (organization, of.kind, id)
         with self._writing() as state:
@@ -158,13 +167,32 @@ class DictStore:
                 raise InvalidInput("vectors", "not of length 1")
             if key not in state.records:
                 raise NotFound(of.kind, id)
+            if states is not None and not space.states:
+                raise InvalidInput("states", "no form")
             state.vectors[key] = (space, vectors.astype(np.float16).astype(np.float32))
+            state.states.pop(key, None)
+            if states is not None:
+                state.states[key] = states
             _note(state, key, False)
 
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
         return self._state().vectors.get((organization, of.kind, id))
+
+    def token_states(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
+    ) -> dict[str, bytes]:
+        state = self._state()
+        return {
+            id: state.states[organization, of.kind, id]
+            for id in ids
+            if _has_states(state, (organization, of.kind, id), space)
+        }
+
+    def states_size(self, of: type[TextRecord], organization: str) -> int:
+        held = self._state().states.items()
+        return sum(len(states) for key, states in held if key[:2] == (organization, of.kind))
 
     def without_vectors(
         self, of: type[T], organization: str, space: VectorSpace, limit: int
@@ -175,7 +203,10 @@ class DictStore:
             for key, record in sorted(state.records.items())
             if isinstance(record, of)
             and record.organization == organization
-            and state.vectors.get(key, (None,))[0] != space
+            and (
+                state.vectors.get(key, (None,))[0] != space
+                or (space.states and not _has_states(state, key, space))
+            )
         ][:limit]
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
@@ -257,6 +288,15 @@ class DictStore:
 
     def _selected(self, of: type[R], where: Filter) -> list[R]:
         return _selected(self._state(), of, where)
+
+
+def _has_states(state: State, key: Key, space: VectorSpace) -> bool:
+    held = state.vectors.get(key)
+    return (
+        key in state.states
+        and held is not None
+        and (held[0], held[0].states) == (space, space.states)
+    )
 
 
 def _selected(state: State, of: type[R], where: Filter) -> list[R]:

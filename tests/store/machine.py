@@ -5,6 +5,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
 
@@ -39,7 +40,7 @@ from minutebook.store.protocol import Store, VectorSpace
 from tests.store import given as drawn
 from tests.store.dict_engine import DictStore
 from tests.store.promises import check_ranking
-from tests.store.samples import ORGANIZATIONS, SPACES
+from tests.store.samples import FORMS, ORGANIZATIONS, SPACES
 
 CLASSES = (
     Memory,
@@ -60,6 +61,12 @@ CLASSES = (
     Turn,
     Summary,
 )
+spaces = st.builds(
+    lambda space, form: replace(space, states=form),
+    st.sampled_from(SPACES),
+    st.sampled_from(FORMS),
+)
+"""Spaces that name a form of token states, or none."""
 text_classes = st.sampled_from([Memory, CodeChunk, Decision, Proposal, Turn, Summary])
 Selection = tuple[type[TextRecord], Filter]
 queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
@@ -96,12 +103,20 @@ class StoreMachine(RuleBasedStateMachine):
         self.store.put(record)
         self.oracle.put(record)
 
-    @rule(record=drawn.text_records, rows=drawn.vectors, space=st.sampled_from(SPACES))
-    def put_with_vectors(self, record: TextRecord, rows: np.ndarray, space: VectorSpace) -> None:
+    @rule(
+        record=drawn.text_records,
+        rows=drawn.vectors,
+        space=spaces,
+        states=st.none() | st.binary(max_size=3),
+    )
+    def put_with_vectors(
+        self, record: TextRecord, rows: np.ndarray, space: VectorSpace, states: bytes | None
+    ) -> None:
+        kept = states if space.states else None
         for store in (self.store, self.oracle):
             with store.transaction():
                 store.put(record)
-                store.put_vectors(type(record), record.organization, record.id, space, rows)
+                store.put_vectors(type(record), record.organization, record.id, space, rows, kept)
 
     @rule(
         of=text_classes,
@@ -230,7 +245,21 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(
         of=text_classes,
         organization=drawn.organizations,
-        space=st.sampled_from(SPACES),
+        ids=st.sets(drawn.ids),
+        space=spaces,
+    )
+    def states_are_the_same(
+        self, of: type[TextRecord], organization: str, ids: set[str], space: VectorSpace
+    ) -> None:
+        found = self.store.token_states(of, organization, ids, space)
+        assert found == self.oracle.token_states(of, organization, ids, space)
+        size = self.store.states_size(of, organization)
+        assert size == self.oracle.states_size(of, organization)
+
+    @rule(
+        of=text_classes,
+        organization=drawn.organizations,
+        space=spaces,
         limit=st.integers(0, 3),
     )
     def what_lacks_vectors_is_the_same(

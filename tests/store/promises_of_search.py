@@ -1,5 +1,7 @@
 """What the protocol promises of texts, vectors, edges, names and changes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,11 +18,12 @@ from minutebook.domain.records import (
     Mention,
     Relation,
     Status,
+    Turn,
     Version,
 )
 from minutebook.search import lexical
 from minutebook.search.text import TextQuery, parse_query, terms, words
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Store, VectorSpace
 from tests.store import given as drawn
 from tests.store.promises import (
     ACME,
@@ -33,6 +36,9 @@ from tests.store.promises import (
     in_a_row,
 )
 from tests.store.samples import INSTANTS, START, edge, entity, memory, unit, version
+
+FORMED = replace(SPACE, states="one")
+ROW = unit(1, 0, 0, 0)[None]
 
 
 class SearchPromises(Promises):
@@ -178,6 +184,74 @@ class SearchPromises(Promises):
         with pytest.raises(InvalidInput):
             store.nearest(Memory, ACME, SPACE, rows, 9)
         assert store.vectors(Memory, "acme", "a") is None
+
+    def test_token_states_come_back_as_they_were_given(self, store: Store) -> None:
+        for id in "ab":
+            store.put(memory(id))
+            states = b"states of " + id.encode()
+            store.put_vectors(Memory, "acme", id, FORMED, ROW, states)
+        store.put(memory("c"))
+        store.put(memory("a", organization="zoo"))
+        found = store.token_states(Memory, "acme", ["b", "c", "none", "a", "b"], FORMED)
+        assert found == {"a": b"states of a", "b": b"states of b"}
+        assert store.token_states(Memory, "zoo", ["a"], FORMED) == {}
+        assert store.token_states(Memory, "acme", [], FORMED) == {}
+        assert store.states_size(Memory, "acme") == 22
+        assert store.states_size(Memory, "zoo") == 0
+        assert store.states_size(Turn, "acme") == 0
+
+    @pytest.mark.parametrize(
+        "other", [SPACE, replace(FORMED, states="other"), replace(OTHER_SPACE, states="one")]
+    )
+    def test_token_states_are_those_of_one_space_and_form(
+        self, store: Store, other: VectorSpace
+    ) -> None:
+        store.put(memory("a"))
+        store.put_vectors(Memory, "acme", "a", FORMED, ROW, b"states")
+        assert store.token_states(Memory, "acme", ["a"], other) == {}
+        assert store.token_states(Memory, "acme", ["a"], FORMED) == {"a": b"states"}
+        store.put_vectors(Memory, "acme", "a", other, ROW)
+        assert store.token_states(Memory, "acme", ["a"], FORMED) == {}
+        assert store.states_size(Memory, "acme") == 0
+
+    def test_token_states_go_with_the_text_and_with_the_record(self, store: Store) -> None:
+        for id in "abc":
+            store.put(memory(id))
+            store.put_vectors(Memory, "acme", id, FORMED, ROW, b"states")
+        store.put(memory("a", importance=2.0))
+        store.put(memory("b", "wine"))
+        store.delete(Memory, "acme", "c")
+        assert set(store.token_states(Memory, "acme", "abc", FORMED)) == {"a"}
+        assert store.states_size(Memory, "acme") == 6
+
+    def test_token_states_need_a_form(self, store: Store) -> None:
+        store.put(memory("a"))
+        with pytest.raises(InvalidInput) as refused:
+            store.put_vectors(Memory, "acme", "a", SPACE, ROW, b"states")
+        assert refused.value.argument == "states"
+        assert store.vectors(Memory, "acme", "a") is None
+
+    def test_records_without_states_of_a_form_lack_something(self, store: Store) -> None:
+        other = replace(FORMED, states="other")
+        for id in "edcba":
+            store.put(memory(id))
+        for id, space, states in (
+            ("a", FORMED, b"states"),
+            ("b", FORMED, None),
+            ("c", SPACE, None),
+            ("d", other, b"states"),
+        ):
+            store.put_vectors(Memory, "acme", id, space, ROW, states)
+
+        def lacking(space: VectorSpace, limit: int = 9) -> str:
+            found = store.without_vectors(Memory, "acme", space, limit)
+            return "".join(record.id for record in found)
+
+        assert lacking(FORMED) == "bcde"
+        assert lacking(FORMED, 2) == "bc"
+        assert lacking(other) == "abce"
+        assert lacking(SPACE) == "e"
+        assert lacking(replace(OTHER_SPACE, states="one")) == "abcde"
 
     def test_records_without_vectors_of_a_space_come_oldest_id_first(self, store: Store) -> None:
         for id in "dbca":

@@ -41,6 +41,7 @@ IDS = ("a", "b", "c", "d", "e")
 START = datetime(2026, 1, 1, tzinfo=UTC)
 INSTANTS = tuple(START + timedelta(days=n) for n in range(4))
 SPACES = (VectorSpace("small", "1", 4), VectorSpace("small", "2", 4))
+FORMS = ("", "one", "other")
 
 
 def memory(id: str = "a", content: str = "bread", **fields: Any) -> Memory:

@@ -23,7 +23,7 @@ from minutebook.store.protocol import VectorSpace
 from minutebook.store.sqlite import SqliteStore, schema
 from minutebook.store.sqlite.tables import ALL_TABLES, microseconds
 from tests.store.given import anything
-from tests.store.samples import SPACES, START, decision, entity, memory, turn
+from tests.store.samples import SPACES, START, decision, entity, memory, turn, unit
 from tests.store.small_index import small_index
 from tests.store.worker import direction
 
@@ -59,6 +59,7 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     path: Path, version: int
 ) -> None:
     connection = apsw.Connection(str(path))
+    connection.create_scalar_function("target_key_of", schema._target_key_of, 1)
     for script in schema.SCRIPTS[:version]:
         for _ in connection.execute(script):
             pass
@@ -75,10 +76,28 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
         " 'because it lasts')",
         (microseconds(START),),
     )
+    if version >= 5:
+        connection.execute("UPDATE decisions SET target_key = target_key_of(target)")
+    connection.execute("INSERT INTO spaces VALUES (1, 'small', '1', 4)")
+    connection.execute(
+        "INSERT INTO memories (row, organization, id, sequence, space, scope, type, status, author,"
+        " event_time, ingestion_time, updated_at, valid_from, importance, version, metadata,"
+        " content) VALUES (1, 1, 'm', 1, 1, 'organization', 'fact', 'active', 'ana',"
+        " ?1, ?1, ?1, ?1, 1.0, 1, '{}', 'bread')",
+        (microseconds(START),),
+    )
+    connection.execute(
+        "INSERT INTO memories_vectors VALUES (1, ?)", (np.array([1, 0, 0, 0], "f2").tobytes(),)
+    )
     connection.pragma("application_id", schema.APPLICATION_ID)
     connection.pragma("user_version", version)
     connection.close()
     store = SqliteStore(path)
+    assert store.without_vectors(Memory, "acme", SPACES[0], 9) == []
+    formed = replace(SPACES[0], states="one")
+    assert store.without_vectors(Memory, "acme", formed, 9) == [memory("m")]
+    store.put_vectors(Memory, "acme", "m", formed, unit(1, 0, 0, 0)[None], b"states")
+    assert store.without_vectors(Memory, "acme", formed, 9) == []
     told = turn("t", origin=Origin(client="cursor", version="1.0", session="s"))
     store.put(told)
     assert store.find(Turn, ACME) == [told]
@@ -233,22 +252,28 @@ def test_each_field_of_a_record_has_its_column(path: Path) -> None:
     connection = apsw.Connection(str(path))
     for table in ALL_TABLES:
         columns = {name for _, name, *_ in connection.execute(f"PRAGMA table_info({table.name})")}
-        assert columns - {"row", "space", "sequence"} == {"organization", *table.stored}
+        assert columns - {"row", "space", "states", "sequence"} == {"organization", *table.stored}
     connection.close()
 
 
 def test_check_tells_of_rows_that_contradict_one_another(path: Path) -> None:
     store = SqliteStore(path)
-    for id in "ab":
+    formed = replace(SPACES[0], states="one")
+    for id in "abc":
         store.put(memory(id))
-        store.put_vectors(Memory, "acme", id, SPACES[0], direction(1)[None])
+        store.put_vectors(Memory, "acme", id, formed, direction(1)[None], b"states")
     store.put(entity("e"))
     assert store.check() == []
     writer = store._connections._writer
     writer.execute("UPDATE memories_vectors SET row = 9 WHERE row = 1")
     writer.execute("UPDATE names SET entity = 'nobody'")
     writer.execute("UPDATE memories SET space = 7, sequence = 99 WHERE row = 2")
-    assert [said.split()[:2] for said in store.check()[:5]] == [
+    writer.execute("UPDATE memories_states SET row = 9, form = 'other' WHERE row = 1")
+    writer.execute("UPDATE memories_states SET form = 'other' WHERE row = 3")
+    found = store.check()
+    assert any("1 token states of memories belong to no record" in said for said in found)
+    assert any("3 memories have other token states than they say" in said for said in found)
+    assert [said.split()[:2] for said in found if "token states" not in said][:5] == [
         ["1", "vectors"],
         ["1", "memories"],
         ["1", "memories"],

@@ -150,7 +150,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         ),
         (
             lambda s: s.without_vectors(Decision, "acme", SPACES[0], 9),
-            "decisions_by_space (organization=? AND space=?)",
+            "decisions_by_space (organization=? AND space=? AND states=?)",
         ),
         (
             lambda s: s.find(Proposal, equal(status=ProposalStatus.PENDING)),
@@ -231,7 +231,19 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         (lambda s: s.entities_named(ACME, ["ana"]), "PRIMARY KEY (organization=? AND first=?)"),
         (
             lambda s: s.without_vectors(Memory, "acme", SPACES[0], 9),
-            "memories_by_space (organization=? AND space=?)",
+            "memories_by_space (organization=? AND space=? AND states=?)",
+        ),
+        (
+            lambda s: s.without_vectors(Memory, "acme", replace(SPACES[0], states="one"), 9),
+            "memories_by_space (organization=? AND space=? AND states>?)",
+        ),
+        (
+            lambda s: s.token_states(Memory, "acme", "ab", replace(SPACES[0], states="one")),
+            "COVERING INDEX sqlite_autoindex_memories_1 (organization=? AND id=?)",
+        ),
+        (
+            lambda s: s.states_size(Memory, "acme"),
+            "COVERING INDEX memories_states_by_size (organization=?)",
         ),
         (lambda s: s.changes("acme", 3), "memories_by_sequence (organization=? AND sequence>?)"),
         (

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, TypeAlias, TypeVar
 
@@ -27,6 +27,8 @@ class VectorSpace:
     name: str
     digest: str
     dimensions: int
+    states: str = field(default="", compare=False)
+    """The form in which token states are kept beside the vectors; empty where none are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +177,20 @@ class Store(Protocol):
         """
 
     def put_vectors(
-        self, of: type[TextRecord], organization: str, id: str, space: VectorSpace, vectors: Vectors
+        self,
+        of: type[TextRecord],
+        organization: str,
+        id: str,
+        space: VectorSpace,
+        vectors: Vectors,
+        states: bytes | None = None,
     ) -> None:
-        """Keep the vectors of a record's text, in place of earlier ones; float16 is kept.
+        """Keep the vectors of a record's text, and its token states, in place of earlier ones.
 
-        Changing the text (`put`) removes them. A record that is not there: NotFound. Rows that are
-        not finite, not of length 1 or not of the space's dimensions: InvalidInput.
+        Vectors are kept as float16, states as they are given, in the form that the space names.
+        Changing the text (`put`) removes both. Raises NotFound if there is no such record,
+        InvalidInput if a row is not finite, not of length 1 or not of the space's dimensions, or
+        states have no form.
         """
 
     def vectors(
@@ -188,10 +198,21 @@ class Store(Protocol):
     ) -> tuple[VectorSpace, Vectors] | None:
         """Give a record's vectors as they are kept, or None."""
 
+    def token_states(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
+    ) -> dict[str, bytes]:
+        """Give the token states, by id, of those records that have some of that space and form."""
+
+    def states_size(self, of: type[TextRecord], organization: str) -> int:
+        """Sum the bytes of the token states of an organization's records of a kind."""
+
     def without_vectors(
         self, of: type[T], organization: str, space: VectorSpace, limit: int
     ) -> list[T]:
-        """Give records, oldest id first, that have no vectors of that space yet."""
+        """Give records, oldest id first, that have no vectors of that space yet.
+
+        If the space names a form of token states, also those that have none of that form.
+        """
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space."""

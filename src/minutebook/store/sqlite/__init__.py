@@ -167,11 +167,17 @@ class SqliteStore:
             return texts.matches_phrase(connection, of, where, words)
 
     def put_vectors(
-        self, of: type[TextRecord], organization: str, id: str, space: VectorSpace, vectors: Vectors
+        self,
+        of: type[TextRecord],
+        organization: str,
+        id: str,
+        space: VectorSpace,
+        vectors: Vectors,
+        states: bytes | None = None,
     ) -> None:
-        """Keep the vectors of a record's text, in place of earlier ones; NotFound, InvalidInput."""
+        """Keep vectors and token states of a record's text. Raises NotFound, InvalidInput."""
         with self._connections.writing() as connection:
-            embeddings.put(connection, of, organization, id, space, vectors)
+            embeddings.put(connection, of, organization, id, space, vectors, states)
 
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
@@ -180,10 +186,22 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return embeddings.get(connection, of, organization, id)
 
+    def token_states(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
+    ) -> dict[str, bytes]:
+        """Give the token states, by id, of those records that have some of that space and form."""
+        with self._connections.snapshot() as connection:
+            return embeddings.states(connection, of, organization, ids, space)
+
+    def states_size(self, of: type[TextRecord], organization: str) -> int:
+        """Sum the bytes of the token states of an organization's records of a kind."""
+        with self._connections.reading() as connection:
+            return embeddings.states_size(connection, of, organization)
+
     def without_vectors(
         self, of: type[T], organization: str, space: VectorSpace, limit: int
     ) -> list[T]:
-        """Give records, oldest id first, that have no vectors of that space yet."""
+        """Give records, oldest id first, that lack vectors of that space or states of its form."""
         with self._connections.snapshot() as connection:
             return embeddings.without(connection, of, organization, space, limit)
 

@@ -7,6 +7,13 @@ import apsw
 from minutebook.store.sqlite.tables import ALL_TABLES
 
 _OF_VECTORS = {
+    "{{}} token states of {} belong to no record with vectors": """
+        SELECT count(*) FROM {0}_states WHERE row NOT IN (
+            SELECT row FROM {0} WHERE space IS NOT NULL
+        )""",
+    "{{}} {} have other token states than they say": """
+        SELECT count(*) FROM {0} AS r LEFT JOIN {0}_states AS s ON s.row = r.row
+        WHERE (s.space, s.form) IS NOT (CASE WHEN r.states IS NULL THEN NULL ELSE r.space END, r.states)""",
     "{{}} vectors of {} belong to no record": """
         SELECT count(*) FROM {0}_vectors WHERE row NOT IN (SELECT row FROM {0})""",
     "{{}} {} say that they have vectors, and have none": """

@@ -1,6 +1,9 @@
-"""Vectors as they are kept: float16 rows in one blob, each record's in the space of one model."""
+"""Vectors as they are kept: float16 rows in one blob, each record's in the space of one model.
 
-from collections.abc import Iterator
+Token states are kept beside them, in a table of their own because few records' are read.
+"""
+
+from collections.abc import Collection, Iterator
 
 import apsw
 import numpy as np
@@ -11,9 +14,17 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
 from minutebook.store.protocol import T, Vectors, VectorSpace
 from minutebook.store.sqlite import change_feed
-from minutebook.store.sqlite.tables import selection, table_of, text_value, value_text
+from minutebook.store.sqlite.tables import (
+    Table,
+    padded,
+    selection,
+    table_of,
+    text_value,
+    value_text,
+)
 
 _SQUARE_TOLERANCE = 0.02
+_BATCH = 512
 
 
 def put(
@@ -23,9 +34,12 @@ def put(
     id: str,
     space: VectorSpace,
     vectors: Vectors,
+    states: bytes | None,
 ) -> None:
-    """Keep a record's vectors in place of earlier ones; NotFound, InvalidInput."""
+    """Keep a record's vectors and states in place of earlier ones. Raises NotFound, InvalidInput."""
     kept = _checked(space, vectors)
+    if states is not None and not space.states:
+        raise InvalidInput("states", f"need a form, which the space of {space.name} does not name")
     table = table_of(of)
     row = connection.execute(
         f"SELECT row FROM {table.name}"  # noqa: S608
@@ -34,14 +48,22 @@ def put(
     ).get
     if row is None:
         raise NotFound(of.kind, id)
-    _, sequence = change_feed.begin_change(connection, organization)
+    organization_number, sequence = change_feed.begin_change(connection, organization)
+    number = _number_for(connection, space)
     connection.execute(
         f"INSERT OR REPLACE INTO {table.name}_vectors VALUES (?, ?)",  # noqa: S608
         (row, kept.tobytes()),
     )
+    if states is None:
+        connection.execute(f"DELETE FROM {table.name}_states WHERE row = ?", (row,))  # noqa: S608
+    else:
+        connection.execute(
+            f"INSERT OR REPLACE INTO {table.name}_states VALUES (?, ?, ?, ?, ?)",  # noqa: S608
+            (row, organization_number, number, space.states, states),
+        )
     connection.execute(
-        f"UPDATE {table.name} SET space = ?, sequence = ? WHERE row = ?",  # noqa: S608
-        (_number_for(connection, space), sequence, row),
+        f"UPDATE {table.name} SET space = ?, states = ?, sequence = ? WHERE row = ?",  # noqa: S608
+        (number, None if states is None else space.states, sequence, row),
     )
 
 
@@ -64,9 +86,46 @@ def get(
     return VectorSpace(value_text(name), value_text(digest), dimensions), rows.astype(np.float32)
 
 
+def states(
+    connection: apsw.Connection,
+    of: type[TextRecord],
+    organization: str,
+    ids: Collection[str],
+    space: VectorSpace,
+) -> dict[str, bytes]:
+    """Give the states, by id, of those records that have some of that space and form."""
+    table, number = table_of(of), number_of(connection, space)
+    found: dict[str, bytes] = {}
+    if number is None:
+        return found
+    distinct = sorted(set(ids))
+    for start in range(0, len(distinct), _BATCH):
+        batch = padded([text_value(id) for id in distinct[start : start + _BATCH]])
+        rows = connection.execute(
+            f"SELECT r.id, s.states FROM {table.name} AS r"  # noqa: S608
+            f" CROSS JOIN {table.name}_states AS s ON s.row = r.row"
+            " WHERE r.organization = (SELECT number FROM organizations WHERE name = ?)"
+            f" AND r.id IN ({', '.join('?' * len(batch))}) AND s.space = ? AND s.form = ?",
+            (text_value(organization), *batch, number, space.states),
+        )
+        found.update((value_text(id), kept) for id, kept in rows)
+    return found
+
+
+def states_size(connection: apsw.Connection, of: type[TextRecord], organization: str) -> int:
+    """Sum the bytes of the states of an organization's records of a kind."""
+    size: int = connection.execute(
+        f"SELECT coalesce(sum(length(states)), 0) FROM {table_of(of).name}_states"  # noqa: S608
+        " WHERE organization = (SELECT number FROM organizations WHERE name = ?)",
+        (text_value(organization),),
+    ).get
+    return size
+
+
 def remove(connection: apsw.Connection, of: type[TextRecord], row: int) -> None:
-    """Remove the vectors of a row; its `space` is the caller's to clear."""
-    connection.execute(f"DELETE FROM {table_of(of).name}_vectors WHERE row = ?", (row,))  # noqa: S608
+    """Remove the vectors and states of a row; its `space` and `states` are the caller's to clear."""
+    for ending in ("vectors", "states"):
+        connection.execute(f"DELETE FROM {table_of(of).name}_{ending} WHERE row = ?", (row,))  # noqa: S608
 
 
 def number_of(connection: apsw.Connection, space: VectorSpace) -> int | None:
@@ -100,16 +159,18 @@ def check_query(space: VectorSpace, vector: Vectors) -> None:
 def without(
     connection: apsw.Connection, of: type[T], organization: str, space: VectorSpace, limit: int
 ) -> list[T]:
-    """Give records, oldest id first, that have no vectors of that space."""
+    """Give records, oldest id first, that lack vectors of that space or states of its form."""
     table = table_of(of)
     found: list[T] = []
-    # A range of the index for each other space, so that what is done already costs nothing.
-    for other in _others(connection, number_of(connection, space)):
+    number = change_feed.number_of(connection, organization)
+    if number is None:
+        return []
+    # A range of the index for each other space and form, so that what is done already costs nothing.
+    for other, form in _others(connection, table, number, space):
         rows = connection.execute(
             f"SELECT {table.fields} FROM {table.name} AS r"  # noqa: S608
-            " WHERE r.organization = (SELECT number FROM organizations WHERE name = ?)"
-            " AND r.space IS ? ORDER BY r.id LIMIT ?",
-            (text_value(organization), other, limit),
+            " WHERE r.organization = ? AND r.space IS ? AND r.states IS ? ORDER BY r.id LIMIT ?",
+            (number, other, form, limit),
         )
         found += (table.record_of(of, organization, row) for row in rows)
     return sorted(found, key=lambda record: record.id)[:limit]
@@ -130,12 +191,27 @@ def count(
     return counted
 
 
-def _others(connection: apsw.Connection, number: int | None) -> Iterator[int | None]:
-    yield None
+def _others(
+    connection: apsw.Connection, table: Table, organization: int, space: VectorSpace
+) -> Iterator[tuple[int | None, str | None]]:
+    """Give each space and form of states, None for none, but those that are wanted."""
+    yield None, None
+    wanted = number_of(connection, space)
     rows: Iterator[tuple[int]] = connection.execute("SELECT number FROM spaces")
-    for (other,) in list(rows):
-        if other != number:
-            yield other
+    for (number,) in list(rows):
+        if number == wanted and not space.states:
+            continue
+        form: str | None = None
+        while True:
+            if number != wanted or form != space.states:
+                yield number, form
+            form = connection.execute(
+                f"SELECT min(states) FROM {table.name}"  # noqa: S608
+                " WHERE organization = ? AND space = ? AND states > ?",
+                (organization, number, form or ""),
+            ).get
+            if form is None:
+                break
 
 
 def _number_for(connection: apsw.Connection, space: VectorSpace) -> int:

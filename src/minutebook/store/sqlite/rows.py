@@ -278,7 +278,10 @@ def _put_with_text(
         texts.remove(connection, number, of, row)
         texts.add(connection, number, of, row, record.text)
         embeddings.remove(connection, of, row)
-        connection.execute(f"UPDATE {table.name} SET space = NULL WHERE row = ?", (row,))  # noqa: S608
+        connection.execute(
+            f"UPDATE {table.name} SET space = NULL, states = NULL WHERE row = ?",  # noqa: S608
+            (row,),
+        )
 
 
 def _check_id(id: str) -> None:

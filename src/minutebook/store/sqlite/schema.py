@@ -294,7 +294,27 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     ('decisions', 'decisions_by_target', '100000 100000 10 2 1');
 """
 
-SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+# Packed token states beside the vectors of a text, each with their space and form. In the record's
+# row `states` is that form, NULL while it has none: those that lack some are a range of an index.
+_SIXTH = "\n".join(
+    f"""
+ALTER TABLE {table} ADD COLUMN states;
+DROP INDEX {table}_by_space;
+CREATE INDEX {table}_by_space ON {table} (organization, space, states, id);
+CREATE TABLE {table}_states (
+    row INTEGER PRIMARY KEY, organization INTEGER NOT NULL, space INTEGER NOT NULL,
+    form NOT NULL, states BLOB NOT NULL
+);
+-- Sums the bytes without reading them.
+CREATE INDEX {table}_states_by_size ON {table}_states (organization, length(states));
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('{table}', '{table}_by_space', '1000000 1000000 500000 500000 1'),
+    ('{table}_states', '{table}_states_by_size', '1000000 1000000 1000');
+"""  # noqa: S608
+    for table in ("memories", "chunks", "decisions", "proposals", "turns", "summaries")
+)
+
+SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)
