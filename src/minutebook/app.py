@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from minutebook.config import Settings
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
@@ -53,7 +54,6 @@ from minutebook.services.search.decisions import DecisionSearch
 from minutebook.services.search.filtered import FilteredSearch
 from minutebook.services.search.recall import Recall
 from minutebook.services.search.sessions import JournalSearch
-from minutebook.store.filelock import FileLock
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.sqlite import SqliteStore, damage, missing_database
 

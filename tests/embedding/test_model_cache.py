@@ -1,12 +1,11 @@
 import json
-import os
-import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
+from minutebook.disk.atomic_file import PART, scratch_folder
 from minutebook.embedding.model_cache import MANIFEST, damage, put_in_place
 
 
@@ -75,13 +74,14 @@ def test_many_at_once_leave_one_whole_folder(tmp_path: Path) -> None:
     assert len(list(tmp_path.iterdir())) == 40
 
 
-def test_only_what_was_abandoned_is_swept_away(tmp_path: Path) -> None:
-    for name in ("old", "young"):
-        (tmp_path / f".partial-{name}").mkdir()
-    long_ago = time.time() - 7200
-    os.utime(tmp_path / ".partial-old", (long_ago, long_ago))
-    put_in_place(tmp_path / "model", two_files("x"))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".partial-young", "model"]
+def test_what_a_killed_process_left_is_removed_and_work_under_way_stays(tmp_path: Path) -> None:
+    (tmp_path / f".model.dead{PART}.d").mkdir()
+    with scratch_folder(tmp_path / "model") as at_work:
+        put_in_place(tmp_path / "model", two_files("x"))
+        assert {path for path in tmp_path.iterdir() if path.is_dir()} == {
+            at_work,
+            tmp_path / "model",
+        }
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.disk.filelock import FileLock
 from minutebook.server.daemon import rendezvous as meeting_places
-from minutebook.store.filelock import FileLock
 from tests.server.daemon.test_process import CALL, WITHOUT, House, content, house_in, kept, stored
 from tests.server.stdio.test_in_process import INITIALIZE, INITIALIZED
 from tests.terminal import typed

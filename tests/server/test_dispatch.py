@@ -12,13 +12,13 @@ from mcp.client import Client
 
 from minutebook.config import Settings
 from minutebook.contracts.journal import journal
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.records import Turn
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.protocol.server import build_server
-from minutebook.store.filelock import FileLock
 from tests.server.test_journal_stdio import ask
 from tests.world import World, everything
 

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreTooNew
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Decision, Entity, Memory, Turn
 from minutebook.search.text import parse_query, terms
-from minutebook.store.filelock import FileLock
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sqlite import SqliteStore, schema
 from minutebook.store.sqlite.tables import ALL_TABLES, microseconds

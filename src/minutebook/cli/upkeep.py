@@ -125,11 +125,8 @@ def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
 def _clear_left(settings: Settings) -> None:
     """Remove what killed backups, restores and exports left; say so on stderr."""
     from minutebook.app import data_directory
-    from minutebook.services.maintenance.atomic_file import clear_left, clear_noted
 
-    folders = data_directory(settings).passing
-    removed = clear_noted(settings.home) + sum(clear_left(folder) for folder in folders)
-    if removed:
+    if removed := data_directory(settings).clear():
         warn(
             f"Removed {removed} unfinished files that a killed backup, restore or export had left."
         )

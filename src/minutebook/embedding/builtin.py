@@ -6,7 +6,6 @@ directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpa
 """
 
 import hashlib
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from minutebook.disk.atomic_file import scratch_folder
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import model_cache, runtime, weights
 from minutebook.embedding.protocol import Embedded, Model, TokenStates, spans
@@ -214,8 +214,8 @@ def fetch(source: str, models_dir: Path) -> Path:
 
     try:
         models_dir.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".fetched-", dir=models_dir) as place:
-            return prepare(models_dir, fetch_weights(source, Path(place)))
+        with scratch_folder(models_dir / "fetched") as place:
+            return prepare(models_dir, fetch_weights(source, place))
     except OSError as error:
         reason = f"the weights cannot be written to {models_dir}: {error}"
         raise ModelUnavailable(reason, FETCH) from error

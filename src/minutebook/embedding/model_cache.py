@@ -1,24 +1,19 @@
 """A folder of derived files that is either whole or not there.
 
-It is filled under another name, flushed to disk, then renamed. `manifest.json` holds the size and
+It is filled as a scratch folder, flushed to disk, then renamed. `manifest.json` holds the size and
 SHA-256 of every file. Several processes may fill the same folder at once: the first rename wins.
 """
 
 import contextlib
 import errno
 import json
-import os
-import shutil
-import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
+from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.embedding.weights import sha256_of
 
 MANIFEST = "manifest.json"
-_PARTIAL = ".partial-"
-_ABANDONED_AFTER = 3600.0
 _OCCUPIED = {errno.EEXIST, errno.ENOTEMPTY}
 
 
@@ -55,25 +50,19 @@ def put_in_place(folder: Path, fill: Callable[[Path], None]) -> None:
     Raises OSError where the disk refuses; nothing half-made is left under the folder's name.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(folder.parent)
-    partial = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=folder.parent))
-    try:
-        partial.chmod(0o755)  # a temporary folder is its maker's alone
-        fill(partial)
-        _write_manifest(partial)
-        for path in partial.iterdir():
-            _flush(path)
-        _flush(partial)
-        _swap(partial, folder)
-        _flush(folder.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with scratch_folder(folder) as draft:
+        draft.chmod(0o755)  # a scratch folder is its maker's alone
+        fill(draft)
+        _write_manifest(draft)
+        sync_tree(draft)
+        _swap(draft, folder)
+    sync_folder(folder.parent)
 
 
-def _swap(partial: Path, folder: Path) -> None:
+def _swap(draft: Path, folder: Path) -> None:
     while True:
         try:
-            partial.rename(folder)
+            draft.rename(folder)
         except OSError as error:
             # Ask what the refusal was, not what stands there: another process may just have moved it.
             if error.errno not in _OCCUPIED:
@@ -82,13 +71,9 @@ def _swap(partial: Path, folder: Path) -> None:
             return
         if damage(folder) is None:
             return
-        aside = Path(tempfile.mkdtemp(prefix=_PARTIAL, dir=folder.parent))
-        try:
-            # Another process may be mending the same folder and have moved it away first.
-            with contextlib.suppress(FileNotFoundError):
-                folder.rename(aside / folder.name)
-        finally:
-            shutil.rmtree(aside, ignore_errors=True)
+        # Another process may be mending the same folder and have moved it away first.
+        with scratch_folder(folder) as aside, contextlib.suppress(FileNotFoundError):
+            folder.rename(aside / folder.name)
 
 
 def _write_manifest(folder: Path) -> None:
@@ -98,24 +83,3 @@ def _write_manifest(folder: Path) -> None:
     }
     text = json.dumps({"files": files}, indent=2)
     (folder / MANIFEST).write_text(text, encoding="utf-8")
-
-
-def _flush(path: Path) -> None:
-    """Force a file or folder to disk; folders cannot be opened on Windows, and need it less."""
-    if os.name == "nt" and path.is_dir():
-        return
-    handle = os.open(path, os.O_RDWR if os.name == "nt" else os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sweep(parent: Path) -> None:
-    """Remove what processes that died left behind."""
-    for path in parent.glob(f"{_PARTIAL}*"):
-        try:
-            if time.time() - path.stat().st_mtime > _ABANDONED_AFTER:
-                shutil.rmtree(path, ignore_errors=True)
-        except FileNotFoundError:
-            continue

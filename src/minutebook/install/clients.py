@@ -7,7 +7,6 @@ A file is edited where it must change and nowhere else: comments, order, spacing
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
+from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.install.config_edits import Format, edited, read
 
@@ -256,8 +256,8 @@ def apply(installation: Installation) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = _PRIVATE if installation.before is None else stat.S_IMODE(target.stat().st_mode)
         if installation.backup is not None and installation.before is not None:
-            _replace(installation.backup, installation.before, mode)
-        _replace(target, installation.after, mode)
+            replace_file(installation.backup, installation.before.encode(), mode)
+        replace_file(target, installation.after.encode(), mode)
 
 
 def snippet(
@@ -385,17 +385,3 @@ def _writing(path: Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename or path
         raise Conflict(str(path), f"it cannot be written: {error.strerror}: {where}") from error
-
-
-def _replace(path: Path, text: str, mode: int) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(mode)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -1,7 +1,5 @@
 """A ledger in Git: where it lies, how it is opened, and how far its branch has come."""
 
-import secrets
-import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -10,6 +8,7 @@ from typing import Literal
 import pygit2
 from pygit2.enums import ObjectType
 
+from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.domain.errors import LedgerError
 from minutebook.ledger.errors import translated
 from minutebook.ledger.objects import Objects
@@ -132,19 +131,20 @@ class Repository:
 
     def _make(self) -> None:
         # Made aside and renamed, so that it is there whole or not at all, whoever else makes it too.
-        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
-        try:
-            draft.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with scratch_folder(self.path) as draft:
             made = pygit2.init_repository(str(draft), bare=True, initial_head=_OWN_BRANCH)
             made.free()
+            if self._durability == "full":
+                sync_tree(draft)
             try:
                 draft.rename(self.path)
             except OSError:
                 # Another was faster: a folder that is not empty is never replaced.
                 if not self.path.exists():
                     raise
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
+        if self._durability == "full":
+            sync_folder(self.path.parent)
 
 
 def branch_of(repository: pygit2.Repository, path: Path) -> str:

@@ -18,7 +18,10 @@ class Pending:
     files: dict[str, str]
 
     def put(self, folder: Path) -> Path:
-        """Keep it in a folder, whole or not at all; give the file."""
+        """Keep it in a folder, whole or not at all; give the file.
+
+        Nothing waits for the disk: after a power cut the branch is whole without it.
+        """
         path = folder / NAME
         draft = folder / f"{NAME}.new"
         draft.write_text(json.dumps(asdict(self)), encoding="utf-8")

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreBusy, StoreError
-from minutebook.store.filelock import FileLock
 
 
 class NamedLocks:

@@ -12,8 +12,8 @@ import pytest
 
 from minutebook.app import data_directory
 from minutebook.config import Settings
+from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
-from minutebook.services.maintenance.atomic_file import noted_in, scratch_folder
 from minutebook.services.maintenance.backups import BackedUp, Backups
 from minutebook.services.maintenance.doctor import examine
 from minutebook.services.maintenance.restores import Restores

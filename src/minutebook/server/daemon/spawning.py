@@ -13,11 +13,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
 from minutebook.install.launch import module_command
 from minutebook.invocation import Invocation
 from minutebook.server.daemon.rendezvous import INVALID, LOG, TAKEN, DaemonAddress
-from minutebook.store.filelock import FileLock
 
 AGAIN = 1.0
 """Seconds after which it is looked whether the daemon that is awaited is still there."""

@@ -9,9 +9,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
 from minutebook.server.daemon.rendezvous import TAKEN, DaemonAddress, all_of_this_user, meeting
-from minutebook.store.filelock import FileLock
 
 if TYPE_CHECKING:
     from minutebook.server.daemon.commands import Run

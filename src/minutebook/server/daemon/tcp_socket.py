@@ -21,12 +21,14 @@ class TcpSocket(Door):
 
     def open(self) -> socket.socket:
         """Listen, and write down where."""
+        # The daemon does this; a client, which starts quickly, does not.
+        from pathlib import Path
+
+        from minutebook.disk.atomic_file import replace_file
+
         listener = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
         port, key = listener.getsockname()[1], os.urandom(_SIZE)
-        written = os.open(f"{self.path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(written, "wb") as file:
-            file.write(b"%d\n" % port + key)
-        os.replace(f"{self.path}.new", self.path)
+        replace_file(Path(self.path), b"%d\n" % port + key)
         return listener
 
     def check(self, guest: socket.socket) -> None:

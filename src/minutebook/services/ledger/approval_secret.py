@@ -3,14 +3,14 @@
 import hashlib
 import hmac
 import json
-import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Forbidden,
@@ -138,20 +138,9 @@ class Secret:
             ) from error
 
     def _write(self, kept: _Kept) -> None:
-        draft = self._path.with_name(f"{self._path.name}.new")
         try:
-            # What a kill left of an earlier draft might be open to others.
-            draft.unlink(missing_ok=True)
-            file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                os.write(file, json.dumps(asdict(kept)).encode())
-                os.fsync(file)
-            finally:
-                os.close(file)
-            draft.replace(self._path)
+            replace_file(self._path, json.dumps(asdict(kept)).encode())
         except OSError as error:
-            with suppress(OSError):
-                draft.unlink(missing_ok=True)
             raise StoreError(f"{self._path}: {error.strerror}") from error
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from minutebook.disk.atomic_file import new_file
 from minutebook.domain import policy
 from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.caller import Caller
@@ -20,7 +21,6 @@ from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.maintenance.archive_file import JournalWriter, Writer, reading
 from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
-from minutebook.services.maintenance.atomic_file import new_file
 from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
 from minutebook.store.protocol import Snapshot, Store
 

@@ -10,13 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
+from minutebook.disk.atomic_file import new_file, noted_in, scratch_folder
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
-from minutebook.services.maintenance.atomic_file import new_file, noted_in, scratch_folder
 from minutebook.services.maintenance.data_directory import DataDirectory
 from minutebook.store.protocol import Snapshot, Store
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from minutebook.disk.atomic_file import clear_left, clear_noted
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
-from minutebook.store.filelock import FileLock
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.sqlite.exclusive import IN_USE, alone_with
 
@@ -75,12 +76,19 @@ class DataDirectory:
     def _is_passing(self, path: Path) -> bool:
         return any(path.is_relative_to(place) for place in (self.locks, *self.passing))
 
+    def clear(self) -> int:
+        """Remove what killed processes left of files that they were writing; count it."""
+        folders = {*self.passing, *(path for path in self.kept() if path.is_dir())}
+        return clear_noted(self.path) + sum(map(clear_left, folders))
+
     def use(self) -> FileLock:
         """Make the directory, unless it is there, and be among its users until the lock is closed.
 
-        Raises StoreBusy if one process has it alone, StoreError if it cannot be made.
+        What killed processes left is removed. Raises StoreBusy if one process has it alone, StoreError
+        if it cannot be made.
         """
         make_home(self.path)
+        self.clear()
         return NamedLocks(self.locks).share(_LOCK)
 
     @contextmanager

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.domain.errors import Conflict, InvalidArchive, InvalidInput, StoreError
-from minutebook.services.maintenance.atomic_file import scratch_folder, sync_folder
 from minutebook.services.maintenance.backups import DATABASE, FORMAT, MANIFEST, VERSION
 from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import SqliteStore, missing_database
@@ -57,6 +57,7 @@ class Restores:
                 digest = _unpacked(backup, draft)
                 # Raises StoreError for a database that this version cannot open.
                 SqliteStore(draft / DATABASE).close()
+                sync_tree(draft)
                 with self._place.alone():
                     aside = self._put_aside(now)
                     unpacked = replace(self._place, database=draft / DATABASE, passing=())

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import os
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,8 +11,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from minutebook.disk.atomic_file import replace_file, synced_file
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
-from minutebook.store.filelock import FileLock
 from minutebook.store.sidecar import segment, sizes
 from minutebook.store.sidecar.block import Block, P, cut, merged
 from minutebook.store.sidecar.segment import Damaged
@@ -71,12 +71,7 @@ def save(folder: Path, identity: Identity, view: View[P]) -> View[P]:
             "witness": view.witness,
             "segments": segments,
         }
-        temporary = folder / f"{secrets.token_hex(8)}.new"
-        with temporary.open("xb") as file:
-            file.write(json.dumps(manifest).encode())
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(folder / _MANIFEST)
+        replace_file(folder / _MANIFEST, json.dumps(manifest).encode())
         _remove_all_but(folder, {name for named in segments for name in named.values()})
     except OSError as error:
         log.warning("the index in %s stays in memory: %s", folder, error)
@@ -148,10 +143,8 @@ def _named(folder: Path, layer: Layer[P]) -> dict[str, str | None]:
     if layer.dead is None:
         return {"file": layer.file, "dead": None}
     name = f"{secrets.token_hex(8)}.dead"
-    with (folder / name).open("xb") as file:
+    with synced_file(folder / name) as file:
         file.write(np.packbits(layer.dead).tobytes())
-        file.flush()
-        os.fsync(file.fileno())
     return {"file": layer.file, "dead": name}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, Protocol, TypeAlias
 
-from minutebook.store.filelock import FileLock
+from minutebook.disk.filelock import FileLock
 from minutebook.store.sidecar import files, sizes
 from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.files import Identity

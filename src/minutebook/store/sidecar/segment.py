@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from minutebook.disk.atomic_file import synced_file
 from minutebook.store.sidecar.block import Block, Extent, Facet, P
 
 _MAGIC = b"minutebook index 2\n"
@@ -34,14 +35,12 @@ def write(path: Path, block: Block[P]) -> None:
     head = json.dumps(
         {"columns": layout, "facets": facets, "extent": asdict(block.extent), "size": place}
     ).encode()
-    with path.open("xb") as file:
+    with synced_file(path) as file:
         file.write(_MAGIC + len(head).to_bytes(8, "little") + head)
         _pad(file.tell(), file)
         for column in columns.values():
             file.write(np.ascontiguousarray(column).data)
             _pad(column.nbytes, file)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def read(path: Path, payload: type[P]) -> Block[P]:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import apsw
 
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
-from minutebook.store.filelock import FileLock
 from minutebook.store.sqlite import missing_database, schema
 from minutebook.store.sqlite.errors import translated
 

@@ -1,18 +1,24 @@
-"""A file that is there whole, under its name and on the disk, or not at all; folders for the work."""
+"""A file that is there whole, under its name and on the disk, or not at all; folders for the work.
 
+All is written beside its place, in a part whose name begins with a dot, and flushed; then the part
+gets the name, and the folder is flushed. A process that is killed meanwhile leaves a part, which
+`clear_left` removes: each new part in the same folder does so, and so does each start of an app.
+"""
+
+import errno
 import os
 import secrets
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from minutebook.disk.filelock import try_lock
 from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.store.filelock import try_lock
 
-_PART = ".minutebook.part"
+PART = ".minutebook.part"
 """How the name of a file ends that is being written; it begins with a dot."""
 
 _FOLDER = ".d"
@@ -23,44 +29,48 @@ _TARGET = "target"
 
 _IS_WINDOWS = sys.platform == "win32"
 
+_NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}
+"""What file systems answer that cannot flush a folder."""
+
 
 @contextmanager
 def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
     """Give a file to write, for its owner's eyes, that gets its name when all is on the disk.
 
-    `called` is the path as errors tell it.
-    A process that is killed meanwhile leaves a part, which the next new file in that folder clears away.
-    InvalidInput where the name is taken, StoreError where the file cannot be written.
+    `called` is the path as errors tell it. Raises InvalidInput if the name is taken, StoreError if
+    the file cannot be written.
     """
     try:
-        clear_left(path.parent)
-        part, handle = _new_part(path)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-                if not _IS_WINDOWS:
-                    # While it is locked still: nobody is to take it for one that was left.
-                    _give_name(part, path)
-            if _IS_WINDOWS:
-                part.rename(path)
-            sync_folder(path.parent)
-        finally:
-            with suppress(FileNotFoundError):
-                part.unlink()
+        with _part_of(path, _take_free_name) as file:
+            yield file
     except FileExistsError as error:
         raise InvalidInput("file", f"must be new: {called} is there already") from error
     except OSError as error:
         raise StoreError(f"{called}: {error.strerror}; nothing was kept of it") from error
 
 
+def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
+    """Put a file with this content in the place of what was there. Raises OSError; it stays then."""
+    with _part_of(path, Path.replace, mode) as file:
+        file.write(content)
+
+
+@contextmanager
+def synced_file(path: Path) -> Iterator[BinaryIO]:
+    """Give a new file to write that is on the disk at the end, for a name that nothing leads to yet.
+
+    Raises OSError.
+    """
+    with path.open("xb") as file:
+        yield file
+        _sync(file)
+
+
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[Path]:
     """Give an empty folder for work in progress, for its owner's eyes, named after a path beside it.
 
-    It is removed at the end or, where the process was killed, by the next `clear_left` of the folder
-    around it. Raises OSError.
+    It may be renamed; else it is removed at the end. Raises OSError.
     """
     clear_left(beside.parent)
     part, handle = _new_part(beside)
@@ -106,32 +116,72 @@ def clear_left(folder: Path) -> int:
     return removed
 
 
-def _clear_parts(folder: Path) -> int:
-    return sum(_clear(left) for left in folder.glob(f".*{_PART}"))
-
-
-def _dead_folders(folder: Path) -> Iterator[Path]:
-    """Give the folders for work in progress whose lock is gone."""
-    for work in folder.glob(f".*{_PART}{_FOLDER}"):
-        if not work.with_name(work.name.removesuffix(_FOLDER)).exists():
-            yield work
+def sync_tree(folder: Path) -> None:
+    """Have a folder with all files and folders below it on the disk. Raises OSError."""
+    for place, _, files in os.walk(folder):
+        for name in files:
+            # Windows flushes only what may be written.
+            with Path(place, name).open("rb+" if _IS_WINDOWS else "rb") as file:
+                os.fsync(file.fileno())
+        sync_folder(Path(place))
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, where the system knows how."""
+    """Have the names in a folder on the disk, where system and file system know how."""
     if _IS_WINDOWS:
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
     finally:
         os.close(handle)
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+@contextmanager
+def _part_of(
+    path: Path, give_name: Callable[[Path, Path], object], mode: int = 0o600
+) -> Iterator[BinaryIO]:
+    """Give a file to write, whose path is handed to `give_name`, with its own, once it is on the disk."""
+    clear_left(path.parent)
+    part, handle = _new_part(path)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            part.chmod(mode)
+            _sync(file)
+            if not _IS_WINDOWS:
+                # While it is locked still: nobody is to take it for one that was left.
+                give_name(part, path)
+        if _IS_WINDOWS:
+            give_name(part, path)
+        sync_folder(path.parent)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def _clear_parts(folder: Path) -> int:
+    return sum(_clear(left) for left in folder.glob(f".*{PART}"))
+
+
+def _dead_folders(folder: Path) -> Iterator[Path]:
+    """Give the folders for work in progress whose lock is gone."""
+    for work in folder.glob(f".*{PART}{_FOLDER}"):
+        if not work.with_name(work.name.removesuffix(_FOLDER)).exists():
+            yield work
 
 
 def _new_part(path: Path) -> tuple[Path, int]:
     """Make a file beside a path, locked as long as it is open."""
     while True:
-        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{_PART}")
+        part = path.with_name(f".{path.name}.{secrets.token_hex(4)}{PART}")
         handle = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         # Before it was locked, another may have taken it for one that was left.
         if _IS_WINDOWS or (try_lock(handle) and os.fstat(handle).st_nlink):
@@ -146,7 +196,7 @@ def _clear(part: Path) -> bool:
             # What its maker has open cannot be removed there.
             part.unlink()
             return True
-        handle = os.open(part, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        handle = os.open(part, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         try:
             if try_lock(handle):
                 part.unlink()
@@ -156,8 +206,11 @@ def _clear(part: Path) -> bool:
     return False
 
 
-def _give_name(part: Path, path: Path) -> None:
-    """Name a file without taking the name from another; FileExistsError."""
+def _take_free_name(part: Path, path: Path) -> None:
+    """Name a file without taking the name from another. Raises FileExistsError."""
+    if _IS_WINDOWS:
+        part.rename(path)
+        return
     try:
         # Unlike a rename, a link never takes the place of a file.
         path.hardlink_to(part)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from minutebook.store.filelock import FileLock
+from minutebook.disk.filelock import FileLock
 
 
 def test_a_lock_whose_file_was_taken_away_locks_nobody_out_and_says_so(tmp_path: Path) -> None:

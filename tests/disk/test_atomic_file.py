@@ -1,0 +1,107 @@
+"""Files that are whole under their names, whatever happened while they were written."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from minutebook.disk.atomic_file import PART, new_file, replace_file, scratch_folder, synced_file
+from minutebook.domain.errors import InvalidInput
+from tests.services.test_archives_processes import small
+from tests.world import Opener, wait_until
+
+__all__ = ["small"]
+
+WRITER = """
+import json, sys
+from itertools import count
+from pathlib import Path
+from minutebook.disk.atomic_file import replace_file
+for number in count():
+    replace_file(Path(sys.argv[1]), json.dumps([number] * 20_000).encode())
+"""
+
+
+def parts(folder: Path) -> list[str]:
+    return [each.name for each in folder.iterdir() if PART in each.name]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o644, 0o440])
+def test_a_file_is_replaced_with_the_mode_that_was_asked_for(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(b"before")
+    replace_file(path, b"after", mode)
+    assert path.read_bytes() == b"after"
+    assert path.stat().st_mode & 0o777 == mode
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_its_owners_alone_before_it_has_any_content(tmp_path: Path) -> None:
+    with new_file(tmp_path / "file", "file"):
+        (part,) = tmp_path.iterdir()
+        assert part.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_full_disk_leaves_what_was_there_and_no_part(small: Path) -> None:
+    path = small / "file"
+    replace_file(path, b"before")
+    with pytest.raises(OSError, match="No space"):
+        replace_file(path, bytes(4 << 20))
+    assert path.read_bytes() == b"before"
+    assert list(small.iterdir()) == [path]
+
+
+def test_writers_that_are_killed_leave_a_whole_file_and_the_next_write_clears_up(
+    tmp_path: Path,
+) -> None:
+    path, chance = tmp_path / "file", Random(7)
+    left = 0
+    for _ in range(12):
+        process = subprocess.Popen([sys.executable, "-P", "-c", WRITER, str(path)])
+        wait_until(path.exists)
+        time.sleep(chance.uniform(0.01, 0.1))
+        process.kill()
+        process.wait()
+        assert len(set(json.loads(path.read_bytes()))) == 1
+        left += len(parts(tmp_path))
+        path.unlink()
+    assert left > 0
+    replace_file(path, b"[]")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_next_start_clears_what_killed_processes_left_and_nothing_under_way(
+    opener: Opener, tmp_path: Path
+) -> None:
+    opener(name="home").app.close()
+    home = tmp_path / "home"
+    (home / "backups").mkdir()
+    for folder in (home, home / "backups"):
+        (folder / f".config.toml.dead{PART}").touch()
+        (folder / f".a.dead{PART}.d").mkdir()
+    with scratch_folder(home / "at work"), new_file(home / "backups" / "new", "new"):
+        opener(name="home")
+        assert len(parts(home)) == 2
+        assert len(parts(home / "backups")) == 1
+    assert parts(home) == parts(home / "backups") == []
+
+
+def written_beside(path: Path) -> None:
+    """Write a new file while somebody else makes one of that name."""
+    with new_file(path, "file") as file:
+        file.write(b"mine")
+        path.write_bytes(b"theirs")
+
+
+def test_a_new_file_never_takes_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    with pytest.raises(InvalidInput, match="must be new"):
+        written_beside(path)
+    assert path.read_bytes() == b"theirs"
+    with pytest.raises(FileExistsError), synced_file(path):
+        pass
+    assert list(tmp_path.iterdir()) == [path]
