@@ -24,14 +24,22 @@ def config(tmp_path: Path) -> Path:
     return tmp_path / "home" / "config.toml"
 
 
-def test_what_differs_from_the_default_is_shown_first(run: Run) -> None:
-    text = done(run, "settings", "--agent", "ana")
+def test_what_is_set_is_shown_first_with_where_it_is_set(run: Run, config: Path) -> None:
+    config.parent.mkdir()
+    config.write_text("writer_wait = 60\nuser = 'bo'\n")
+    text = done(run, "settings", "--agent", "ana", "--user", "di")
     chosen, default = text.split("As by default")
-    assert "  agent = ana\n" in chosen
-    assert "  embedder = none\n" in chosen
+    assert "  agent = ana  (--agent)\n" in chosen
+    assert "  user = di  (--user)\n" in chosen
+    assert "  embedder = none  (MINUTEBOOK_EMBEDDER)\n" in chosen
+    assert f"  writer_wait = 60.0  ({config})\n" in chosen
     assert "  durability = full\n" in default
     for each in fields(Settings):
         assert (f"  {each.name} = " in chosen) is not (f"  {each.name} = " in default)
+    sources = json.loads(done(run, "settings", "--json"))["sources"]
+    assert sources["embedder"] == "MINUTEBOOK_EMBEDDER"
+    assert sources["user"] == str(config)
+    assert "durability" not in sources
 
 
 def test_a_setting_is_written_beside_the_comments_that_are_there(run: Run, config: Path) -> None:

@@ -1,10 +1,12 @@
 """Settings as they are read from the file in the data directory."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from minutebook.config import load
+from minutebook import invocation
+from minutebook.config import FOLDER, ROOTS, Settings, load
 from minutebook.domain.errors import InvalidInput
 
 
@@ -48,7 +50,7 @@ def test_a_file_that_is_nested_too_deeply_is_refused_in_a_sentence(
     assert str(refusal.value) == f"{file} must be valid TOML: it is nested too deeply"
 
 
-ROOTS = """
+TABLE = """
 [index_roots]
 acme = ["code", "/srv/acme"]
 zoo = { api = ["/srv/api"], web = "/srv/web" }
@@ -56,7 +58,7 @@ zoo = { api = ["/srv/api"], web = "/srv/web" }
 
 
 def test_roots_are_a_list_or_a_table_by_organization_and_repository(tmp_path: Path) -> None:
-    (tmp_path / "config.toml").write_text(ROOTS)
+    (tmp_path / "config.toml").write_text(TABLE)
     assert load({"home": str(tmp_path)}, {}).index_roots == {
         "acme": (tmp_path / "code", Path("/srv/acme")),
         "zoo": {"api": (Path("/srv/api"),), "web": (Path("/srv/web"),)},
@@ -78,3 +80,34 @@ def test_roots_that_are_neither_are_refused_by_what_is_wanted(tmp_path: Path, va
 def test_roots_in_the_environment_that_are_no_table_are_refused(tmp_path: Path, value: str) -> None:
     with pytest.raises(InvalidInput, match="list of folders, or a table"):
         load({"home": str(tmp_path)}, {"MINUTEBOOK_INDEX_ROOTS": value})
+
+
+def test_what_the_thin_proxy_takes_for_a_path_is_one_here() -> None:
+    kinds = {each.name: each.metadata["kind"] for each in fields(Settings)}
+    assert {name for name, kind in kinds.items() if kind is FOLDER} == invocation._PATHS
+    assert {name for name, kind in kinds.items() if kind is ROOTS} == invocation._PATH_LISTS
+
+
+def test_secrets_are_in_no_representation() -> None:
+    assert {each.name for each in fields(Settings) if not each.repr} == invocation.SECRETS
+
+
+@pytest.mark.parametrize(
+    ("line", "wanted"),
+    [
+        ("embedding_cache = 2.5", "a whole number of at least 1"),
+        ("embedding_cache = 0", "a whole number of at least 1"),
+        ("rate_limit = nan", "a number of at least 0"),
+        ("http_timeout = 0", "a number of at least 0.1"),
+        ("durability = 'half'", "one of full, normal"),
+        ("durability = ['full']", "one of full, normal"),
+        ("public_url = 'memory.example.org'", "an http or https URL without a query"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_what_is_wanted(
+    tmp_path: Path, line: str, wanted: str
+) -> None:
+    (tmp_path / "config.toml").write_text(line)
+    with pytest.raises(InvalidInput) as refusal:
+        load({"home": str(tmp_path)}, {})
+    assert f"must be {wanted} ({tmp_path / 'config.toml'} is " in str(refusal.value)

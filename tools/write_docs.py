@@ -10,24 +10,21 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from enum import StrEnum
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from minutebook.config import Settings  # noqa: E402
+from minutebook.config import Settings, variable_of  # noqa: E402
 from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
-from minutebook.domain.roots import NamedRoots  # noqa: E402
-from minutebook.invocation import FILE, PREFIX  # noqa: E402
+from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
-KINDS = {Path: "folder", int: "whole number", float: "number", str: "text", bool: "true or false"}
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
@@ -38,12 +35,11 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def settings_page() -> str:
     """Describe every setting."""
-    hints = get_type_hints(Settings)
     rows = [
         [
             f"`{each.name}`",
-            f"`{PREFIX}{each.name.upper()}`",
-            _type_of(hints[each.name]),
+            f"`{variable_of(each.name)}`",
+            each.metadata["kind"].wanted,
             _default_of(each),
             str(each.metadata["help"]),
         ]
@@ -60,20 +56,6 @@ def settings_page() -> str:
             *table(["setting", "environment variable", "type", "default", "meaning"], rows),
         ]
     )
-
-
-def _type_of(hint: Any) -> str:
-    parts = [part for part in get_args(hint) or [hint] if part is not type(None)]
-    if get_origin(hint) is Literal:
-        return f"one of {', '.join(f'`{part}`' for part in parts)}"
-    if get_origin(hint) is tuple:
-        return "list of folders"
-    if hint == NamedRoots:
-        return "list of folders, or a table of them"
-    (kind,) = parts
-    if issubclass(kind, StrEnum):
-        return f"one of {', '.join(f'`{member}`' for member in kind)}"
-    return KINDS[kind]
 
 
 def _default_of(each: "Field[Any]") -> str:

@@ -10,10 +10,9 @@ import click
 
 from minutebook.cli.printing import body, echo, say_exactly, style, warn
 from minutebook.cli.terminal import (
-    option_of,
     serving,
 )
-from minutebook.config import Settings, environment, load
+from minutebook.config import Settings, environment, load, option_of
 from minutebook.domain.caller import ANYBODY
 from minutebook.invocation import DEFAULT_CONTRACT, SERVING
 from minutebook.server.logs import log_to_stderr

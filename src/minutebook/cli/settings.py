@@ -1,24 +1,25 @@
-"""Show what is set, what differs from the default first; set it in `config.toml`."""
+"""Show every setting and where it is set; set it in `config.toml`."""
 
 import json
-import os
-from collections.abc import Iterator, Mapping
-from dataclasses import Field, fields
+from collections.abc import Mapping
+from dataclasses import asdict, fields
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
 
 from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import as_json, identity, place
-from minutebook.config import Settings, check_setting, environment, load
+from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.invocation import FILE, PREFIX, SECRETS
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
+
+_HELP = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
 
 
 def _completing(
@@ -26,9 +27,9 @@ def _completing(
 ) -> list[CompletionItem]:
     """Complete the name of a setting that `config.toml` may hold."""
     return [
-        CompletionItem(each.name, help=str(each.metadata["help"]))
-        for each in fields(Settings)
-        if each.name != "home" and each.name.startswith(incomplete)
+        CompletionItem(name, help=help)
+        for name, help in _HELP.items()
+        if name != "home" and name.startswith(incomplete)
     ]
 
 
@@ -37,23 +38,23 @@ def _completing(
 @as_json
 @click.pass_context
 def settings(context: click.Context, as_json: bool) -> None:  # noqa: FBT001
-    """Show every setting and its value here, those that differ from the default first."""
+    """Show every setting and its value here, first those that are set, with where each is set."""
     if context.invoked_subcommand is not None:
         return
-    current, standard = load(context.obj), Settings()
-    shape = {
-        each.name: _shown(getattr(current, each.name))
-        for each in fields(Settings)
-        if each.name not in SECRETS
-    }
+    found = stated(context.obj)
+    values = asdict(load(context.obj))
     if as_json:
-        say(shape, "", as_json)
+        shape = {name: _shown(value) for name, value in values.items() if name not in SECRETS}
+        say({**shape, "sources": {name: each.origin for name, each in found.items()}}, "", as_json)
         return
-    told = [(each, getattr(current, each.name)) for each in fields(Settings)]
-    chosen = [(each, value) for each, value in told if value != getattr(standard, each.name)]
-    echo(style("Set here", bold=True), *(_lines(chosen) if chosen else ("  nothing",)))
+    lines = {
+        name: _lines(name, value, found[name].origin if name in found else "")
+        for name, value in values.items()
+    }
+    echo(style("Set here", bold=True))
+    echo(*(line for name in lines if name in found for line in lines[name]))
     echo("", style("As by default", bold=True))
-    echo(*_lines([each for each in told if each not in chosen]))
+    echo(*(line for name in lines if name not in found for line in lines[name]))
     echo(
         "",
         "`minutebook settings set NAME VALUE` writes one into config.toml in the data directory;",
@@ -116,16 +117,15 @@ def _shown(value: object) -> str:
             return str(value)
 
 
-def _lines(told: list[tuple[Field[Any], object]]) -> Iterator[str]:
-    for each, value in told:
-        shown = "(hidden)" if each.name in SECRETS and value else _shown(value)
-        yield f"  {style(each.name, bold=True)} = {shown}"
-        yield style(f"      {each.metadata['help']}", dim=True)
+def _lines(name: str, value: object, origin: str) -> tuple[str, str]:
+    shown = "(hidden)" if name in SECRETS and value else _shown(value)
+    source = style(f"  ({origin})", dim=True) if origin else ""
+    return f"  {style(name, bold=True)} = {shown}{source}", style(f"      {_HELP[name]}", dim=True)
 
 
 def _file(given: dict[str, str]) -> Path:
     # Not by `load`: a file that does not fit is what a person may be about to mend.
-    home = given.get("home") or environment().get(f"{PREFIX}HOME") or Settings().home
+    home = given.get("home") or environment().get(variable_of("home")) or Settings().home
     return Path(home).expanduser().absolute() / FILE
 
 
@@ -146,18 +146,13 @@ def _document(path: Path) -> "TOMLDocument":
 
 def _write(path: Path, text: str) -> None:
     """Put a file in the place of what was there, whole; for its owner's eyes, as it may hold keys."""
+    from minutebook.disk.atomic_file import replace_file
     from minutebook.services.maintenance.data_directory import make_home
 
     make_home(path.parent)
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
-        part.unlink(missing_ok=True)
         raise StoreError(f"{path}: {error.strerror}") from error
 
 
@@ -174,9 +169,8 @@ def _toml(value: object) -> object:
 
 
 def _warn_of_environment(name: str) -> None:
-    variable = f"{PREFIX}{name.upper()}"
-    if environment().get(variable):
-        warn(f"{variable} in the environment goes before it here.", fg="yellow")
+    if environment().get(variable_of(name)):
+        warn(f"{variable_of(name)} in the environment goes before it here.", fg="yellow")
 
 
 COMMANDS = (settings,)

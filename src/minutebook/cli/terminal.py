@@ -16,7 +16,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import style, warn
-from minutebook.config import Settings, load
+from minutebook.config import Settings, load, option_of
 from minutebook.domain.caller import ANYBODY, Call, Caller, Progress
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import (
@@ -80,11 +80,6 @@ def place(command: F) -> F:
 def serving(command: F) -> F:
     """Give a command the options that say what is served, and in whose name."""
     return _with_options(command, SERVING)
-
-
-def option_of(name: str) -> str:
-    """Give the option that sets a setting."""
-    return f"--{name.replace('_', '-')}"
 
 
 def _with_options(command: F, names: tuple[str, ...]) -> F:
