@@ -122,8 +122,8 @@ def index_once(home: Path, library: Path) -> None:
         return
     with opened(home) as app:
         app.projects.index(Settings().caller(), str(library), None)
-        if app.embedded.pending(CodeChunk, HERE):
-            raise RuntimeError(f"not every chunk of {library} has a vector: {app.embedded.state}")
+        if app.embeddings.pending(CodeChunk, HERE):
+            raise RuntimeError(f"not every chunk of {library} has a vector: {app.embeddings.state}")
     whole.touch()
 
 
@@ -278,7 +278,7 @@ def _by_words(app: App, text: str) -> list[Place]:
 
 def _by_vectors(app: App, text: str) -> list[Place]:
     vector = app.embedding.embed_query(text).vector
-    found = app.store.nearest(CodeChunk, HERE, app.embedded.space, vector, DEEP)
+    found = app.store.nearest(CodeChunk, HERE, app.embeddings.space, vector, DEEP)
     return _places(app, [each.id for each in found])
 
 

@@ -167,7 +167,7 @@ def _beside(app: App, library: Path, others: Path, rounds: int) -> Mapping[str, 
     app.projects.index(Settings().caller(), str(others), 0.0)
     works: dict[str, Callable[[threading.Event], object]] = {
         "nothing": lambda stop: stop.wait(),
-        "vectors are made": app.embedded.backfill,
+        "vectors are made": app.embeddings.backfill,
         "files are read": partial(_reading, app, library.with_name("more")),
     }
     shutil.copytree(library, library.with_name("more"))
@@ -221,7 +221,7 @@ def _search(app: App, contract: Contract, query: str) -> None:
 
 def _embedding(app: App, batches: int) -> Vectors:
     started, cpu = time.perf_counter(), time.process_time()
-    made = sum(app.embedded.backfill_batch() for _ in range(batches))
+    made = sum(app.embeddings.backfill_batch() for _ in range(batches))
     return Vectors(made, time.perf_counter() - started, time.process_time() - cpu)
 
 

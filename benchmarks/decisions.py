@@ -177,7 +177,7 @@ def measured(size: int, rounds: int) -> tuple[list[Row], Row]:
         app = opened(Path(folder))
         filled = fill(app, size)
         from_git = once(app.ledgers.catch_up)
-        vectors = once(lambda: app.embedded.backfill(threading.Event()))
+        vectors = once(lambda: app.embeddings.backfill(threading.Event()))
         app.close()
         app = opened(Path(folder))
         start = timed(lambda _: app.ledgers.catch_up(), 20)

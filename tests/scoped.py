@@ -81,10 +81,10 @@ class Population:
         for _ in range(4):
             self.world.clock.turn()
             ids.append(app.memories.store(who, Draft(content=TEXT, type=MemoryType.FACT)).id)
-        app.standing.lock(who, ids[2])
+        app.status.lock(who, ids[2])
         app.memories.remove(who, ids[3])
-        ends = [app.graph.create_entity(who, f"{n} {number}", "thing", None, None) for n in "ab"]
-        app.graph.create_relation(who, ends[0].id, ends[1].id, "near", 1.0)
+        ends = [app.entities.create_entity(who, f"{n} {number}", "thing", None, None) for n in "ab"]
+        app.entities.create_relation(who, ends[0].id, ends[1].id, "near", 1.0)
         target = f"target {number}"
         decision = app.decisions.record(who, draft(target))
         proposal = app.proposals.propose(who, draft(f"proposed {number}"))

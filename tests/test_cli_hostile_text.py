@@ -84,7 +84,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
         old = app.decisions.record(asks, first)
         new = app.decisions.supersede(asks, (old.id,), first)
         proposed = app.proposals.propose(asks, replace(first, target=WORDS + "2"), ())
-        app.standing.deprecate(asks, "1" * 20, WORDS)
+        app.status.deprecate(asks, "1" * 20, WORDS)
     return home, {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
 
 

@@ -27,7 +27,7 @@ from minutebook.services.embeddings import Embeddings
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.browsing import Browsing
-from minutebook.services.knowledge.entities import Graph
+from minutebook.services.knowledge.entities import Entities
 from minutebook.services.knowledge.id_lookup import IdLookup
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.memories import Memories
@@ -69,20 +69,20 @@ class App:
 
     store: SqliteStore
     embedding: Embedding
-    embedded: Embeddings
+    embeddings: Embeddings
     trail: Trail
     mentions: Mentions
     memories: Memories
-    standing: StatusChanges
+    status: StatusChanges
     links: Links
-    graph: Graph
-    retrieval: Recall
+    entities: Entities
+    recall: Recall
     combined: CombinedRecall
-    matching: FilteredSearch
+    filtered_search: FilteredSearch
     overview: Overview
     projects: Projects
     watching: Watching
-    code: CodeSearch
+    code_search: CodeSearch
     browsing: Browsing
     id_lookup: IdLookup
     ledgers: Ledgers
@@ -142,7 +142,7 @@ class Infrastructure:
     locks: NamedLocks
     store: SqliteStore
     models: Models
-    embedded: Embeddings
+    embeddings: Embeddings
     trail: Trail
     tokens: Tokens
     clock: Clock
@@ -171,7 +171,7 @@ def open_app(
             locks=locks,
             store=store,
             models=models,
-            embedded=Embeddings(store, models.embedding, settings.embedding_wait, locks),
+            embeddings=Embeddings(store, models.embedding, settings.embedding_wait, locks),
             trail=trail,
             tokens=Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer),
             clock=clock,
@@ -185,60 +185,60 @@ def open_app(
 
 def build(settings: Settings, infrastructure: Infrastructure) -> App:
     """Give each service the collaborators that it needs; nothing is opened or asked."""
-    store, embedded, locks = infrastructure.store, infrastructure.embedded, infrastructure.locks
+    store, embeddings, locks = infrastructure.store, infrastructure.embeddings, infrastructure.locks
     trail, tokens = infrastructure.trail, infrastructure.tokens
     clock, randbits, stop = infrastructure.clock, infrastructure.randbits, threading.Event()
     embedding, summarizer = infrastructure.models.embedding, infrastructure.models.summarizer
     rules = rules_for(settings, tokens)
     mentions, supersession = Mentions(store, clock), Supersession(store, clock)
-    keeping = MemoryWriter(store, embedded, trail, mentions)
+    memory_writer = MemoryWriter(store, embeddings, trail, mentions)
     links = Links(store, trail, clock, rules)
-    ledgers = Ledgers(store, trail, embedded, locks, place_of(settings), clock, randbits)
-    enacting = DecisionWriter(store, ledgers, embedded, trail)
+    ledgers = Ledgers(store, trail, embeddings, locks, place_of(settings), clock, randbits)
+    decision_writer = DecisionWriter(store, ledgers, embeddings, trail)
     secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
     window = timedelta(seconds=settings.review_window)
-    decided = DecisionSearch(store, embedded, ledgers)
-    retrieval = Recall(store, embedded, clock, decided)
-    code = CodeSearch(store, embedded)
+    decision_search = DecisionSearch(store, embeddings, ledgers)
+    recall = Recall(store, embeddings, clock, decision_search)
+    code_search = CodeSearch(store, embeddings)
     home = default_organization(settings.caller())
     roots = Roots(settings.index_roots, home)
-    projects = Projects(store, embedded, trail, locks, roots, clock, randbits)
+    projects = Projects(store, embeddings, trail, locks, roots, clock, randbits)
     paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
-    sessions = Sessions(store, embedded, trail, clock)
+    sessions = Sessions(store, embeddings, trail, clock)
     return App(
         store=store,
         embedding=embedding,
-        embedded=embedded,
+        embeddings=embeddings,
         trail=trail,
         mentions=mentions,
-        memories=Memories(store, keeping, trail, supersession, links, clock, randbits, rules),
-        standing=StatusChanges(store, keeping, trail, clock, rules),
+        memories=Memories(store, memory_writer, trail, supersession, links, clock, randbits, rules),
+        status=StatusChanges(store, memory_writer, trail, clock, rules),
         links=links,
-        graph=Graph(store, trail, mentions, clock, randbits),
-        retrieval=retrieval,
-        combined=CombinedRecall(retrieval, code),
-        matching=FilteredSearch(store, embedded, clock),
+        entities=Entities(store, trail, mentions, clock, randbits),
+        recall=recall,
+        combined=CombinedRecall(recall, code_search),
+        filtered_search=FilteredSearch(store, embeddings, clock),
         browsing=Browsing(store),
         id_lookup=IdLookup(store),
         ledgers=ledgers,
-        decisions=Decisions(store, enacting, trail, clock, randbits),
-        proposals=Proposals(store, enacting, trail, secret, clock, randbits, window),
-        decision_search=decided,
+        decisions=Decisions(store, decision_writer, trail, clock, randbits),
+        proposals=Proposals(store, decision_writer, trail, secret, clock, randbits, window),
+        decision_search=decision_search,
         include_decisions=settings.include_decisions,
         secret=secret,
         tokens=tokens,
-        database=Database(store, embedded, embedded.notify),
-        archives=Archives(store, trail, embedded, mentions, ledgers, paths, clock, rules),
+        database=Database(store, embeddings, embeddings.notify),
+        archives=Archives(store, trail, embeddings, mentions, ledgers, paths, clock, rules),
         sessions=sessions,
-        summaries=Summaries(store, embedded, trail, locks, sessions, summarizer, clock),
-        journal_search=JournalSearch(store, embedded),
+        summaries=Summaries(store, embeddings, trail, locks, sessions, summarizer, clock),
+        journal_search=JournalSearch(store, embeddings),
         overview=Overview(store, trail, supersession, projects, rules),
         rules=rules,
         projects=projects,
         watching=Watching(projects, locks, stop),
-        code=code,
+        code_search=code_search,
         clock=clock,
-        background=BackgroundWork(embedding, embedded, ledgers, projects, stop),
+        background=BackgroundWork(embedding, embeddings, ledgers, projects, stop),
         stopping=stop,
         presence=infrastructure.presence,
     )

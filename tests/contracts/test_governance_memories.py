@@ -150,7 +150,7 @@ def test_a_person_writes_protected_types_and_no_agent_changes_them(
 @requirement("governance/memory-write/edits", "acceptance/update-makes-version")
 def test_writing_with_an_id_makes_a_new_version_that_is_unverified_again(client: Client) -> None:
     id = client.write("tea is at four")
-    client.world.app.standing.verify(
+    client.world.app.status.verify(
         client.of(Role.HUMAN).by(organization=ACME).world.caller, short(id)
     )
     assert client.memory(id).status is Status.VERIFIED
@@ -392,7 +392,7 @@ def test_an_unlock_is_an_audited_act_of_a_steward_and_no_tool(client: Client) ->
     steward.call("memory.lock", memory_id=id)
     assert not any("unlock" in name for name in CONTRACT.names)
     caller = steward.world.by(organization=ACME, request="u1").caller
-    client.world.app.standing.unlock(caller, short(id))
+    client.world.app.status.unlock(caller, short(id))
     assert client.entries(id)[-1].act == "unlock"
     assert client.entries(id)[-1].request == "u1"
     assert client.memory(id).locked_by is None

@@ -38,7 +38,7 @@ def client(opener: Opener) -> Client:
 
 def verify(client: Client, id: str) -> None:
     person = client.of(Role.HUMAN).by(organization=ACME, name="ana").world.caller
-    client.world.app.standing.verify(person, short(id))
+    client.world.app.status.verify(person, short(id))
 
 
 def furnish(client: Client) -> None:

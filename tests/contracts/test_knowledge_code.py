@@ -298,11 +298,11 @@ def test_the_time_left_comes_from_the_rate(opener: Opener, tmp_path: Path) -> No
     assert waiting["completed_at"] is None
     release.set()
     world.app.embedding.wait(10)
-    world.app.embedded.backfill_batch()
+    world.app.embeddings.backfill_batch()
     halfway = world.call("get_index_status", project_id="p")
     assert (halfway["status"], halfway["progress_percent"]) == ("indexing", 50.0)
     assert halfway["eta_seconds"] == 10
-    world.app.embedded.backfill_batch()
+    world.app.embeddings.backfill_batch()
     assert world.call("get_index_status", project_id="p")["status"] == "completed"
 
 

@@ -124,14 +124,14 @@ class Doors(RuleBasedStateMachine):
         memory = organization and self.world.app.store.get(Memory, organization, id)
         if not isinstance(memory, Memory) or memory.locked_by or memory.deleted_at is not None:
             return multiple()
-        self.world.app.standing.lock(STEWARD, id)
+        self.world.app.status.lock(STEWARD, id)
         self.as_locked[id] = (self._kept_of(id), self._links_of(id))
         return id
 
     @rule(id=consumes(locked))
     def unlock(self, id: str) -> None:
         if self.as_locked.pop(id, None) is not None:
-            self.world.app.standing.unlock(STEWARD, id)
+            self.world.app.status.unlock(STEWARD, id)
 
     @rule(data=st.data(), caller=others, one=locked, another=memories)
     def change(self, data: st.DataObject, caller: Caller, one: str, another: str) -> None:

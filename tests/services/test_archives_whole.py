@@ -41,7 +41,7 @@ def filled(world: World) -> World:
     world.call("update_memory", id=first, content="Ana bakes rye bread")
     app.links.link(asks, first, second, "because")
     app.memories.remove(asks, world.remember("forgotten"))
-    app.standing.lock(asks, second)
+    app.status.lock(asks, second)
     world.by(organization="zoo").remember("tapir")
     made = app.decisions.record(asks, draft())
     app.decisions.supersede(asks, [made.id], draft(title="Use two files"))

@@ -4,7 +4,7 @@ from tests.world import Opener, World, failed
 
 
 def recall(world: World, query: str, limit: int = 10) -> Recollection:
-    return world.app.retrieval.recall_with_decisions(AGENT, query, limit, WEIGHTS)
+    return world.app.recall.recall_with_decisions(AGENT, query, limit, WEIGHTS)
 
 
 def ranked(found: Recollection) -> list[str]:
@@ -46,7 +46,7 @@ def test_only_what_holds_is_told_and_old_words_lead_to_it(world: World) -> None:
 def test_who_does_not_ask_for_decisions_gets_none(world: World) -> None:
     world.remember("copper")
     world.app.decisions.record(AGENT, draft("wire", "copper"))
-    found = world.app.retrieval.recall(AGENT, "copper", 10, WEIGHTS)
+    found = world.app.recall.recall(AGENT, "copper", 10, WEIGHTS)
     assert (len(found.hits), found.decisions) == (1, [])
 
 

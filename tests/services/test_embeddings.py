@@ -49,7 +49,7 @@ class BrokenEmbedder(WordEmbedder):
 
 
 def pending(world: World) -> int:
-    return world.app.embedded.pending(Memory, Filter(organization="default"))
+    return world.app.embeddings.pending(Memory, Filter(organization="default"))
 
 
 def space_of(world: World, id: str) -> str | None:
@@ -66,7 +66,7 @@ def test_what_was_stored_without_a_model_gets_its_vectors_once_there_is_one(
     world = opener(name="same")
     assert pending(world) == 70
     assert world.ids("search", query="tea") == []
-    assert world.app.embedded.backfill(threading.Event()) == 70
+    assert world.app.embeddings.backfill(threading.Event()) == 70
     assert {space_of(world, id) for id in made} == {"words"}
     assert pending(world) == 0
     assert len(world.ids("search", query="tea", limit=50)) == 50
@@ -77,7 +77,7 @@ def test_catching_up_stops_when_it_is_told(opener: Opener) -> None:
     world = opener(name="same")
     stop = threading.Event()
     stop.set()
-    assert world.app.embedded.backfill(stop) == 0
+    assert world.app.embeddings.backfill(stop) == 0
     assert pending(world) == 1
 
 
@@ -86,7 +86,7 @@ def test_another_model_embeds_everything_anew_and_never_mixes(opener: Opener) ->
     world = opener(ready(OtherEmbedder()), name="same", wait=10)
     assert world.ids("search", query="tea") == []
     assert world.ids("search_text", query="tea") == [id]
-    assert world.app.embedded.backfill(threading.Event()) == 1
+    assert world.app.embeddings.backfill(threading.Event()) == 1
     assert space_of(world, id) == "other words"
     assert world.ids("search", query="tea") == [id]
 
@@ -139,9 +139,9 @@ def test_who_waits_for_the_model_is_told_so(opener: Opener) -> None:
 
 def test_a_question_without_a_model_says_why(opener: Opener) -> None:
     world = opener(failed("no such file"), wait=10)
-    assert world.app.embedded.embed_passage("a") is None
+    assert world.app.embeddings.embed_passage("a") is None
     with pytest.raises(EmbeddingNotReady) as refusal:
-        world.app.embedded.require_query_vector("a")
+        world.app.embeddings.require_query_vector("a")
     assert refusal.value.state == "error"
     assert "no such file" in refusal.value.reason
 
@@ -175,7 +175,7 @@ def test_vectors_made_in_the_background_stand_back_and_those_of_a_call_do_not(
     embedder = NotingEmbedder()
     world = opener(ready(embedder), name="same")
     stands = os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
-    assert world.app.embedded.backfill(threading.Event()) == 1
+    assert world.app.embeddings.backfill(threading.Event()) == 1
     world.remember("Ben likes coffee")
     assert embedder.priorities == [max(stands, PRIORITY), stands]
 
@@ -185,4 +185,4 @@ def test_an_error_that_nobody_foresaw_is_no_result(opener: Opener) -> None:
     opener(failed(), name="same", wait=10).remember("Ana likes tea")
     world = opener(ready(BrokenEmbedder()), name="same")
     with pytest.raises(RuntimeError, match="reported"):
-        world.app.embedded.backfill(threading.Event())
+        world.app.embeddings.backfill(threading.Event())

@@ -18,13 +18,13 @@ from tests.world import World, worlds
 Search = Callable[[World, str], Any]
 
 SEARCHES: dict[str, Search] = {
-    "by meaning": lambda w, q: w.app.retrieval.by_meaning(w.caller, q, 5),
-    "by words": lambda w, q: w.app.retrieval.by_words(w.caller, q, 5),
-    "recall": lambda w, q: w.app.retrieval.recall(w.caller, q, 5, {Signal.LEXICAL: 1.0}),
-    "every match": lambda w, q: list(w.app.matching.rank_all(w.caller, q, MemoryQuery())),
-    "by threshold": lambda w, q: w.app.matching.by_vector(w.caller, q, MemoryQuery(), 0.5),
-    "governed": lambda w, q: w.app.matching.governed(w.caller, q, None, 5),
-    "code": lambda w, q: w.app.code.search(w.caller, q, 5),
+    "by meaning": lambda w, q: w.app.recall.by_meaning(w.caller, q, 5),
+    "by words": lambda w, q: w.app.recall.by_words(w.caller, q, 5),
+    "recall": lambda w, q: w.app.recall.recall(w.caller, q, 5, {Signal.LEXICAL: 1.0}),
+    "every match": lambda w, q: list(w.app.filtered_search.rank_all(w.caller, q, MemoryQuery())),
+    "by threshold": lambda w, q: w.app.filtered_search.by_vector(w.caller, q, MemoryQuery(), 0.5),
+    "governed": lambda w, q: w.app.filtered_search.governed(w.caller, q, None, 5),
+    "code": lambda w, q: w.app.code_search.search(w.caller, q, 5),
     "decisions": lambda w, q: w.app.decision_search.search(w.caller, q, Mode.AUDIT, 5),
     "turns": lambda w, q: w.app.journal_search.turns(w.caller, q, 5),
     "summaries": lambda w, q: w.app.journal_search.summaries(w.caller, q, 5),

@@ -45,20 +45,20 @@ def twins(request: pytest.FixtureRequest, world: World) -> World:
             )
         )
         world.app.sessions.add(caller, organization, text, "", "Done.")
-    world.app.embedded.backfill(world.app.stopping)
+    world.app.embeddings.backfill(world.app.stopping)
     return world
 
 
 def test_memories(twins: World) -> None:
     app = twins.app
-    everywhere, vector = MemoryQuery(), app.embedded.require_query_vector(QUERY).tolist()
+    everywhere, vector = MemoryQuery(), app.embeddings.require_query_vector(QUERY).tolist()
     for memories in (
-        [each.memory for each in app.retrieval.recall(ANYONE, QUERY, 10, WEIGHTS).hits],
-        [each.memory for each in app.retrieval.by_meaning(ANYONE, QUERY, 10)],
-        [each.memory for each in app.retrieval.by_words(ANYONE, QUERY, 10)],
-        [each.memory for each in app.matching.rank_all(ANYONE, QUERY, everywhere)],
-        [each.memory for each in app.matching.governed(ANYONE, QUERY, None, 10)],
-        [each.memory for each in app.matching.by_vector(ANYONE, vector, everywhere, -1.0)],
+        [each.memory for each in app.recall.recall(ANYONE, QUERY, 10, WEIGHTS).hits],
+        [each.memory for each in app.recall.by_meaning(ANYONE, QUERY, 10)],
+        [each.memory for each in app.recall.by_words(ANYONE, QUERY, 10)],
+        [each.memory for each in app.filtered_search.rank_all(ANYONE, QUERY, everywhere)],
+        [each.memory for each in app.filtered_search.governed(ANYONE, QUERY, None, 10)],
+        [each.memory for each in app.filtered_search.by_vector(ANYONE, vector, everywhere, -1.0)],
     ):
         assert [each.content for each in memories if each.id == ID] == [BETTER, WORSE]
 
@@ -72,7 +72,7 @@ def test_recall_through_the_contract(twins: World) -> None:
 
 
 def test_code(twins: World) -> None:
-    found = twins.app.code.search(ANYONE, QUERY, 10)
+    found = twins.app.code_search.search(ANYONE, QUERY, 10)
     assert [each.chunk.content for each in found] == [BETTER, WORSE]
 
 

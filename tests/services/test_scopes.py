@@ -75,9 +75,9 @@ def settle(world: World, chance: Random) -> Population:
         ids.append(app.memories.store(narrowed_to(anyone, organization=organization), draft).id)
     acts: tuple[Callable[[str, str], object], ...] = (
         lambda one, _: app.memories.remove(anyone, one),
-        lambda one, _: app.standing.deprecate(anyone, one, "old"),
-        lambda one, _: app.standing.lock(anyone, one),
-        lambda one, _: app.standing.verify(anyone, one),
+        lambda one, _: app.status.deprecate(anyone, one, "old"),
+        lambda one, _: app.status.lock(anyone, one),
+        lambda one, _: app.status.verify(anyone, one),
         lambda one, _: app.memories.update(anyone, one, {"content": "tea and more"}),
         lambda one, other: app.memories.invalidate(anyone, one, None, other),
         lambda one, other: app.links.link(anyone, one, other),
@@ -137,10 +137,10 @@ def test_searches_give_what_the_caller_may_hear_and_asked_for(
     population: Population, caller: Caller, query: str, narrowing: MemoryQuery
 ) -> None:
     app = population.app
-    vector = app.embedded.require_query_vector(query).tolist()
+    vector = app.embeddings.require_query_vector(query).tolist()
     found = [
-        *(each.memory for each in app.matching.rank_all(caller, query, narrowing)),
-        *(each.memory for each in app.matching.by_vector(caller, vector, narrowing, -1.0)),
+        *(each.memory for each in app.filtered_search.rank_all(caller, query, narrowing)),
+        *(each.memory for each in app.filtered_search.by_vector(caller, vector, narrowing, -1.0)),
     ]
     for memory in found:
         assert hears(caller, memory)
@@ -158,7 +158,9 @@ def test_without_a_question_comes_all_of_it_and_no_more(
     population: Population, caller: Caller, narrowing: MemoryQuery
 ) -> None:
     narrowing = replace(narrowing, organization=None, repository=None)
-    found = [each.memory.id for each in population.app.matching.rank_all(caller, None, narrowing)]
+    found = [
+        each.memory.id for each in population.app.filtered_search.rank_all(caller, None, narrowing)
+    ]
     assert sorted(found) == sorted(
         id
         for id, memory in population.memories.items()
@@ -173,10 +175,10 @@ def test_recalling_and_governed_searching_give_what_the_caller_may_hear_and_hold
 ) -> None:
     app = population.app
     found = [
-        *(each.memory for each in app.matching.governed(caller, query, None, 10)),
-        *(each.memory for each in app.retrieval.recall(caller, query, 10, WEIGHTS).hits),
-        *(each.memory for each in app.retrieval.by_meaning(caller, query, 10)),
-        *(each.memory for each in app.retrieval.by_words(caller, query, 10)),
+        *(each.memory for each in app.filtered_search.governed(caller, query, None, 10)),
+        *(each.memory for each in app.recall.recall(caller, query, 10, WEIGHTS).hits),
+        *(each.memory for each in app.recall.by_meaning(caller, query, 10)),
+        *(each.memory for each in app.recall.by_words(caller, query, 10)),
     ]
     for memory in found:
         assert hears(caller, memory)
@@ -238,9 +240,9 @@ def test_nothing_is_done_to_what_the_caller_may_not_hear(
         lambda: app.memories.remove(caller, id),
         lambda: app.memories.restore(caller, id, 1),
         lambda: app.memories.invalidate(caller, id, None, None),
-        lambda: app.standing.unlock(caller, id),
-        lambda: app.standing.verify(caller, id),
-        lambda: app.standing.deprecate(caller, id, "r"),
+        lambda: app.status.unlock(caller, id),
+        lambda: app.status.verify(caller, id),
+        lambda: app.status.deprecate(caller, id, "r"),
         lambda: app.links.link(caller, id, other),
     )
     for act in acts:

@@ -49,12 +49,14 @@ NAMED: dict[str, Attempt] = {
     "memories.store_joined": lambda a, w, g: a.memories.store_joined(
         w, fact(g), [(g.memories[0], "related")], [g.memories[1]]
     ),
-    "standing.lock": lambda a, w, g: a.standing.lock(w, g.memories[0]),
-    "standing.unlock": lambda a, w, g: a.standing.unlock(w, g.locked),
-    "standing.verify": lambda a, w, g: a.standing.verify(w, g.memories[0]),
-    "standing.deprecate": lambda a, w, g: a.standing.deprecate(w, g.memories[0], "old"),
+    "status.lock": lambda a, w, g: a.status.lock(w, g.memories[0]),
+    "status.unlock": lambda a, w, g: a.status.unlock(w, g.locked),
+    "status.verify": lambda a, w, g: a.status.verify(w, g.memories[0]),
+    "status.deprecate": lambda a, w, g: a.status.deprecate(w, g.memories[0], "old"),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
-    "graph.create_relation": lambda a, w, g: a.graph.create_relation(w, *g.entities, "near", 9.0),
+    "entities.create_relation": lambda a, w, g: a.entities.create_relation(
+        w, *g.entities, "near", 9.0
+    ),
     "decisions.supersede": lambda a, w, g: a.decisions.supersede(
         w, [g.decision], draft(g.target, "Mine")
     ),
@@ -82,7 +84,9 @@ MANY: dict[str, Attempt] = {
 """What concerns every record that the caller may write."""
 
 HOMELY: dict[str, Attempt] = {
-    "graph.create_entity": lambda a, w, g: a.graph.create_entity(w, "Ana", "person", "she", None),
+    "entities.create_entity": lambda a, w, g: a.entities.create_entity(
+        w, "Ana", "person", "she", None
+    ),
     "decisions.record": lambda a, w, g: a.decisions.record(w, draft(f"new {next(NUMBERS)}")),
     "sessions.add": lambda a, w, g: a.sessions.add(w, "new", "Mend it", "", "Done."),
     "projects.index": lambda a, w, g: a.projects.index(w, str(g.folder)),
@@ -112,7 +116,7 @@ BESIDE = {
 
 READS = {
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
-    "graph": {"communities", "related"},
+    "entities": {"communities", "related"},
     "ledgers": {"heed", "states"},
     "memories": {"history", "page", "read", "read_any", "valid_at", "version"},
     "overview": {"counts", "sequences"},
@@ -263,7 +267,7 @@ def test_nobody_deletes_the_successor_of_what_they_may_not_change(population: Po
 
 def test_a_relation_is_its_narrower_ends(population: Population) -> None:
     own, wide = population.fill("own"), population.given["organization"]
-    graph = population.world.app.graph
+    graph = population.world.app.entities
     assert graph.create_relation(BEARER, own.entities[0], wide.entities[0], "uses", 1.0)
     with pytest.raises(Refused):
         graph.create_relation(BEARER, wide.entities[0], wide.entities[1], "uses", 1.0)

@@ -114,7 +114,7 @@ def code(
     with opened(given) as (app, caller):
         roots = _roots(app, caller)
         project = None if project is None else name_meant("project's name", roots, project)
-        found = app.code.search(caller, query, limit, project=project, language=language)
+        found = app.code_search.search(caller, query, limit, project=project, language=language)
     if as_json:
         say([{**fields_of(each.chunk), "score": each.score} for each in found], "", as_json)
         return

@@ -43,7 +43,7 @@ def _stand(
 @click.pass_obj
 def lock(given: dict[str, str], id: str) -> None:
     """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
-    _stand(given, id, "Locked", lambda app, caller, memory: app.standing.lock(caller, memory))
+    _stand(given, id, "Locked", lambda app, caller, memory: app.status.lock(caller, memory))
 
 
 @click.command(short_help="Let a locked memory be changed again.")
@@ -52,7 +52,7 @@ def lock(given: dict[str, str], id: str) -> None:
 @click.pass_obj
 def unlock(given: dict[str, str], id: str) -> None:
     """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
-    _stand(given, id, "Unlocked", lambda app, caller, memory: app.standing.unlock(caller, memory))
+    _stand(given, id, "Unlocked", lambda app, caller, memory: app.status.unlock(caller, memory))
 
 
 @click.command(short_help="Mark a memory as checked by a person.")
@@ -61,7 +61,7 @@ def unlock(given: dict[str, str], id: str) -> None:
 @click.pass_obj
 def verify(given: dict[str, str], id: str) -> None:
     """Mark the memory ID as checked by a person; a deprecated one holds again."""
-    _stand(given, id, "Verified", lambda app, caller, memory: app.standing.verify(caller, memory))
+    _stand(given, id, "Verified", lambda app, caller, memory: app.status.verify(caller, memory))
 
 
 @click.command(short_help="Mark a memory as out of date.")
@@ -77,7 +77,7 @@ def deprecate(given: dict[str, str], id: str, reason: str) -> None:
         given,
         id,
         "Deprecated",
-        lambda app, caller, memory: app.standing.deprecate(caller, memory, reason),
+        lambda app, caller, memory: app.status.deprecate(caller, memory, reason),
     )
 
 

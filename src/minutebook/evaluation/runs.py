@@ -282,13 +282,13 @@ class _Store:
         return spent
 
     def _relate(self) -> None:
-        graph = self._app.graph
+        service = self._app.entities
         entities = {
-            id: graph.create_entity(self._caller, name, type, None, None).id
+            id: service.create_entity(self._caller, name, type, None, None).id
             for id, (name, type) in self.collection.entities.items()
         }
         for source, type, target in self.collection.relations:
-            graph.create_relation(self._caller, entities[source], entities[target], type, 1.0)
+            service.create_relation(self._caller, entities[source], entities[target], type, 1.0)
 
     def _index(self, folder: Path) -> Spent:
         """Index the documents as files of Python."""

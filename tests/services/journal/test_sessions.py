@@ -145,7 +145,7 @@ def test_a_megabyte_is_kept_at_once_and_embedded_in_parts_soon(world: World) -> 
     assert world.app.store.get(Turn, "default", turn.id) == turn
     found = world.app.journal_search.turns(world.caller, "cormorant", 5)
     assert [(each.record.id, each.distance) for each in found] == [(turn.id, None)]
-    world.app.embedded.backfill(world.app.stopping)
+    world.app.embeddings.backfill(world.app.stopping)
     kept = world.app.store.vectors(Turn, "default", turn.id)
     assert kept is not None
     assert len(kept[1]) > 100
@@ -176,7 +176,7 @@ def test_what_is_found_is_listed_by_its_true_distance(world: World) -> None:
     distances = [each.distance for each in found]
     assert all(distance is not None and 0.0 <= distance <= 2.0 for distance in distances)
     assert distances == sorted(distances, key=lambda d: d or 0.0)
-    vector = world.app.embedded.require_query_vector("cormorant")
+    vector = world.app.embeddings.require_query_vector("cormorant")
     kept = world.app.store.vectors(Turn, "default", near.id)
     assert kept is not None
     assert found[0].distance == pytest.approx(1 - float((kept[1] @ vector).max()), abs=1e-3)

@@ -231,7 +231,7 @@ def test_of_a_batch_with_a_refused_item_nothing_is_kept_but_the_refusal(
 
 def test_of_a_batch_that_meets_a_locked_memory_nothing_is_kept(world: World) -> None:
     world.app.memories.write(world.caller, draft("locked", id=ID))
-    world.app.standing.lock(world.by(role=Role.MANAGER).caller, ID)
+    world.app.status.lock(world.by(role=Role.MANAGER).caller, ID)
     items = [(world.caller, draft("new")), (world.caller, draft("changed", id=ID))]
     with pytest.raises(InBatch) as refusal:
         world.app.memories.write_all(items)
@@ -274,7 +274,7 @@ def test_any_version_returns_as_a_new_one_that_is_found(world: World) -> None:
     assert world.ids("recall", query="leaves") == [memory.id]
     found = world.app.store.vectors(Memory, "default", memory.id)
     assert found is not None
-    assert float(found[1][0] @ world.app.embedded.require_query_vector("tea leaves")) > 0.99
+    assert float(found[1][0] @ world.app.embeddings.require_query_vector("tea leaves")) > 0.99
     assert outcomes(world, memory.id)[-1] == ("restore", "done")
 
 
@@ -337,10 +337,10 @@ def test_what_a_caller_may_not_see_they_cannot_change_lock_link_or_bring_back(
         lambda: app.memories.remove(other, memory.id),
         lambda: app.memories.restore(other, memory.id, 1),
         lambda: app.memories.version(other, memory.id, 1),
-        lambda: app.standing.lock(other, memory.id),
-        lambda: app.standing.unlock(other, memory.id),
-        lambda: app.standing.verify(other, memory.id),
-        lambda: app.standing.deprecate(other, memory.id, "r"),
+        lambda: app.status.lock(other, memory.id),
+        lambda: app.status.unlock(other, memory.id),
+        lambda: app.status.verify(other, memory.id),
+        lambda: app.status.deprecate(other, memory.id, "r"),
         lambda: app.links.link(other, memory.id, mine.id),
         lambda: app.links.link(other, mine.id, memory.id),
     ):

@@ -32,13 +32,13 @@ def test_an_unlocked_memory_is_as_it_was_before_the_lock(
     world: World, manager: Caller, status: Status
 ) -> None:
     memory = kept(world.by(role=Role.HUMAN), status=status)
-    locked = world.app.standing.lock(manager, memory.id)
+    locked = world.app.status.lock(manager, memory.id)
     assert (locked.status, locked.locked_by) == (Status.LOCKED, Role.MANAGER)
     assert world.memory(memory.id) == locked
-    unlocked = world.app.standing.unlock(manager, memory.id)
+    unlocked = world.app.status.unlock(manager, memory.id)
     assert replace(unlocked, updated_at=memory.updated_at) == memory
     with pytest.raises(Conflict):
-        world.app.standing.unlock(manager, memory.id)
+        world.app.status.unlock(manager, memory.id)
     told = [(entry.act, entry.actor, entry.role) for entry in world.entries(memory.id)[1:3]]
     assert told == [("lock", "max", Role.MANAGER), ("unlock", "max", Role.MANAGER)]
 
@@ -46,12 +46,12 @@ def test_an_unlocked_memory_is_as_it_was_before_the_lock(
 @pytest.mark.parametrize("role", [Role.VIEWER, Role.AGENT, Role.HUMAN])
 def test_only_stewards_lock_and_unlock(world: World, manager: Caller, role: Role) -> None:
     memory, other = kept(world), kept(world)
-    world.app.standing.lock(manager, other.id)
+    world.app.status.lock(manager, other.id)
     caller = replace(world.caller, role=role)
     with pytest.raises(Forbidden):
-        world.app.standing.lock(caller, memory.id)
+        world.app.status.lock(caller, memory.id)
     with pytest.raises(Forbidden):
-        world.app.standing.unlock(caller, other.id)
+        world.app.status.unlock(caller, other.id)
     assert world.memory(memory.id) == memory
     assert [entry.outcome for entry in world.entries(other.id)] == ["done", "done", "Forbidden"]
 
@@ -80,8 +80,8 @@ def doors(world: World, id: str, other: str) -> dict[str, Any]:
         "delete": lambda caller: app.memories.delete(caller, id),
         "invalidate": lambda caller: app.memories.invalidate(caller, id, None, None),
         "supersede": lambda caller: app.memories.invalidate(caller, id, "r", other),
-        "verify": lambda caller: app.standing.verify(caller, id),
-        "deprecate": lambda caller: app.standing.deprecate(caller, id, "r"),
+        "verify": lambda caller: app.status.verify(caller, id),
+        "deprecate": lambda caller: app.status.deprecate(caller, id, "r"),
         "link from": lambda caller: app.links.link(caller, id, other),
         "link to": lambda caller: app.links.link(caller, other, id, "needs"),
     }
@@ -94,7 +94,7 @@ def test_a_locked_memory_is_changed_through_no_door_by_nobody(
 ) -> None:
     world = opener(policy=rules)
     memory, other = kept(world), kept(world)
-    world.app.standing.lock(world.by(role=Role.ADMIN).caller, memory.id)
+    world.app.status.lock(world.by(role=Role.ADMIN).caller, memory.id)
     locked, edges = world.memory(memory.id), world.app.store.edges("default", [memory.id])
     caller = with_field_writes(replace(world.caller, role=role), rules)
     for name, door in doors(world, memory.id, other.id).items():
@@ -114,8 +114,8 @@ def test_each_door_opens_once_the_memory_is_unlocked(world: World, manager: Call
     other = kept(world, "other")
     for name in doors(world, "", ""):
         memory = kept(world, name)
-        world.app.standing.lock(manager, memory.id)
-        world.app.standing.unlock(manager, memory.id)
+        world.app.status.lock(manager, memory.id)
+        world.app.status.unlock(manager, memory.id)
         by = replace(world.caller, role=Role.MANAGER)
         doors(world, memory.id, other.id)[name](by)
 
@@ -123,14 +123,14 @@ def test_each_door_opens_once_the_memory_is_unlocked(world: World, manager: Call
 def test_what_a_locked_memory_names_as_its_successor_stays(world: World, manager: Caller) -> None:
     old, new = kept(world, "old"), kept(world, "new")
     world.app.memories.invalidate(world.caller, old.id, None, new.id)
-    world.app.standing.lock(manager, old.id)
+    world.app.status.lock(manager, old.id)
     locked = world.memory(old.id)
     with pytest.raises(Locked) as refusal:
         world.app.memories.delete(world.caller, new.id)
     assert old.id in refusal.value.reason
     assert world.app.overview.reset(manager).kept_locked == 2
     assert world.memory(old.id) == locked
-    world.app.standing.unlock(manager, old.id)
+    world.app.status.unlock(manager, old.id)
     assert world.app.memories.delete(world.caller, new.id)
     assert world.memory(old.id).superseded_by is None
 
@@ -139,7 +139,7 @@ def test_a_locked_memory_may_be_named_as_the_successor_and_is_not_changed_by_it(
     world: World, manager: Caller
 ) -> None:
     old, new = kept(world, "old"), kept(world, "new")
-    locked = world.app.standing.lock(manager, new.id)
+    locked = world.app.status.lock(manager, new.id)
     world.app.memories.invalidate(world.caller, old.id, None, new.id)
     assert world.memory(new.id) == locked
 
@@ -156,7 +156,7 @@ def test_in_an_open_store_the_status_of_catalog_locks_and_unlocks(
         update(caller, memory.id, {"content": "x", "status": Status.ACTIVE})
     opened = update(caller, memory.id, {"status": Status.ACTIVE})
     assert (opened.status, opened.locked_by, opened.unlocks_to) == (Status.ACTIVE, None, None)
-    world.app.standing.lock(manager, memory.id)
+    world.app.status.lock(manager, memory.id)
     with pytest.raises(Forbidden):
         update(caller, memory.id, {"status": Status.ACTIVE})
     with pytest.raises(Forbidden):
@@ -170,8 +170,8 @@ def test_in_an_open_store_the_status_of_catalog_locks_and_unlocks(
 def test_what_a_person_verified_is_verified_and_an_agent_cannot(world: World) -> None:
     memory = kept(world)
     with pytest.raises(Forbidden):
-        world.app.standing.verify(world.caller, memory.id)
-    verified = world.app.standing.verify(world.by(role=Role.HUMAN).caller, memory.id)
+        world.app.status.verify(world.caller, memory.id)
+    verified = world.app.status.verify(world.by(role=Role.HUMAN).caller, memory.id)
     assert verified.status is Status.VERIFIED
     with pytest.raises(Forbidden):
         world.app.memories.update(world.caller, kept(world).id, {"status": Status.VERIFIED})
@@ -180,11 +180,11 @@ def test_what_a_person_verified_is_verified_and_an_agent_cannot(world: World) ->
 def test_a_deprecated_memory_holds_no_longer_until_it_is_verified_again(world: World) -> None:
     memory = kept(world, "tea leaves")
     world.clock.turn()
-    gone = world.app.standing.deprecate(world.caller, memory.id, "moved away")
+    gone = world.app.status.deprecate(world.caller, memory.id, "moved away")
     assert (gone.status, gone.reason) == (Status.DEPRECATED, "moved away")
     assert gone.valid_until == world.clock.now
     assert world.ids("recall", query="tea") == world.ids("get_valid") == []
-    again = world.app.standing.verify(world.by(role=Role.HUMAN).caller, memory.id)
+    again = world.app.status.verify(world.by(role=Role.HUMAN).caller, memory.id)
     assert (again.status, again.reason, again.valid_until) == (Status.VERIFIED, None, None)
     assert world.ids("recall", query="tea") == [memory.id]
 
@@ -194,9 +194,9 @@ def test_a_superseded_memory_stays_superseded(world: World) -> None:
     world.app.memories.invalidate(world.caller, old.id, None, new.id)
     person = world.by(role=Role.HUMAN).caller
     with pytest.raises(Conflict):
-        world.app.standing.verify(person, old.id)
+        world.app.status.verify(person, old.id)
     with pytest.raises(Conflict):
-        world.app.standing.deprecate(person, old.id, "r")
+        world.app.status.deprecate(person, old.id, "r")
     with pytest.raises(Conflict):
         world.app.memories.update(person, old.id, {"status": Status.ACTIVE})
     assert world.memory(old.id).status is Status.SUPERSEDED

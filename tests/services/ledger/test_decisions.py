@@ -174,7 +174,7 @@ def test_without_a_model_a_decision_is_kept_and_its_meaning_follows(opener: Open
     assert without.app.store.vectors(Decision, "default", made.id) is None
     without.app.close()
     world = opener()
-    assert world.app.embedded.backfill_batch() == 1
+    assert world.app.embeddings.backfill_batch() == 1
     assert world.app.store.vectors(Decision, "default", made.id) is not None
 
 

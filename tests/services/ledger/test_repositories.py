@@ -96,7 +96,7 @@ def test_a_commit_that_the_tables_lack_is_taken_in_at_the_next_question(world: W
     [entry] = world.entries(made.id)
     assert (entry.actor, entry.role, entry.act) == ("cleo", "human", "take_in")
     assert agree(world)
-    assert world.app.embedded.backfill_batch() == 1
+    assert world.app.embeddings.backfill_batch() == 1
 
 
 @requirement("ledger/git/crash")

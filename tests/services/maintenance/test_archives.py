@@ -155,9 +155,9 @@ def test_replacing_leaves_kinds_that_the_archive_does_not_hold(world: World) -> 
 
 def test_what_is_replaced_by_the_same_keeps_its_vectors(world: World) -> None:
     put(world, *(turn(n) for n in range(5)))
-    world.app.embedded.backfill_batch()
+    world.app.embeddings.backfill_batch()
     world.app.archives.import_(AGENT, str(exported(world)), Mode.REPLACE)
-    space = world.app.embedded.space
+    space = world.app.embeddings.space
     assert world.app.store.count_vectors(Turn, everything("default"), space) == 5
 
 
@@ -165,7 +165,7 @@ def test_what_is_imported_is_found_by_its_meaning_soon(opener: Opener) -> None:
     one, two = opener(), opener(name="two")
     put(one, turn(1, prompt="where is the kettle"))
     imported(two, exported(one))
-    assert two.app.embedded.backfill_batch() == 1
+    assert two.app.embeddings.backfill_batch() == 1
 
 
 def test_an_import_and_an_export_leave_entries(world: World) -> None:

@@ -24,7 +24,7 @@ def keep(world: World, content: str, **said: object) -> Memory:
 
 def all_of(world: World, query: str | None, **narrowing: object) -> list[str]:
     narrow = MemoryQuery(**narrowing)  # type: ignore[arg-type]
-    found = world.app.matching.rank_all(world.caller, query, narrow)
+    found = world.app.filtered_search.rank_all(world.caller, query, narrow)
     return [each.memory.content for each in found]
 
 
@@ -56,15 +56,15 @@ def test_relevance_goes_before_importance_and_what_ended_comes_last(world: World
     weak = keep(world, "a kettle among many other things that are not at all the matter here")
     best = keep(world, "the kettle")
     gone = keep(world, "kettle kettle", importance=10.0)
-    world.app.standing.deprecate(world.caller, gone.id, "scrapped")
-    found = list(world.app.matching.rank_all(world.caller, "kettle", MemoryQuery()))
+    world.app.status.deprecate(world.caller, gone.id, "scrapped")
+    found = list(world.app.filtered_search.rank_all(world.caller, "kettle", MemoryQuery()))
     assert [each.memory.id for each in found] == [best.id, weak.id, gone.id]
     assert found[0].score > found[1].score
 
 
 def test_equally_relevant_ones_go_by_importance_then_age(world: World) -> None:
     ids = [keep(world, "the kettle", importance=i).id for i in (1.0, 3.0, 3.0, 2.0)]
-    found = world.app.matching.rank_all(world.caller, "kettle", MemoryQuery())
+    found = world.app.filtered_search.rank_all(world.caller, "kettle", MemoryQuery())
     assert [each.memory.id for each in found] == [ids[2], ids[1], ids[3], ids[0]]
 
 
@@ -102,8 +102,8 @@ def test_a_meaning_that_stands_out_is_found_where_no_words_are(world: World) -> 
         keep(world, f"thing{number} stuff{number} matter{number}")
     near = keep(world, "tea pot lid")
     phrase = '"lid pot tea"'
-    assert world.app.retrieval.by_words(world.caller, phrase, 9) == []
-    found = list(world.app.matching.rank_all(world.caller, phrase, MemoryQuery()))
+    assert world.app.recall.by_words(world.caller, phrase, 9) == []
+    found = list(world.app.filtered_search.rank_all(world.caller, phrase, MemoryQuery()))
     assert found[0].memory.id == near.id
     assert len(found) < 5
 
@@ -120,21 +120,21 @@ def test_by_vector_ranks_by_meaning_importance_and_freshness(world: World) -> No
     new = keep(world, "tea pot", importance=1.0)
     high = keep(world, "tea pot", importance=9.0)
     keep(world, "unlike words entirely")
-    near = world.app.matching.by_vector(world.caller, "tea pot", MemoryQuery(), 0.5)
+    near = world.app.filtered_search.by_vector(world.caller, "tea pot", MemoryQuery(), 0.5)
     assert [each.memory.id for each in near] == [high.id, new.id, old.id]
     assert all(each.similarity > 0.99 for each in near)
     assert near[1].score - near[2].score == pytest.approx(0.05, abs=1e-3)
     assert near[0].score - near[1].score == pytest.approx(0.24, abs=1e-3)
-    told = world.app.embedded.require_query_vector("tea pot").tolist()
+    told = world.app.embeddings.require_query_vector("tea pot").tolist()
     doubled = [2 * each for each in told]
-    again = world.app.matching.by_vector(world.caller, doubled, MemoryQuery(), 0.5, limit=2)
+    again = world.app.filtered_search.by_vector(world.caller, doubled, MemoryQuery(), 0.5, limit=2)
     assert [each.memory.id for each in again] == [high.id, new.id]
 
 
 @pytest.mark.parametrize("length", [0, 1, DIMENSIONS - 1, DIMENSIONS + 1])
 def test_a_vector_of_another_length_is_refused_with_both(world: World, length: int) -> None:
     with pytest.raises(InvalidInput) as refusal:
-        world.app.matching.by_vector(world.caller, [1.0] * length, MemoryQuery(), 0.5)
+        world.app.filtered_search.by_vector(world.caller, [1.0] * length, MemoryQuery(), 0.5)
     assert str(DIMENSIONS) in refusal.value.remedy
     assert str(length) in refusal.value.remedy
 
@@ -142,7 +142,7 @@ def test_a_vector_of_another_length_is_refused_with_both(world: World, length: i
 @pytest.mark.parametrize("number", [0.0, np.nan, np.inf])
 def test_a_vector_without_a_direction_is_refused(world: World, number: float) -> None:
     with pytest.raises(InvalidInput):
-        world.app.matching.by_vector(world.caller, [number] * DIMENSIONS, MemoryQuery(), 0.5)
+        world.app.filtered_search.by_vector(world.caller, [number] * DIMENSIONS, MemoryQuery(), 0.5)
 
 
 def test_a_governed_answer_goes_from_the_repository_to_the_organization(world: World) -> None:
@@ -153,22 +153,22 @@ def test_a_governed_answer_goes_from_the_repository_to_the_organization(world: W
     part = keep(me, "the pot", **repo)
     whole = keep(me, "a pot that holds some tea and is very long winded", **repo)
     gone = keep(me, "tea pot", **repo)
-    me.app.standing.deprecate(me.caller, gone.id, "broken")
+    me.app.status.deprecate(me.caller, gone.id, "broken")
     keep(me.by(repositories=frozenset({"s"})), "tea pot of another", **repo)
-    answer = me.app.matching.governed(me.caller, "tea pot", None, 10)
+    answer = me.app.filtered_search.governed(me.caller, "tea pot", None, 10)
     told = [each.memory.id for each in answer]
     assert told == [whole.id, part.id, verified.id, unverified.id]
-    (first,) = me.app.matching.governed(me.caller, "tea pot", None, 1)
+    (first,) = me.app.filtered_search.governed(me.caller, "tea pot", None, 1)
     assert first.memory.id == whole.id
-    assert me.app.matching.governed(me.caller, "tea pot", {RULE}, 10) == []
-    assert len(me.app.matching.governed(me.caller, "tea pot", {RULE, FACT}, 10)) == 4
+    assert me.app.filtered_search.governed(me.caller, "tea pot", {RULE}, 10) == []
+    assert len(me.app.filtered_search.governed(me.caller, "tea pot", {RULE, FACT}, 10)) == 4
 
 
 def test_of_equally_relevant_ones_the_verified_comes_first(world: World) -> None:
     me = world.by(organization="acme", repositories=frozenset({"r"}), role=Role.HUMAN)
     ids = [keep(me, "tea pot").id for _ in range(3)]
-    me.app.standing.verify(me.caller, ids[1])
-    answer = me.app.matching.governed(me.caller, "tea pot", None, 10)
+    me.app.status.verify(me.caller, ids[1])
+    answer = me.app.filtered_search.governed(me.caller, "tea pot", None, 10)
     assert answer[0].memory.id == ids[1]
 
 

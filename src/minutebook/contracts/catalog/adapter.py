@@ -90,7 +90,7 @@ def memory_search(
     """Find every memory that matches, by relevance if there is a query."""
     question = query.strip() or None
     with suppress(ScopeViolation):  # Of what is not the caller's, nothing is found.
-        for found in app.matching.rank_all(caller, question, _narrowing(filters or {})):
+        for found in app.filtered_search.rank_all(caller, question, _narrowing(filters or {})):
             shape = whole(found.memory)
             yield shape if question is None else shape | {"relevance": found.score}
 
@@ -114,7 +114,7 @@ def memory_vector_search(
     question = vector if query is None else query
     assert question is not None
     try:
-        near = app.matching.by_vector(caller, question, _narrowing(told), threshold, limit)
+        near = app.filtered_search.by_vector(caller, question, _narrowing(told), threshold, limit)
     except ScopeViolation:
         return []
     return [

@@ -54,7 +54,7 @@ def memory_search(
 ) -> Shape:
     """Find what this repository, its organization and the system say of something."""
     types = None if type_filter is None else frozenset({MemoryType(type_filter)})
-    found = [each.memory for each in app.matching.governed(caller, query, types, limit)]
+    found = [each.memory for each in app.filtered_search.governed(caller, query, types, limit)]
     _enter_read(app, caller, found)
     return {"memories": [_brief(memory) for memory in found], "count": len(found)}
 
@@ -69,13 +69,13 @@ def memory_read(app: App, caller: Caller, memory_id: str) -> Shape:
 
 def memory_lock(app: App, caller: Caller, memory_id: str) -> Shape:
     """Lock a memory."""
-    locked = app.standing.lock(caller, memory_id)
+    locked = app.status.lock(caller, memory_id)
     return _state(locked) | {"locked_at": rfc3339(locked.updated_at)}
 
 
 def memory_deprecate(app: App, caller: Caller, memory_id: str, reason: str) -> Shape:
     """Mark a memory as outdated."""
-    return _state(app.standing.deprecate(caller, memory_id, reason))
+    return _state(app.status.deprecate(caller, memory_id, reason))
 
 
 OPERATIONS: Mapping[str, Operation] = {

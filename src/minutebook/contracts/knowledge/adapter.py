@@ -87,12 +87,12 @@ def list_memories(app: App, caller: Caller, limit: int, offset: int) -> Shape:
 
 def search(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by meaning."""
-    return _ranked(query, app.retrieval.by_meaning(caller, query, limit))
+    return _ranked(query, app.recall.by_meaning(caller, query, limit))
 
 
 def search_text(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by words."""
-    return _ranked(query, app.retrieval.by_words(caller, query, limit))
+    return _ranked(query, app.recall.by_words(caller, query, limit))
 
 
 def recall(
@@ -149,7 +149,7 @@ def create_entity(
     user_id: str | None = None,
 ) -> Shape:
     """Keep an entity, or find the same one."""
-    entity = app.graph.create_entity(caller, name, entity_type, description, user_id)
+    entity = app.entities.create_entity(caller, name, entity_type, description, user_id)
     return {"id": entity.id}
 
 
@@ -157,13 +157,13 @@ def create_relation(
     app: App, caller: Caller, from_entity: str, to_entity: str, relation_type: str, weight: float
 ) -> Shape:
     """Join two entities."""
-    relation = app.graph.create_relation(caller, from_entity, to_entity, relation_type, weight)
+    relation = app.entities.create_relation(caller, from_entity, to_entity, relation_type, weight)
     return {"id": relation.id}
 
 
 def get_related(app: App, caller: Caller, entity_id: str, depth: int, direction: str) -> Shape:
     """Show what is near an entity."""
-    near = app.graph.related(caller, entity_id, depth, Direction(direction))
+    near = app.entities.related(caller, entity_id, depth, Direction(direction))
     return {
         "entities": [_entity(entity) for entity in near.entities],
         "relations": [_relation(relation) for relation in near.relations],
@@ -246,7 +246,7 @@ def reset_all_memory(app: App, caller: Caller, confirm: object = None) -> Shape:
 
 def detect_communities(app: App, caller: Caller) -> Shape:
     """Show the entities in groups that are densely related."""
-    communities = app.graph.communities(caller)
+    communities = app.entities.communities(caller)
     return {
         "communities": [[_entity(entity) for entity in each] for each in communities],
         "community_count": len(communities),
@@ -273,7 +273,7 @@ def search_code(
     app: App, caller: Caller, query: str, limit: int, project_id: str | None = None
 ) -> Shape:
     """Rank chunks of code by meaning and words."""
-    found = app.code.search(caller, query, limit, project=project_id)
+    found = app.code_search.search(caller, query, limit, project=project_id)
     results = [
         {
             "id": each.chunk.id,

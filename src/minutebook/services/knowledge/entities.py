@@ -32,7 +32,7 @@ class Neighbourhood:
     relations: list[Edge]
 
 
-class Graph:
+class Entities:
     """The use cases around entities and relations."""
 
     def __init__(
