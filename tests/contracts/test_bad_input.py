@@ -133,7 +133,7 @@ def test_an_unknown_argument_is_refused_with_the_nearest_known_one(
     tool = TOOLS[contract, name]
     for spot in spots(tool):
         *around, key = spot.path
-        if not isinstance(key, str) or key in tool.promise.get("atDoor", ()):
+        if not isinstance(key, str) or key in tool.promise.get("atGate", ()):
             continue
         for near in (f"{key}s", key.capitalize(), key.replace("_", "-") + "_"):
             wrong = placed(valid(contract, name), (*around, near), "x")

@@ -193,11 +193,11 @@ def test_the_prompts_are_those_of_the_document_to_the_letter(document: str) -> N
 
 def test_every_resource_has_a_page_or_a_reader_and_every_reader_a_resource() -> None:
     promised = [*CONTRACT.resources, *CONTRACT.templates]
-    readers = resources.READING.readers
+    readers = resources.HANDLERS.readers
     for each in promised:
         assert ("page" in each.promise) is not (each.name in readers)
     assert set(readers) <= {each.name for each in promised}
-    for place in resources.READING.completions:
+    for place in resources.HANDLERS.completions:
         name, variable = place.split("/")
         template = next(each for each in CONTRACT.templates if each.name == name)
         assert f"{{{variable}}}" in template.promise["uriTemplate"]

@@ -69,7 +69,7 @@ def test_every_tool_publishes_the_same_context_but_for_the_intents_it_takes() ->
         told = json.loads(json.dumps(tool["inputSchema"]["properties"]["context"]))
         said = told["properties"]["intent"].pop("description")
         assert said.endswith(" or ".join(tool["intents"])), name
-        contexts.append((told, tool["enforce"]["context"], tool["atDoor"]))
+        contexts.append((told, tool["enforce"]["context"], tool["atGate"]))
     assert all(each == contexts[0] for each in contexts)
 
 
@@ -132,5 +132,5 @@ def test_each_type_that_a_memory_can_have_can_be_searched_for() -> None:
 def test_nothing_that_is_ours_alone_is_exported() -> None:
     exported = json.dumps(CONTRACT.schema())
     assert list(CONTRACT.schema()["tools"]) == list(TOOLS)
-    for word in ("enforce", "atDoor", "intents", "hiddenProperties"):
+    for word in ("enforce", "atGate", "intents", "hiddenProperties"):
         assert f'"{word}"' not in exported

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from minutebook import __version__
+from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.domain.records import Role
 from minutebook.services.maintenance.database import NotOpen
@@ -84,7 +85,7 @@ def test_after_a_stop_every_data_tool_says_so_until_the_start(client: Client, to
 def test_one_connections_stop_is_not_anothers(client: Client) -> None:
     other = client.by(session="session_2")
     for each in (client, other):
-        client.world.app.database.enter(each.world.caller.call.session)
+        client.world.app.database.acquire(each.world.caller.call.session)
     client.call("stop_database")
     other.add("still here")
     assert other.prompts("session_2") == ["still here"]
@@ -114,9 +115,11 @@ def test_the_other_contracts_of_a_connection_say_that_the_store_is_closed(client
     ],
 )
 def test_a_store_that_is_not_open_is_told_as_promised(error: Any, status: str, said: str) -> None:
-    answer = CONTRACT.glance(NotOpen(error), "healthcheck")
+    preopen = CONTRACT.preopen("healthcheck")
+    assert preopen is not None
+    answer = preopen(NotOpen(error), Settings().caller())
     told: Any = answer.content
     check_shape("healthcheck", told)
     assert told["status"] == status
     assert said in told["details"][0]
-    assert [name for name in CONTRACT.tools if not CONTRACT.waits(name)] == ["healthcheck"]
+    assert [name for name in CONTRACT.tools if CONTRACT.preopen(name)] == ["healthcheck"]

@@ -101,7 +101,7 @@ def test_categories_and_modes_are_those_of_the_domain() -> None:
 
 
 def test_only_what_summarises_may_ask_the_clients_model() -> None:
-    assert [name for name in TOOLS if CONTRACT.asks(name)] == ["summarize_sessions"]
+    assert [name for name in TOOLS if CONTRACT.samples(name)] == ["summarize_sessions"]
 
 
 def test_every_error_has_a_status_of_http_and_a_meaning() -> None:

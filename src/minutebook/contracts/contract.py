@@ -12,7 +12,7 @@ from minutebook.app import App
 from minutebook.contracts.announced import safe
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
-from minutebook.contracts.resources import Reading, Resource, text_of
+from minutebook.contracts.resources import Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
 
-Glance = Callable[[NotOpen], Content]
+Preopen = Callable[[NotOpen], Content]
 """Answers a tool that takes no arguments, before the store is open."""
 
 Wording = Callable[[MinutebookError, Mapping[str, Any]], Failure]
@@ -52,9 +52,9 @@ class Tool:
 
     @cached_property
     def arguments(self) -> Arguments:
-        """What its arguments must be, but for those `atDoor`, which the contract's door checks."""
-        schema, taken = self.promise["inputSchema"], self.promise.get("atDoor", ())
-        left = {name: told for name, told in schema["properties"].items() if name not in taken}
+        """The check of its arguments, but for those `atGate`, which the contract's gate checks."""
+        schema, taken = self.promise["inputSchema"], self.promise.get("atGate", ())
+        left = {name: each for name, each in schema["properties"].items() if name not in taken}
         required = [name for name in schema.get("required", []) if name not in taken]
         return Arguments(
             {"properties": left, "required": required},
@@ -64,18 +64,18 @@ class Tool:
         )
 
 
-Entrant = tuple[Caller, Mapping[str, Any]]
-"""As whom a call goes on, and with which arguments."""
+Admitted = tuple[Caller, Mapping[str, Any]]
+"""The caller and the arguments with which a call goes on."""
 
-Door = Callable[[App, Caller, Tool, Mapping[str, Any]], AbstractContextManager[Entrant]]
-"""Lets a call in before its arguments are checked; sees the errors that are raised inside."""
+Gate = Callable[[App, Caller, Tool, Mapping[str, Any]], AbstractContextManager[Admitted]]
+"""Admits a call before its arguments are checked; the errors of the call pass through it."""
 
 
 @contextmanager
-def open_door(
+def open_gate(
     app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
-) -> Iterator[Entrant]:
-    """Let everyone in as who they are."""
+) -> Iterator[Admitted]:
+    """Admit every call as it is."""
     yield caller, arguments
 
 
@@ -110,19 +110,19 @@ class Contract:
         operations: Mapping[str, Operation],
         word: Wording,
         *,
-        door: Door = open_door,
-        reading: Reading | None = None,
-        glances: Mapping[str, Glance] | None = None,
+        gate: Gate = open_gate,
+        handlers: ResourceHandlers | None = None,
+        preopen: Mapping[str, Preopen] | None = None,
     ) -> None:
-        """`glances` are the tools that do not wait for the store to be opened."""
+        """`preopen` answers tools that do not wait for the store to be opened."""
         self._package = package
         self.promise: Mapping[str, Any] = json.loads(text_of(package, "contract.json"))
         self.name = str(self.promise["contract"])
         self._operations = operations
         self.word = word
-        self._door = door
-        self._reading = reading or Reading()
-        self._glances = glances or {}
+        self._gate = gate
+        self._handlers = handlers or ResourceHandlers()
+        self._preopen = preopen or {}
         hidden = self.promise["hidden"]
         lax = self.promise.get("unknownArguments") == "ignored"
         listed = [Tool(each, is_listed=True, ignores_unknown=lax) for each in self.promise["tools"]]
@@ -150,18 +150,22 @@ class Contract:
         """Tell whether a tool can be called by that name, or its safe spelling."""
         return safe(name) in self._names
 
-    def asks(self, name: str) -> bool:
+    def samples(self, name: str) -> bool:
         """Tell whether the tool of that name, or its safe spelling, may ask the client's model."""
         tool = self.tools.get(self._names[safe(name)])
         return tool is not None and bool(tool.promise.get("asks"))
 
-    def waits(self, name: str) -> bool:
-        """Tell whether a call of that name, or its safe spelling, waits for the store to be open."""
-        return self._names[safe(name)] not in self._glances
+    def preopen(self, name: str) -> Callable[[NotOpen, Caller], Answer] | None:
+        """Return what answers a tool before the store is open; None if the tool waits for it."""
+        handler = self._preopen.get(self._names[safe(name)])
+        if handler is None:
+            return None
 
-    def glance(self, unopened: NotOpen, name: str) -> Answer:
-        """Answer a call of a tool that does not wait, before the store is open."""
-        return answered(self._glances[self._names[safe(name)]](unopened))
+        def answer(unopened: NotOpen, caller: Caller) -> Answer:
+            error = None if unopened.error is None else redacted_for(caller, unopened.error)
+            return answered(handler(NotOpen(error)))
+
+        return answer
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
@@ -171,9 +175,9 @@ class Contract:
             if name in self.aliases:
                 name, arguments = self.aliases[name].resolve(arguments)
             tool = self.tools[name]
-            with self._door(app, caller, tool, arguments) as (asking, told):
-                checked = tool.arguments.check(told)
-                return answered(self._operations[name](app, asking, **checked))
+            with self._gate(app, caller, tool, arguments) as (admitted, remaining):
+                checked = tool.arguments.check(remaining)
+                return answered(self._operations[name](app, admitted, **checked))
         except MinutebookError as error:
             return failed(self.worded(error, caller, given))
 
@@ -194,24 +198,24 @@ class Contract:
     def resource(self, uri: str) -> Resource | None:
         """Give the promised resource, or template, that a URI belongs to."""
         known = (*self.resources, *self.templates)
-        return next((each for each in known if each.fit(uri) is not None), None)
+        return next((each for each in known if each.match(uri) is not None), None)
 
     def read(self, app: App, caller: Caller, uri: str) -> Answer:
         """Read a resource; LookupError for a URI of none that was promised."""
         resource = self.resource(uri)
         if resource is None:
             raise LookupError(uri)
-        variables = resource.fit(uri) or {}
+        variables = resource.match(uri) or {}
         try:
             if "page" in resource.promise:
                 return Answer(text_of(self._package, resource.promise["page"]))
-            return answered(self._reading.readers[resource.name](app, caller, **variables))
+            return answered(self._handlers.readers[resource.name](app, caller, **variables))
         except MinutebookError as error:
             return failed(self.worded(error, caller, variables))
 
     def listing(self, app: App, caller: Caller) -> list[Mapping[str, Any]]:
         """Describe every resource that a client is shown: the promised ones, then what is there."""
-        there = self._reading.listing
+        there = self._handlers.listing
         return [
             *(each.promise for each in self.resources),
             *(there(app, caller) if there is not None else ()),
@@ -223,7 +227,7 @@ class Contract:
         """Give the values that what was typed for a template's variable may become."""
         for each in self.templates:
             if each.promise["uriTemplate"] == template:
-                complete = self._reading.completions.get(f"{each.name}/{variable}")
+                complete = self._handlers.completions.get(f"{each.name}/{variable}")
                 return [] if complete is None else complete(app, caller, typed)
         return []
 

@@ -22,8 +22,8 @@ Completion = Callable[[App, Caller, str], list[str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """The code behind the resources, each by the name that the promise gives it.
+class ResourceHandlers:
+    """What answers for resources, each under the name that the promise gives it.
 
     `completions` goes by `name/variable`.
     """
@@ -49,10 +49,10 @@ class Resource:
         """What kind of text it is."""
         return str(self.promise["mimeType"])
 
-    def fit(self, uri: str) -> Mapping[str, str] | None:
-        """Give the template's variables in a URI of this resource; None for another's URI."""
-        match = self._pattern.fullmatch(uri)
-        return None if match is None else match.groupdict()
+    def match(self, uri: str) -> Mapping[str, str] | None:
+        """Return the template's variables in a URI of this resource; None for any other URI."""
+        found = self._pattern.fullmatch(uri)
+        return None if found is None else found.groupdict()
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

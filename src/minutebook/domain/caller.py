@@ -7,6 +7,12 @@ from typing import Any
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 
+SIGNED = "jwt:"
+"""The prefix of a signed token's id (`jti`), which tells it from one of our own."""
+
+OWNER = "owner"
+"""The principal of every caller without a token: the owner of the machine."""
+
 ANYBODY = "agent"
 """The name of a caller whose start-up named none: a client may then give its own."""
 
@@ -65,6 +71,13 @@ class Caller:
     governed: bool = False
     repository_bound: bool = False
     call: Call = field(default_factory=Call, compare=False)
+
+    @property
+    def principal(self) -> str:
+        """The name that limits and sessions go by: it stays while secrets and tokens are renewed."""
+        if self.token.startswith(SIGNED):
+            return f"subject {self.name}"
+        return f"token {self.token}" if self.token else OWNER
 
 
 def in_call(caller: Caller, **changes: Any) -> Caller:

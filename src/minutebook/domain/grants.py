@@ -7,9 +7,6 @@ from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 
-SIGNED = "jwt:"
-"""What stands before the id (`jti`) of a signed token, to tell it from one of our own."""
-
 LONGEST_NAME = 200
 """Characters that the name of a caller or of a scope has at most."""
 
@@ -50,13 +47,6 @@ def caller_with(grant: Grant, token: str) -> Caller:
         token=token,
         repository_bound=bound is not None,
     )
-
-
-def principal(caller: Caller) -> str:
-    """Name who stays the same while secrets and signed tokens are renewed: whose a session is."""
-    if caller.token.startswith(SIGNED):
-        return f"subject {caller.name}"
-    return f"token {caller.token}" if caller.token else "owner"
 
 
 def is_live(token: Token, now: datetime) -> bool:

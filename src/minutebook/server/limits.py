@@ -1,59 +1,209 @@
-"""What all callers share, and how much of it one may hold: nobody is to keep the others waiting."""
+"""Limits: what all callers share, how much of it one principal may hold, and what a refusal says.
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+`Limits` is the table. A principal (`Caller.principal`) is whoever stays the same while secrets are
+renewed. The owner, who comes without a token, is bound by what there is, not by a share of it.
+"""
+
+import math
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from threading import Lock
 
 from anyio import CapacityLimiter
 from mcp.shared.exceptions import MCPError
 from mcp_types import INTERNAL_ERROR
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.grants import principal
+from minutebook.domain.caller import OWNER
+
+CALLS = 1000
+STREAMS = 384
+"""Streams over HTTP, all together: connections are left for calls."""
+
+SESSIONS = 1000
+"""Sessions over HTTP, all together and for each contract; one ends after half an hour unused."""
+
+CONNECTIONS = 512
+"""Connections over HTTP; for a further one, another that only waits for its client is closed."""
 
 THREADS = 40
-"""Threads that anyio works in by default."""
+"""Worker threads: anyio's default."""
 
-MOST_WAITING = 100
-"""How many calls of one caller wait for a thread, of clients that have gone as well."""
+WAITING_CALLS = 100
+"""Calls of one principal that wait for a thread, those of clients that have gone included."""
+
+PAUSED_CALLS = 8
+"""Calls of one principal that wait for the client's model between two requests."""
+
+WATCHED_RESOURCES = 100
+"""Resources that one connection or stream watches: each is read anew whenever anything changes."""
+
+RESERVED_THREADS = 4
+"""Threads for each task that must not wait for calls: identifying callers, and `healthcheck`."""
+
+BURST = 10.0
+"""Seconds over which a rate is an average."""
+
+KEPT = 1024
+"""How many principals a rate limit remembers before it drops those with their whole burst left."""
 
 
-def share_of(whole: int) -> int:
-    """Give how much of what all share one token's bearer may hold: a quarter, and one at least."""
+def quota_of(whole: int) -> int:
+    """Return how much of something shared one token's bearer may hold: a quarter, and one at least."""
     return max(1, whole // 4)
 
 
-class Full(MCPError):
-    """As much is being done, or waits to be done, as may; the message says by whom."""
+class TooManyRequests(MCPError):
+    """A limit is reached; the message says which, and what to do."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(INTERNAL_ERROR, reason)
         self.reason = reason
 
 
-class Lines:
-    """Has the calls of each token's bearer wait in a line of their own for the threads of all.
+class ConcurrencyLimit:
+    """Counts what is under way: at most `total`, and of one principal at most `quota`."""
+
+    def __init__(self, total: int | None, quota: int, exceeded: str, *, binds_owner: bool = False):
+        self._total = total
+        self._quota = quota
+        self._exceeded = exceeded
+        self._binds_owner = binds_owner
+        self._held: Counter[str] = Counter()
+
+    @property
+    def held(self) -> int:
+        """How many are under way."""
+        return self._held.total()
+
+    def check_quota(self, principal: str, held: int) -> None:
+        """Raise TooManyRequests if a principal that holds so many already may hold no more."""
+        if held >= self._quota and (self._binds_owner or principal != OWNER):
+            raise TooManyRequests(self._exceeded)
+
+    @contextmanager
+    def hold(self, principal: str) -> Iterator[None]:
+        """Count one more. Raises TooManyRequests if all are held, or the principal's quota is."""
+        if self._total is not None and self.held >= self._total:
+            raise TooManyRequests(
+                "The server has as many calls as it takes on; come again in a second"
+            )
+        self.check_quota(principal, self._held[principal])
+        self._held[principal] += 1
+        try:
+            yield
+        finally:
+            self._held[principal] -= 1
+            if not self._held[principal]:
+                del self._held[principal]
+
+
+class ThreadQuota:
+    """Has the calls of each token's bearer wait in a queue of their own for the threads of all.
 
     A call works on in its thread when its client has hung up, so that counting requests is not
-    enough. The owner, who comes without a token, has the threads to themselves.
+    enough.
     """
 
     def __init__(self) -> None:
-        self._lines: dict[str, CapacityLimiter] = {}
+        self._queues: dict[str, CapacityLimiter] = {}
 
     @asynccontextmanager
-    async def turn(self, caller: Caller) -> AsyncIterator[None]:
-        """Wait until the caller may have one more thread; Full where too many calls wait for that."""
-        if not caller.token:
+    async def hold(self, principal: str) -> AsyncIterator[None]:
+        """Wait until the principal may have one more thread.
+
+        Raises TooManyRequests if WAITING_CALLS of the principal wait already.
+        """
+        if principal == OWNER:
             yield
             return
-        name = principal(caller)
-        line = self._lines.setdefault(name, CapacityLimiter(share_of(THREADS)))
-        if line.statistics().tasks_waiting >= MOST_WAITING:
-            raise Full("Too many calls of yours wait already; await their answers")
+        queue = self._queues.setdefault(principal, CapacityLimiter(quota_of(THREADS)))
+        if queue.statistics().tasks_waiting >= WAITING_CALLS:
+            raise TooManyRequests("Too many calls of yours wait already; await their answers")
         try:
-            async with line:
+            async with queue:
                 yield
         finally:
-            told = line.statistics()
-            if self._lines.get(name) is line and not (told.borrowed_tokens or told.tasks_waiting):
-                del self._lines[name]
+            left = queue.statistics()
+            is_idle = not (left.borrowed_tokens or left.tasks_waiting)
+            if is_idle and self._queues.get(principal) is queue:
+                del self._queues[principal]
+
+
+class RateLimit:
+    """Admits each principal `rate` times a second, on average over BURST seconds; 0: always."""
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate = rate
+        self._most = max(1.0, rate * BURST)
+        self._clock = clock
+        self._lock = Lock()
+        self._left: dict[str, tuple[float, float]] = {}
+
+    def wait(self, principal: str) -> int:
+        """Admit a principal and return 0, or return the whole seconds until it may come again."""
+        if not self._rate:
+            return 0
+        with self._lock:
+            now = self._clock()
+            left = self._now_left(principal, now)
+            if left < 1.0:
+                return math.ceil((1.0 - left) / self._rate)
+            self._left[principal] = left - 1.0, now
+            if len(self._left) > KEPT:
+                self._left = {
+                    each: kept
+                    for each, kept in self._left.items()
+                    if self._now_left(each, now) < self._most
+                }
+            return 0
+
+    def _now_left(self, principal: str, now: float) -> float:
+        left, at = self._left.get(principal, (self._most, now))
+        return min(self._most, left + (now - at) * self._rate)
+
+
+class Limits:
+    """The limits of one server, each under its name.
+
+    | limit | of all | of one principal | beyond it |
+    | --- | --- | --- | --- |
+    | `requests` | no limit | setting `rate_limit`, a second | HTTP 429 with Retry-After |
+    | `body_bytes`, `body_seconds` | one body: settings `http_body`, `http_timeout` | | HTTP 413, 408 |
+    | `calls` over HTTP | setting `http_calls` | a quarter | HTTP 429; on `/sse` JSON-RPC −32600 |
+    | `streams` over HTTP | STREAMS | a quarter | HTTP 429 |
+    | `sessions` over HTTP | SESSIONS | a quarter | HTTP 429 |
+    | `threads` | THREADS | a quarter, then WAITING_CALLS wait | JSON-RPC −32603 |
+    | `paused_calls` | no limit | PAUSED_CALLS, the owner's too | JSON-RPC −32603 |
+
+    Of one connection: WATCHED_RESOURCES (JSON-RPC −32602). Of all: CONNECTIONS (the one that waits
+    longest is closed).
+    """
+
+    def __init__(
+        self,
+        *,
+        rate: float = 0.0,
+        calls: int = CALLS,
+        body_bytes: int = 0,
+        body_seconds: float = 0.0,
+    ) -> None:
+        self.requests = RateLimit(rate)
+        self.body_bytes = body_bytes
+        self.body_seconds = body_seconds
+        under_way = "As many calls of yours are under way as one caller may have; await one"
+        self.calls = ConcurrencyLimit(calls, quota_of(calls), under_way)
+        self.streams = ConcurrencyLimit(STREAMS, quota_of(STREAMS), under_way)
+        self.sessions = ConcurrencyLimit(
+            None,
+            quota_of(SESSIONS),
+            "As many sessions of yours are open as one caller may have; DELETE ends one",
+        )
+        self.threads = ThreadQuota()
+        self.paused_calls = ConcurrencyLimit(
+            None,
+            PAUSED_CALLS,
+            f"{PAUSED_CALLS} calls of yours wait for your model's answer; go on with those",
+            binds_owner=True,
+        )

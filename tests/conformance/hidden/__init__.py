@@ -10,17 +10,17 @@ from typing import Any
 from minutebook.app import App
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract, Operation
-from minutebook.contracts.resources import Reading
+from minutebook.contracts.resources import ResourceHandlers
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, MinutebookError
-from minutebook.server.protocol.tools import TELL_EVERY
+from minutebook.server.protocol.tools import REPORT_EVERY
 
 INTENDED = "This tool intentionally returns an error for testing"
 
 
 def hidden() -> Contract:
     """Open the contract."""
-    return Contract(__name__, OPERATIONS, word, reading=READING)
+    return Contract(__name__, OPERATIONS, word, handlers=HANDLERS)
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
@@ -38,7 +38,7 @@ def failing(app: App, caller: Caller) -> str:
 def progressing(app: App, caller: Caller) -> str:
     for part in (0.25, 0.5, 1.0):
         caller.call.progress(part, f"{part:.0%} done")
-        time.sleep(TELL_EVERY * 1.1)
+        time.sleep(REPORT_EVERY * 1.1)
     return "Told three times."
 
 
@@ -72,4 +72,4 @@ OPERATIONS: Mapping[str, Operation] = {
     "test_x_header": with_schema,
 }
 
-READING = Reading(readers={"template": of_template})
+HANDLERS = ResourceHandlers(readers={"template": of_template})

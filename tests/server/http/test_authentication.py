@@ -10,9 +10,9 @@ from starlette.applications import Starlette
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.grants import Grant, principal
+from minutebook.domain.grants import Grant
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role
-from minutebook.server.http.authentication import Identity, user_of
+from minutebook.server.http.authentication import Authenticator, user_of
 from minutebook.services.access.tokens import NOBODY
 from tests.server.issuing import AUDIENCE, ISSUER, KEYS, signed
 from tests.world import Opener, World
@@ -22,12 +22,12 @@ GRANT = Grant(name="ci", role=Role.AGENT, organization="acme")
 KNOWLEDGE = "/mcp/knowledge"
 
 
-def identity(world: World, **settings: object) -> Identity:
-    return Identity(Settings(**settings), lambda: world.app)  # type: ignore[arg-type]
+def identity(world: World, **settings: object) -> Authenticator:
+    return Authenticator(Settings(**settings), lambda: world.app)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def trusting(opener: Opener, tmp_path: Path) -> tuple[World, Identity]:
+def trusting(opener: Opener, tmp_path: Path) -> tuple[World, Authenticator]:
     """A store that trusts an issuer."""
     keys = tmp_path / "keys.json"
     keys.write_bytes(KEYS)
@@ -36,7 +36,7 @@ def trusting(opener: Opener, tmp_path: Path) -> tuple[World, Identity]:
     return world, identity(world, public_url="https://memory.example.org/", **settings)
 
 
-def refusal(knows: Identity, authorization: str | None) -> Unidentified:
+def refusal(knows: Authenticator, authorization: str | None) -> Unidentified:
     with pytest.raises(Unidentified) as refused:
         knows.caller_of(authorization)
     return refused.value
@@ -84,7 +84,7 @@ def test_any_other_header_lets_nobody_in_whether_tokens_are_needed_or_not(
     assert NOBODY in {e.subject for e in world.trail(SYSTEM_ORGANIZATION)}
 
 
-def test_signed_tokens_let_in_beside_our_own(trusting: tuple[World, Identity]) -> None:
+def test_signed_tokens_let_in_beside_our_own(trusting: tuple[World, Authenticator]) -> None:
     world, knows = trusting
     assert knows.is_required()
     assert knows.caller_of(f"Bearer {signed(minutebook_role='human')}").role is Role.HUMAN
@@ -111,7 +111,7 @@ def test_keys_that_cannot_be_had_are_no_fault_of_who_asks(world: World, tmp_path
 
 
 def test_a_challenge_says_what_is_wrong_and_who_may_sign(
-    trusting: tuple[World, Identity], opener: Opener
+    trusting: tuple[World, Authenticator], opener: Opener
 ) -> None:
     plain, (_, knows) = identity(opener(name="two")), trusting
     missing = Unidentified("a token is needed", is_given=False)
@@ -125,7 +125,7 @@ def test_a_challenge_says_what_is_wrong_and_who_may_sign(
     )
 
 
-def test_each_path_tells_who_may_sign_tokens_for_it(trusting: tuple[World, Identity]) -> None:
+def test_each_path_tells_who_may_sign_tokens_for_it(trusting: tuple[World, Authenticator]) -> None:
     world, knows = trusting
     app = Starlette(routes=knows.routes(["/mcp", KNOWLEDGE]))
 
@@ -142,7 +142,7 @@ def test_each_path_tells_who_may_sign_tokens_for_it(trusting: tuple[World, Ident
 
 
 def test_a_session_belongs_to_who_stays_the_same_while_secrets_are_renewed(
-    trusting: tuple[World, Identity],
+    trusting: tuple[World, Authenticator],
 ) -> None:
     world, knows = trusting
     one, two = (world.app.tokens.create(OWNER, GRANT) for _ in range(2))
@@ -153,9 +153,9 @@ def test_a_session_belongs_to_who_stays_the_same_while_secrets_are_renewed(
     ana = [knows.caller_of(f"Bearer {signed(jti=jti)}") for jti in ("1", "2")]
     named_ci = knows.caller_of(f"Bearer {signed(sub='ci')}")
     owner = Settings().caller()
-    assert principal(first) == principal(again)
-    assert principal(ana[0]) == principal(ana[1])
+    assert first.principal == again.principal
+    assert ana[0].principal == ana[1].principal
     everyone = [first, other, ana[0], named_ci, owner]
-    assert len({principal(each) for each in everyone}) == len(everyone)
-    assert user_of(first).access_token.client_id == principal(first)
+    assert len({each.principal for each in everyone}) == len(everyone)
+    assert user_of(first).access_token.client_id == first.principal
     assert one.secret not in repr(user_of(first).access_token)

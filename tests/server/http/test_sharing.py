@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.records import Role
-from minutebook.server.http.access import MOST_STREAMS
-from minutebook.server.http.endpoint import MOST_SESSIONS
-from minutebook.server.limits import THREADS, share_of
+from minutebook.server.limits import SESSIONS, STREAMS, THREADS, quota_of
 from tests.server.http.speaking import BOTH, Server, call, initialize, served, token
 
 JOURNAL = "/mcp/journal"
-SESSIONS = THREADS + 5
+TURNS = THREADS + 5
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +70,12 @@ def asked(server: Server, authorization: str, session: str, message: object) -> 
 def test_calls_of_clients_that_hung_up_leave_threads_to_others(
     server: Server, greedy: str, other: str
 ) -> None:
-    for number in range(SESSIONS):
+    for number in range(TURNS):
         turn = call("add_memory", prompt="p", thought="t", response="r", sessionId=f"s{number}")
         assert server.post(JOURNAL, turn, Authorization=greedy).status_code == 200
     session = opened(server, greedy, JOURNAL)
     assert session is not None
-    for number in range(SESSIONS):
+    for number in range(TURNS):
         # Its model is asked, and never answers.
         message = call("summarize_sessions", sessionId=f"s{number}") | {"id": number + 10}
         asked(server, greedy, session, message).close()
@@ -88,13 +86,13 @@ def test_calls_of_clients_that_hung_up_leave_threads_to_others(
 def test_one_opens_a_quarter_of_the_sessions_and_streams(
     server: Server, greedy: str, other: str
 ) -> None:
-    sessions = [opened(server, greedy) for _ in range(share_of(MOST_SESSIONS) + 1)]
+    sessions = [opened(server, greedy) for _ in range(quota_of(SESSIONS) + 1)]
     assert None not in sessions[:-1]
     assert sessions[-1] is None
     assert opened(server, other) is not None
     with ExitStack() as streams:
         heard = []
-        for session in sessions[: share_of(MOST_STREAMS) + 1]:
+        for session in sessions[: quota_of(STREAMS) + 1]:
             stream = socket.create_connection(("127.0.0.1", server.port), timeout=20)
             streams.enter_context(stream)
             stream.sendall(

@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 from minutebook.contracts.journal import journal
 from minutebook.domain.records import Summary
 from minutebook.server.dispatch import Dispatcher
+from minutebook.server.limits import PAUSED_CALLS
 from minutebook.server.protocol import sampling
 from minutebook.server.protocol.server import build_server
 from tests.server.test_journal_stdio import REVISIONS, model
@@ -223,13 +224,13 @@ def test_a_client_that_leaves_between_two_calls_holds_nothing_up(sessions: World
 
 
 def test_so_many_calls_of_one_caller_wait_for_their_model_and_no_more(sessions: World) -> None:
-    write(sessions, sampling.MOST_TALKS + 1)
+    write(sessions, PAUSED_CALLS + 1)
 
     async def steps(client: Client) -> None:
-        for number in range(sampling.MOST_TALKS):
+        for number in range(PAUSED_CALLS):
             await _asked(client, sessionId=f"s{number}")
         with pytest.raises(MCPError, match="wait for your model"):
-            await _asked(client, sessionId=f"s{sampling.MOST_TALKS}")
+            await _asked(client, sessionId=f"s{PAUSED_CALLS}")
 
     talk(sessions, steps, "2026-07-28", sampling_callback=model([]))
 

@@ -9,8 +9,9 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.catalog import catalog
 from minutebook.server.dispatch import Dispatcher
+from minutebook.server.limits import WATCHED_RESOURCES
 from minutebook.server.protocol.server import build_server
-from minutebook.server.protocol.subscriptions import MOST_WATCHED, Watch, _Watcher
+from minutebook.server.protocol.subscriptions import Watch, _Watcher
 from tests.world import World
 
 
@@ -23,10 +24,10 @@ def test_a_connection_watches_so_many_resources_and_no_more(world: World) -> Non
     async def talk() -> None:
         server: Any = build_server([catalog()], worker(world))
         async with Client(server, mode="legacy") as client:
-            for number in range(MOST_WATCHED):
+            for number in range(WATCHED_RESOURCES):
                 await client.session.subscribe_resource(f"memory://{number:020}")
             await client.session.subscribe_resource(f"memory://{0:020}")
-            with pytest.raises(MCPError, match=str(MOST_WATCHED)):
+            with pytest.raises(MCPError, match=str(WATCHED_RESOURCES)):
                 await client.session.subscribe_resource("memory://index")
             await client.session.unsubscribe_resource(f"memory://{0:020}")
             await client.session.subscribe_resource("memory://index")

@@ -14,7 +14,7 @@ from tests.world import Opener, World, everything, failed, loading
 
 
 def connected(world: World, session: str) -> Caller:
-    world.app.database.enter(session)
+    world.app.database.acquire(session)
     return in_call(world.caller, session=session)
 
 
@@ -66,14 +66,14 @@ def test_a_new_connection_wants_the_store_that_all_others_have_stopped(world: Wo
     world.app.database.check_open(other)
     assert count(world) == 0
     # One that has stopped it does not get it back by calling again.
-    world.app.database.enter("one")
+    world.app.database.acquire("one")
     with pytest.raises(StoreClosed):
         world.app.database.check_open(one)
 
 
 def test_a_connection_that_left_holds_the_store_open_no_longer(world: World) -> None:
     one, _ = connected(world, "one"), connected(world, "other")
-    world.app.database.leave("other")
+    world.app.database.release("other")
     world.app.database.stop(one)
     with pytest.raises(StoreClosed):
         count(world)

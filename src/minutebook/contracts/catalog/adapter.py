@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.catalog.shapes import Shape, whole, written
-from minutebook.contracts.contract import Entrant, Operation, Tool
+from minutebook.contracts.contract import Admitted, Operation, Tool
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -40,9 +40,7 @@ _ENUMS = {"status": Status, "scope_type": ScopeLevel, "memory_type": MemoryType}
 
 
 @contextmanager
-def at_door(
-    app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
-) -> Iterator[Entrant]:
+def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Admitted]:
     """Let in as one who may use scope and status as fields, where the store's policy is open."""
     yield policy.with_field_writes(caller, app.rules()), arguments
 

@@ -15,7 +15,7 @@ from minutebook.contracts.catalog.shapes import (
     title,
     whole,
 )
-from minutebook.contracts.resources import Reading, text_of
+from minutebook.contracts.resources import ResourceHandlers, text_of
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
@@ -109,7 +109,7 @@ def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
     return [memory.uuid for memory in app.browsing.titled(caller, typed, COMPLETED)]
 
 
-READING = Reading(
+HANDLERS = ResourceHandlers(
     readers={"memory-index": index, "memory": memory, "memory-history": history, "schema": schema},
     listing=listing,
     completions={"memory/id": complete_id, "memory-history/id": complete_id},

@@ -2,10 +2,10 @@
 
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.governance.adapter import OPERATIONS
-from minutebook.contracts.governance.gate import door
+from minutebook.contracts.governance.gate import admit
 from minutebook.contracts.governance.wording import word
 
 
 def governance() -> Contract:
     """Open the contract."""
-    return Contract(__name__, OPERATIONS, word, door=door)
+    return Contract(__name__, OPERATIONS, word, gate=admit)

@@ -52,7 +52,7 @@ class Context:
 
 
 @contextmanager
-def door(
+def admit(
     app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
 ) -> Iterator[tuple[Caller, Mapping[str, Any]]]:
     """Let in who brings a fitting context, as the caller it narrows, with the other arguments.

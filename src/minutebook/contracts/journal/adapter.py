@@ -6,7 +6,7 @@ from typing import Any
 
 from minutebook import __version__
 from minutebook.app import App, now
-from minutebook.contracts.contract import Glance, Operation
+from minutebook.contracts.contract import Operation, Preopen
 from minutebook.contracts.journal.wording import named
 from minutebook.domain.archive import Mode
 from minutebook.domain.caller import Caller
@@ -213,8 +213,8 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-UNOPENED: Mapping[str, Glance] = {"healthcheck": healthcheck_unopened}
-"""What does not wait for the store to be opened."""
+PREOPEN: Mapping[str, Preopen] = {"healthcheck": healthcheck_unopened}
+"""The tools that do not wait for the store to be opened."""
 
 
 def _health(health: Health, at: datetime) -> Shape:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.resources import Reading
+from minutebook.contracts.resources import ResourceHandlers
 from minutebook.domain.caller import Caller
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.instants import rfc3339
@@ -58,7 +58,7 @@ def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
     return [each.id for each in app.decisions.beginning(caller, typed)[:COMPLETED]]
 
 
-READING = Reading(
+HANDLERS = ResourceHandlers(
     readers={"decision-index": index, "decision": decision, "decision-history": history},
     listing=listing,
     completions={"decision/id": complete_id, "decision-history/id": complete_id},

@@ -216,7 +216,7 @@ class Daemon:
                 self._clients -= 1
                 self._left = time.monotonic()
             if self._opening.is_open:
-                self._opening().database.leave(session)
+                self._opening().database.release(session)
 
     def _check_same(self, settings: Settings) -> None:
         if differing := _differing(settings, self._settings):

@@ -1,4 +1,4 @@
-"""Who comes in: whoever says who they are, as often as they may, for as long as they are known."""
+"""Authenticate requests, apply the rate limit, end streams whose token was revoked."""
 
 import logging
 from collections import defaultdict
@@ -10,68 +10,63 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import KeysUnavailable, StoreError, Unidentified
-from minutebook.domain.grants import principal
 from minutebook.server.dispatch import OpenApp, new_session
-from minutebook.server.http.authentication import Identity, user_of
+from minutebook.server.http.authentication import Authenticator, user_of
 from minutebook.server.http.errors import refusal
-from minutebook.server.http.rate_limit import Pace, Queue
+from minutebook.server.limits import RESERVED_THREADS, Limits
 
 log = logging.getLogger(__name__)
 
-ASKED_EVERY = 2.0
-"""Seconds between two looks whether who holds a stream open is still known."""
+CHECK_EVERY = 2.0
+"""Seconds between two checks that the caller of an open stream is still known."""
 
-DOOR = "door"
-"""The session in whose name the door keeps the store running."""
-
-MOST_STREAMS = 384
-"""How many streams are open at once, so that connections are left for calls."""
-
-ASKING_AT_ONCE = 4
-"""How many requests are identified at once, in threads that no call can take away."""
+SESSION = "http"
+"""The session in whose name authentication keeps the store running."""
 
 
-class Doorkeeper:
-    """Asks who comes, how often they came, and who of those that stay is still known."""
+class AccessControl:
+    """Authenticates requests, names their sessions, and ends streams of callers no longer known."""
 
     def __init__(
         self,
         open_app: OpenApp,
-        identity: Identity,
-        pace: Pace,
+        authenticator: Authenticator,
+        limits: Limits,
         leaving: anyio.Event,
         *,
-        admits_nobody: bool,
+        needs_token: bool,
     ) -> None:
-        """`admits_nobody`: who shows no token is let in, where no token is needed."""
+        """`needs_token` refuses every request without one, even where no token exists."""
         self._open_app = open_app
-        self.identity = identity
-        self.pace = pace
+        self.authenticator = authenticator
+        self.limits = limits
         self._leaving = leaving
-        self._admits_nobody = admits_nobody
-        self._askers = anyio.CapacityLimiter(ASKING_AT_ONCE)
+        self._needs_token = needs_token
+        self._threads = anyio.CapacityLimiter(RESERVED_THREADS)
         self._sessions: dict[str, str] = defaultdict(new_session)
-        self._streams = Queue(MOST_STREAMS)
 
-    async def caller_of(self, request: Request) -> Caller:
-        """Tell who asks; Unidentified, KeysUnavailable, StoreError."""
-        shown = request.headers.get("authorization")
-        if shown is None and not self._admits_nobody:
+    async def authenticate(self, request: Request) -> Caller:
+        """Return the caller of a request. Raises Unidentified, KeysUnavailable, StoreError."""
+        header = request.headers.get("authorization")
+        if header is None and self._needs_token:
             raise Unidentified("a token is needed here", is_given=False)
-        return await anyio.to_thread.run_sync(self._identified, shown, limiter=self._askers)
+        return await anyio.to_thread.run_sync(self._authenticate, header, limiter=self._threads)
 
-    def _identified(self, shown: str | None) -> Caller:
+    def _authenticate(self, header: str | None) -> Caller:
         # Tokens are in the store, so it runs on when every caller has stopped it for themselves.
-        self._open_app().database.enter(DOOR)
-        return self.identity.caller_of(shown)
+        self._open_app().database.acquire(SESSION)
+        return self.authenticator.caller_of(header)
 
     def in_session(self, caller: Caller) -> Caller:
-        """Give a caller whose requests keep no session themselves the one they have while we serve."""
-        return in_call(caller, session=self._sessions[principal(caller)])
+        """Return the caller in the session of its principal, for requests that keep none."""
+        return in_call(caller, session=self._sessions[caller.principal])
 
     async def stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a stream without end, until its caller is known no longer or the server leaves; Full."""
-        with self._streams.place(Request(scope).state.caller):
+        """Serve a stream until its caller is known no longer or the server leaves.
+
+        Raises TooManyRequests.
+        """
+        with self.limits.streams.hold(Request(scope).state.caller.principal):
             await self._stream(app, scope, receive, send)
 
     async def _stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
@@ -94,11 +89,11 @@ class Doorkeeper:
     async def _stay(self, request: Request, stream: anyio.CancelScope) -> None:
         """End a stream when the time has come."""
         while not self._leaving.is_set():
-            with anyio.move_on_after(ASKED_EVERY):
+            with anyio.move_on_after(CHECK_EVERY):
                 await self._leaving.wait()
                 break
             try:
-                await self.caller_of(request)
+                await self.authenticate(request)
             except Unidentified:
                 break
             except (KeysUnavailable, StoreError):
@@ -107,21 +102,21 @@ class Doorkeeper:
         stream.cancel()
 
 
-class Door:
-    """Lets a request in with its caller in `request.state.caller`, or refuses it: 401, 429, 503."""
+class AccessMiddleware:
+    """Serves a request with its caller in `request.state.caller`, or refuses it: 401, 429, 503."""
 
-    def __init__(self, app: ASGIApp, keeper: Doorkeeper) -> None:
+    def __init__(self, app: ASGIApp, access: AccessControl) -> None:
         self._app = app
-        self._keeper = keeper
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request in its caller's name."""
         request = Request(scope)
-        keeper = self._keeper
+        access = self._access
         try:
-            caller = await keeper.caller_of(request)
+            caller = await access.authenticate(request)
         except Unidentified as error:
-            challenge = keeper.identity.challenge(request.url.path, error)
+            challenge = access.authenticator.challenge(request.url.path, error)
             response = refusal(request, 401, error.reason, headers={"WWW-Authenticate": challenge})
             await response(scope, receive, send)
             return
@@ -131,7 +126,7 @@ class Door:
             reason = "Nobody can be identified now; the log of the server tells why"
             await refusal(request, 503, reason)(scope, receive, send)
             return
-        if caller.token and (wait := keeper.pace.wait(principal(caller))):
+        if caller.token and (wait := access.limits.requests.wait(caller.principal)):
             reason = f"This token has made too many requests; come again in {wait} s"
             response = refusal(request, 429, reason, headers={"Retry-After": str(wait)})
             await response(scope, receive, send)

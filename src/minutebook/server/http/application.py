@@ -21,17 +21,17 @@ from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher
-from minutebook.server.http.access import Door, Doorkeeper
+from minutebook.server.http.access import AccessControl, AccessMiddleware
 from minutebook.server.http.access_log import HEADER, AccessLog
-from minutebook.server.http.authentication import Identity
-from minutebook.server.http.endpoint import Bounds, Endpoint
+from minutebook.server.http.authentication import Authenticator
+from minutebook.server.http.endpoint import Endpoint
 from minutebook.server.http.errors import MCP, refusal
 from minutebook.server.http.health import condition, figures
 from minutebook.server.http.hosts import AllowedHosts, HostCheck
 from minutebook.server.http.metrics import Metrics
-from minutebook.server.http.rate_limit import Pace, Queue
 from minutebook.server.http.rest import plain_routes
 from minutebook.server.http.sse import SSE, Stream
+from minutebook.server.limits import Limits
 from minutebook.server.protocol.server import as_promised, build_server
 
 _LOOPBACK_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
@@ -41,26 +41,30 @@ def application(
     settings: Settings,
     opening: AppLoader,
     contracts: Mapping[str, Contract],
-    identity: Identity,
+    authenticator: Authenticator,
     names: AllowedHosts,
     leaving: anyio.Event,
 ) -> Starlette:
     """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set."""
     metrics = Metrics(opening)
-    worker = Dispatcher(opening, _caller_of, metrics.observe, opening.seen)
-    bounds = Bounds(
-        body=settings.http_body,
-        seconds=settings.http_timeout,
-        queue=Queue(settings.http_calls),
+    limits = Limits(
+        rate=settings.rate_limit,
+        calls=settings.http_calls,
+        body_bytes=settings.http_body,
+        body_seconds=settings.http_timeout,
     )
-    pace = Pace(settings.rate_limit)
-    keeper = Doorkeeper(opening, identity, pace, leaving, admits_nobody=names.is_loopback)
+    dispatcher = Dispatcher(
+        opening, _caller_of, observer=metrics.observe, find_app=opening.seen, limits=limits
+    )
+    access = AccessControl(
+        opening, authenticator, limits, leaving, needs_token=not names.is_loopback
+    )
     spelling = safe if settings.tool_names == "safe" else as_promised
     servers = {
-        f"/{name}": build_server([contract], worker, spelling)
+        f"/{name}": build_server([contract], dispatcher, spelling)
         for name, contract in contracts.items()
     }
-    endpoints = {path: Endpoint(server, bounds, keeper) for path, server in servers.items()}
+    endpoints = {path: Endpoint(server, access) for path, server in servers.items()}
     first = next(iter(servers))
     paths = {MCP: endpoints[first], **{f"{MCP}{path}": at for path, at in endpoints.items()}}
 
@@ -71,35 +75,40 @@ def application(
                 await stack.enter_async_context(endpoint.run())
             yield
 
-    door = [Middleware(Door, keeper=keeper)]
-    guarded = [Route(path, endpoint, middleware=door) for path, endpoint in paths.items()]
-    guarded += figures(metrics, settings.metrics, door)
+    guard = [Middleware(AccessMiddleware, access=access)]
+    guarded = [Route(path, endpoint, middleware=guard) for path, endpoint in paths.items()]
+    guarded += figures(metrics, settings.metrics, guard)
     for path, server in {"": servers[first], **servers}.items():
-        guarded += Stream(server, SSE + path, bounds, keeper).routes(middleware=door)
-    routes: list[BaseRoute] = [*condition(opening), *identity.routes(paths), *guarded]
+        guarded += Stream(server, SSE + path, access).routes(guard)
+    routes: list[BaseRoute] = [*condition(opening), *authenticator.routes(paths), *guarded]
     for contract in filter(openapi.is_offered, contracts.values()):
-        routes += plain_routes(contract, worker, bounds, keeper, door)
+        routes += plain_routes(contract, dispatcher, access, guard)
     return Starlette(
         routes=routes,
         lifespan=lifespan,
-        middleware=[
-            Middleware(AccessLog, count=metrics.count),
-            Middleware(HostCheck, names=names),
-            Middleware(
-                CORSMiddleware,
-                allow_origins=tuple(names.origins),
-                allow_origin_regex=_LOOPBACK_PAGES if names.is_loopback else None,
-                allow_methods=("GET", "POST", "DELETE"),
-                allow_headers=("*",),
-                expose_headers=("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", HEADER),
-            ),
-        ],
+        middleware=_middleware(metrics, names),
         exception_handlers={HTTPException: _unserved},
     )
 
 
+def _middleware(metrics: Metrics, names: AllowedHosts) -> list[Middleware]:
+    """Return what every request passes, first to last."""
+    return [
+        Middleware(AccessLog, count=metrics.count),
+        Middleware(HostCheck, names=names),
+        Middleware(
+            CORSMiddleware,
+            allow_origins=tuple(names.origins),
+            allow_origin_regex=_LOOPBACK_PAGES if names.is_loopback else None,
+            allow_methods=("GET", "POST", "DELETE"),
+            allow_headers=("*",),
+            expose_headers=("Mcp-Session-Id", "WWW-Authenticate", "Retry-After", HEADER),
+        ),
+    ]
+
+
 def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
-    """Give the caller that the door let in with a request."""
+    """Return the caller that AccessMiddleware found for a request."""
     assert isinstance(context.request, Request)
     caller: Caller = context.request.state.caller
     return caller

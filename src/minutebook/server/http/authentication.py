@@ -11,7 +11,6 @@ from starlette.routing import Route
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
-from minutebook.domain.grants import principal
 from minutebook.server.dispatch import OpenApp
 from minutebook.server.http.signed_tokens import open_issuer
 from minutebook.services.access.tokens import PREFIX
@@ -20,8 +19,8 @@ _SCHEME = "bearer"
 _LONGEST = 16 * 1024
 
 
-class Identity:
-    """Knows callers by what they show; settings that do not fit together: InvalidInput."""
+class Authenticator:
+    """Finds callers by their Authorization header. Raises InvalidInput if settings do not fit together."""
 
     def __init__(self, settings: Settings, open_app: OpenApp) -> None:
         self._settings = settings
@@ -29,7 +28,7 @@ class Identity:
         self._issuer = open_issuer(settings)
 
     def is_required(self) -> bool:
-        """Tell whether nobody comes in without a token: others than the owner may be at the door.
+        """Tell whether a token is required, since others than the owner may call.
 
         A public URL says so before the first token: what a proxy passes on comes from this machine.
         """
@@ -88,7 +87,7 @@ class Identity:
 
 def user_of(caller: Caller) -> AuthenticatedUser:
     """Give a caller as the SDK knows them, which lets nobody else go on with their session."""
-    return AuthenticatedUser(AccessToken(token="", client_id=principal(caller), scopes=[]))
+    return AuthenticatedUser(AccessToken(token="", client_id=caller.principal, scopes=[]))
 
 
 def _quotable(text: str) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.grants import principal
 
 HEAD_WITHIN = 5.0
 """Seconds in which the head of a request has to come, from its first byte to its last."""
@@ -91,7 +90,7 @@ class Connection(H11Protocol):
     def holder(self) -> str:
         """Whose connection this is: a token's bearer's, else an address's."""
         caller = self.caller
-        return principal(caller) if caller is not None and caller.token else self.address
+        return caller.principal if caller is not None and caller.token else self.address
 
     @property
     def waits_for_client(self) -> bool:

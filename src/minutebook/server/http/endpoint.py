@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 from mcp.server.auth.middleware.bearer_auth import authorization_context
@@ -15,27 +14,14 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
-from minutebook.server.http.access import Doorkeeper
+from minutebook.server.http.access import AccessControl
 from minutebook.server.http.body import read_json, replayed
-from minutebook.server.http.errors import UNTAKEN, untaken
-from minutebook.server.http.rate_limit import Queue
-from minutebook.server.limits import Full, share_of
+from minutebook.server.http.errors import REFUSALS, refused
+from minutebook.server.limits import SESSIONS
 from minutebook.server.protocol.message import parsed
 from minutebook.server.protocol.methods import ENDLESS
 
 INITIALIZE = "initialize"
-
-MOST_SESSIONS = 1000
-"""How many sessions one contract keeps open; each ends after half an hour without a request."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
-    """What is taken on: bytes of a body, seconds for it to come, and calls at once."""
-
-    body: int
-    seconds: float
-    queue: Queue
 
 
 class Endpoint:
@@ -45,14 +31,14 @@ class Endpoint:
     itself, with one JSON object if that is all the client accepts: some clients only ever post.
     """
 
-    def __init__(self, server: Server[Any], bounds: Bounds, keeper: Doorkeeper) -> None:
+    def __init__(self, server: Server[Any], access: AccessControl) -> None:
         self._server = server
-        self._bounds = bounds
-        self._keeper = keeper
+        self._access = access
+        self._limits = access.limits
         # The body is read and measured before either sees it.
-        size = bounds.body + 1
+        size = access.limits.body_bytes + 1
         self._sessions = StreamableHTTPSessionManager(
-            server, max_request_body_size=size, max_sessions=MOST_SESSIONS
+            server, max_request_body_size=size, max_sessions=SESSIONS
         )
         self._single = StreamableHTTPSessionManager(
             server, stateless=True, json_response=True, max_request_body_size=size
@@ -78,17 +64,17 @@ class Endpoint:
         request.state.call = None
         try:
             if request.method == "GET" and not _is_modern(request):
-                await self._keeper.stream(self._sessions.handle_request, scope, receive, send)
+                await self._access.stream(self._sessions.handle_request, scope, receive, send)
             elif request.method == "POST":
                 await self._post(request, scope, receive, send)
             else:
                 await self._sessions.handle_request(scope, receive, send)
-        except UNTAKEN as error:
-            await untaken(request, error, request.state.call)(scope, receive, send)
+        except REFUSALS as error:
+            await refused(request, error, request.state.call)(scope, receive, send)
 
     async def _post(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await read_json(request, self._bounds.body, self._bounds.seconds)
+            body = await read_json(request, self._limits.body_bytes, self._limits.body_seconds)
             message = parsed(body)
         except ClientDisconnect:
             return
@@ -98,14 +84,15 @@ class Endpoint:
         if manager is self._sessions and call is not None and call.method == INITIALIZE:
             self._check_may_open_session(request)
         if manager is self._single or _is_modern(request):
-            request.state.caller = self._keeper.in_session(request.state.caller)
+            request.state.caller = self._access.in_session(request.state.caller)
         handle = manager.handle_request
         receive = replayed(body, receive)
         if call is not None and call.method == ENDLESS:
-            await self._keeper.stream(handle, scope, receive, send)
+            await self._access.stream(handle, scope, receive, send)
             return
         # A call under way may wait for an answer of the client's, or be told to end.
-        with nullcontext() if call is None else self._bounds.queue.place(request.state.caller):
+        principal = request.state.caller.principal
+        with nullcontext() if call is None else self._limits.calls.hold(principal):
             await handle(scope, receive, send)
 
     def _manager_for(
@@ -120,14 +107,11 @@ class Endpoint:
         return self._single
 
     def _check_may_open_session(self, request: Request) -> None:
-        """Refuse a token's bearer who keeps as many sessions open as one may; Full."""
-        if not request.state.caller.token:
-            return
+        """Raise TooManyRequests if the caller keeps as many sessions open as one may."""
         who = authorization_context(request.user)
         # The SDK bounds the sessions of all, and does not tell whose they are in public.
-        owners = self._sessions._session_owners.values()
-        if sum(each == who for each in owners) >= share_of(MOST_SESSIONS):
-            raise Full("As many sessions of yours are open as one caller may have; DELETE ends one")
+        held = sum(each == who for each in self._sessions._session_owners.values())
+        self._limits.sessions.check_quota(request.state.caller.principal, held)
 
 
 def _is_modern(request: Request) -> bool:

@@ -8,20 +8,20 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from minutebook.server.http.body import BadBody
-from minutebook.server.limits import Full
+from minutebook.server.limits import TooManyRequests
 from minutebook.server.protocol.message import BadMessage
 
 MCP = "/mcp"
 """Where MCP is spoken: for the contract that is the default, and below it for each by its name."""
 
-UNTAKEN = (BadBody, BadMessage, Full)
-"""Why a request is not taken on: it cannot be read, or as much is under way as may be."""
+REFUSALS = (BadBody, BadMessage, TooManyRequests)
+"""Why a request is refused before a contract sees it: it cannot be read, or a limit is reached."""
 
 
-def untaken(
-    request: Request, error: BadBody | BadMessage | Full, id: str | int | None = None
+def refused(
+    request: Request, error: BadBody | BadMessage | TooManyRequests, id: str | int | None = None
 ) -> Response:
-    """Refuse a request that is not taken on; `id` is of its JSON-RPC request, if that was read."""
+    """Return the response that refuses a request; `id` is its JSON-RPC id, if that was read."""
     match error:
         case BadBody():
             # What comes after a body that was not read is no request.
@@ -29,7 +29,7 @@ def untaken(
             return refusal(request, error.status, error.reason, headers=closing)
         case BadMessage():
             return refusal(request, 400, error.reason, code=error.code, id=error.id)
-        case Full():
+        case TooManyRequests():
             return refusal(request, 429, error.reason, headers={"Retry-After": "1"}, id=id)
 
 
@@ -42,7 +42,7 @@ def refusal(
     code: int = INVALID_REQUEST,
     id: str | int | None = None,
 ) -> Response:
-    """Say why a request is refused: to MCP clients as a JSON-RPC error, to others as an object.
+    """Return a response that says why: to MCP clients a JSON-RPC error, to others an object.
 
     `code` and `id` are of the JSON-RPC error.
     """

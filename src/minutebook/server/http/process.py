@@ -18,15 +18,13 @@ from minutebook.contracts.contract import Contract
 from minutebook.domain.errors import InvalidInput
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http.application import application
-from minutebook.server.http.authentication import Identity
+from minutebook.server.http.authentication import Authenticator
 from minutebook.server.http.connections import bounded
 from minutebook.server.http.hosts import Address, AllowedHosts
 from minutebook.server.http.traces import trace_to
+from minutebook.server.limits import CONNECTIONS
 
 log = logging.getLogger(__name__)
-
-MOST_CONNECTIONS = 512
-"""How many clients may be connected; for a further one another is closed that only waits."""
 
 IDLE = 60
 """Seconds between two requests after which a connection is closed."""
@@ -47,9 +45,9 @@ def serve(
     come in; StoreError.
     """
     opening = AppLoader(settings)
-    identity = Identity(settings, opening)
+    authenticator = Authenticator(settings, opening)
     names = _names(settings, address)
-    if not address.is_loopback and not identity.is_required():
+    if not address.is_loopback and not authenticator.is_required():
         raise InvalidInput(
             "http",
             f"= {address} can be reached by others, and no token exists that would keep them out; "
@@ -70,7 +68,7 @@ def serve(
 
     async def run() -> None:
         leaving = anyio.Event()
-        app = application(settings, opening, contracts, identity, names, leaving)
+        app = application(settings, opening, contracts, authenticator, names, leaving)
 
         def leave() -> None:
             leaving.set()
@@ -105,7 +103,7 @@ class _Server(uvicorn.Server):
 def _config(settings: Settings, app: object) -> uvicorn.Config:
     return uvicorn.Config(
         app,  # type: ignore[arg-type]
-        http=bounded(settings.http_timeout, MOST_CONNECTIONS),
+        http=bounded(settings.http_timeout, CONNECTIONS),
         ws="none",
         loop="asyncio",
         lifespan="on",

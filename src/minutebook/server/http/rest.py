@@ -13,39 +13,42 @@ from minutebook.contracts import openapi
 from minutebook.contracts.answers import Failure, failed
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import in_call
-from minutebook.server.dispatch import Dispatcher
-from minutebook.server.http.access import Doorkeeper
+from minutebook.server.dispatch import Dispatcher, tool_job
+from minutebook.server.http.access import AccessControl
 from minutebook.server.http.body import read_json
-from minutebook.server.http.endpoint import Bounds
-from minutebook.server.http.errors import UNTAKEN, refusal, untaken
+from minutebook.server.http.errors import REFUSALS, refusal, refused
+from minutebook.server.limits import Limits
 from minutebook.server.protocol.message import BadMessage, decoded
 from minutebook.server.protocol.provenance import agent_of
 
 
 def plain_routes(
     contract: Contract,
-    worker: Dispatcher,
-    bounds: Bounds,
-    keeper: Doorkeeper,
-    door: Sequence[Middleware],
+    dispatcher: Dispatcher,
+    access: AccessControl,
+    middleware: Sequence[Middleware],
 ) -> list[BaseRoute]:
-    """Give `/openapi.json` and `.yaml`, which need no token, and behind the door each operation."""
+    """Return the routes of `/openapi.json` and `.yaml`, which need no token, and of each operation."""
 
     def answering(tool: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         async def answer(request: Request) -> Response:
+            caller, program = request.state.caller, agent_of(request.headers.get("user-agent"))
+            caller = in_call(access.in_session(caller), origin=program)
             try:
-                arguments = await _arguments(request, bounds)
-                with bounds.queue.place(request.state.caller):
-                    return await _answered(contract, tool, arguments, worker, keeper, request)
-            except UNTAKEN as error:
-                return untaken(request, error)
+                arguments = await _arguments(request, access.limits)
+                with access.limits.calls.hold(caller.principal):
+                    outcome = await dispatcher.run(tool_job(contract, tool, arguments, caller))
+            except REFUSALS as error:
+                return refused(request, error)
             except ClientDisconnect:
                 return Response(status_code=400)
+            answer = failed(outcome) if isinstance(outcome, Failure) else outcome
+            return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))
 
         return answer
 
     calls = [
-        Route(each.path, answering(each.tool.name), methods=[each.method], middleware=door)
+        Route(each.path, answering(each.tool.name), methods=[each.method], middleware=middleware)
         for each in openapi.operations(contract)
     ]
     return [*_described(contract), *calls]
@@ -73,27 +76,12 @@ def _described(contract: Contract) -> list[BaseRoute]:
     return [Route(f"/openapi.{each}", describing(each)) for each in openapi.FORMATS]
 
 
-async def _arguments(request: Request, bounds: Bounds) -> Mapping[str, Any]:
-    """Read what an operation is given; nothing at all is no arguments."""
+async def _arguments(request: Request, limits: Limits) -> Mapping[str, Any]:
+    """Read the arguments of an operation; no body is no arguments."""
     is_empty = request.headers.get("content-length", "0") == "0"
     if is_empty and "transfer-encoding" not in request.headers:
         return {}
-    told = decoded(await read_json(request, bounds.body, bounds.seconds))
-    if not isinstance(told, dict):
+    given = decoded(await read_json(request, limits.body_bytes, limits.body_seconds))
+    if not isinstance(given, dict):
         raise BadMessage(INVALID_REQUEST, "The body must be an object of arguments")
-    return told
-
-
-async def _answered(
-    contract: Contract,
-    tool: str,
-    arguments: Mapping[str, Any],
-    worker: Dispatcher,
-    keeper: Doorkeeper,
-    request: Request,
-) -> Response:
-    program = agent_of(request.headers.get("user-agent"))
-    caller = in_call(keeper.in_session(request.state.caller), origin=program)
-    outcome = await worker.call(contract, tool, arguments, caller)
-    answer = failed(outcome) if isinstance(outcome, Failure) else outcome
-    return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))
+    return given

@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 import jwt
 
 from minutebook.config import Settings
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import SIGNED, Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
-from minutebook.domain.grants import SIGNED, Grant, caller_with, check_grant
+from minutebook.domain.grants import Grant, caller_with, check_grant
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
 
 log = logging.getLogger(__name__)

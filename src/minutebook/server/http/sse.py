@@ -1,6 +1,6 @@
 """MCP as clients of 2024-11-05 speak it: a stream that they open, and messages posted beside it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from typing import Any
 
@@ -11,17 +11,15 @@ from mcp.server.lowlevel import Server
 from mcp.server.sse import SseServerTransport
 from mcp.shared._stream_protocols import ReadStream, WriteStream
 from mcp.shared.message import SessionMessage
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from minutebook.domain.caller import Caller
-from minutebook.server.http.access import Doorkeeper
+from minutebook.server.http.access import AccessControl
 from minutebook.server.http.body import read_json, replayed
-from minutebook.server.http.endpoint import Bounds
-from minutebook.server.http.errors import UNTAKEN, untaken
-from minutebook.server.http.rate_limit import Queue
-from minutebook.server.limits import Full
+from minutebook.server.http.errors import REFUSALS, refused
+from minutebook.server.limits import ConcurrencyLimit, TooManyRequests
 from minutebook.server.protocol.message import parsed
 from minutebook.server.protocol.server import options
 
@@ -34,45 +32,49 @@ _Incoming = SessionMessage | Exception
 class Stream:
     """Speaks MCP for one server with a stream at a path, and messages at `messages` below it."""
 
-    def __init__(self, server: Server[Any], path: str, bounds: Bounds, keeper: Doorkeeper) -> None:
+    def __init__(self, server: Server[Any], path: str, access: AccessControl) -> None:
         self._server = server
         self._path = path
-        self._bounds = bounds
-        self._keeper = keeper
-        self._transport = SseServerTransport(
-            f"{path}/messages", max_request_body_size=bounds.body + 1
-        )
+        self._access = access
+        self._limits = access.limits
+        size = access.limits.body_bytes + 1
+        self._transport = SseServerTransport(f"{path}/messages", max_request_body_size=size)
 
-    def routes(self, **door: Any) -> list[Route]:
-        """Give both routes, behind what guards them."""
+    def routes(self, middleware: Sequence[Middleware]) -> list[Route]:
+        """Return both routes, behind some middleware."""
         return [
-            Route(self._path, _Endpoint(self._open), methods=["GET"], **door),
-            Route(f"{self._path}/messages", _Endpoint(self._post), methods=["POST"], **door),
+            Route(self._path, _Endpoint(self._open), methods=["GET"], middleware=middleware),
+            Route(
+                f"{self._path}/messages",
+                _Endpoint(self._post),
+                methods=["POST"],
+                middleware=middleware,
+            ),
         ]
 
     async def _open(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            await self._keeper.stream(self._serve, scope, receive, send)
-        except UNTAKEN as error:
-            await untaken(Request(scope), error)(scope, receive, send)
+            await self._access.stream(self._serve, scope, receive, send)
+        except REFUSALS as error:
+            await refused(Request(scope), error)(scope, receive, send)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         caller = Request(scope).state.caller
         async with (
             self._transport.connect_sse(scope, receive, send) as (incoming, outgoing),
-            _bounded(incoming, outgoing, self._bounds.queue, caller) as (calls, answers),
+            _bounded(incoming, outgoing, self._limits.calls, caller.principal) as (calls, answers),
         ):
             await self._server.run(calls, answers, options(self._server))
 
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            body = await read_json(request, self._bounds.body, self._bounds.seconds)
+            body = await read_json(request, self._limits.body_bytes, self._limits.body_seconds)
             parsed(body)
         except ClientDisconnect:
             return
-        except UNTAKEN as error:
-            await untaken(request, error)(scope, receive, send)
+        except REFUSALS as error:
+            await refused(request, error)(scope, receive, send)
         else:
             await self._transport.handle_post_message(scope, replayed(body, receive), send)
 
@@ -91,8 +93,8 @@ class _Endpoint:
 async def _bounded(
     incoming: ReadStream[_Incoming],
     outgoing: WriteStream[SessionMessage],
-    queue: Queue,
-    caller: Caller,
+    limit: ConcurrencyLimit,
+    principal: str,
 ) -> AsyncIterator[
     tuple[MemoryObjectReceiveStream[_Incoming], MemoryObjectSendStream[SessionMessage]]
 ]:
@@ -111,9 +113,9 @@ async def _bounded(
                 if isinstance(message, types.JSONRPCRequest):
                     place = ExitStack()
                     try:
-                        place.enter_context(queue.place(caller))
-                    except Full as error:
-                        await outgoing.send(SessionMessage(_full(message.id, error)))
+                        place.enter_context(limit.hold(principal))
+                    except TooManyRequests as error:
+                        await outgoing.send(SessionMessage(_refused(message.id, error)))
                         continue
                     places[message.id] = place
                 await to_server.send(item)
@@ -135,6 +137,6 @@ async def _bounded(
             place.close()
 
 
-def _full(id: str | int, error: Full) -> types.JSONRPCError:
+def _refused(id: str | int, error: TooManyRequests) -> types.JSONRPCError:
     told = types.ErrorData(code=types.INVALID_REQUEST, message=error.reason)
     return types.JSONRPCError(jsonrpc="2.0", id=id, error=told)

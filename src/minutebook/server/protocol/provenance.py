@@ -35,8 +35,8 @@ def agent_of(header: str | None) -> Origin:
     return Origin(client=tidied(found[1]), version=tidied(found[2] or ""))
 
 
-def over(caller: Caller, contract: str) -> Caller:
-    """Note over which contract a caller asks, and in which session."""
+def with_origin(caller: Caller, contract: str) -> Caller:
+    """Return the caller with the contract and the session in the call's origin."""
     origin = caller.call.origin or Origin()
     session = tidied(caller.call.session)
     return in_call(caller, origin=replace(origin, contract=contract, session=session))

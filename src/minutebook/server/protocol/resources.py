@@ -1,6 +1,7 @@
 """What clients read of contracts: resources, their templates and completions, prompts."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 import mcp_types as types
@@ -8,11 +9,9 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from minutebook.app import App
-from minutebook.contracts.answers import Answer, Failure
+from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
-from minutebook.domain.caller import Caller
-from minutebook.server.dispatch import Dispatcher, protocol_error
+from minutebook.server.dispatch import Dispatcher, Job, protocol_error
 from minutebook.server.protocol.subscriptions import Watch
 
 MOST_VALUES = 100
@@ -27,10 +26,10 @@ _Page = types.PaginatedRequestParams | None
 class Resources:
     """Lists, reads, completes and watches the resources of some contracts."""
 
-    def __init__(self, watch: Watch, worker: Dispatcher) -> None:
+    def __init__(self, watch: Watch, dispatcher: Dispatcher) -> None:
         self._contracts = watch.contracts
         self._watch = watch
-        self._worker = worker
+        self._dispatcher = dispatcher
 
     def add_to(self, server: Server[Any]) -> None:
         """Let a server answer what clients ask about resources."""
@@ -46,13 +45,12 @@ class Resources:
     async def list_all(self, context: _Context, params: _Page) -> types.ListResourcesResult:
         """Describe the resources that are there."""
         await self._watch.list_to(context)
-        told: list[types.Resource] = []
+        listed: list[types.Resource] = []
+        caller = self._dispatcher.caller(context)
         for contract in self._contracts:
-            promises = await self._worker.do(
-                contract, "resources/list", {}, self._worker.asking(context), contract.listing
-            )
-            told += map(_resource, _unless_failed(promises))
-        return types.ListResourcesResult(resources=told)
+            job = Job(contract, "resources/list", {}, caller, contract.listing)
+            listed += map(_resource, await self._run(job))
+        return types.ListResourcesResult(resources=listed)
 
     async def list_templates(
         self, context: _Context, params: _Page
@@ -72,16 +70,11 @@ class Resources:
         """Read one resource."""
         uri = str(params.uri)
         contract, mime_type = _owner(self._contracts, uri)
-
-        def reading(app: App, asking: Caller) -> Answer:
-            return contract.read(app, asking, uri)
-
-        answer = _unless_failed(
-            await self._worker.do(
-                contract, "resources/read", {"uri": uri}, self._worker.asking(context), reading
-            )
-        )
-        _unless_failed(answer.error)
+        caller, task = self._dispatcher.caller(context), partial(contract.read, uri=uri)
+        job = Job(contract, "resources/read", {"uri": uri}, caller, task)
+        answer = await self._run(job)
+        if answer.error is not None:
+            raise protocol_error(answer.error)
         text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
         return types.ReadResourceResult(contents=[text])
 
@@ -91,17 +84,13 @@ class Resources:
         """Give the values that a template's variable may have."""
         template, argument = str(getattr(params.ref, "uri", "")), params.argument
         found: list[str] = []
+        caller, arguments = self._dispatcher.caller(context), {argument.name: argument.value}
         for contract in self._contracts:
-
-            def completion(app: App, asking: Caller, contract: Contract = contract) -> list[str]:
-                return contract.complete(app, asking, template, argument.name, argument.value)
-
-            given = {argument.name: argument.value}
-            asking = self._worker.asking(context)
-            values = await self._worker.do(
-                contract, "completion/complete", given, asking, completion
+            task = partial(
+                contract.complete, template=template, variable=argument.name, typed=argument.value
             )
-            found += _unless_failed(values)
+            job = Job(contract, "completion/complete", arguments, caller, task)
+            found += await self._run(job)
         has_more = len(found) > MOST_VALUES
         return types.CompleteResult(
             completion=types.Completion(
@@ -125,6 +114,13 @@ class Resources:
         """Tell it no more."""
         self._watch.unsubscribe(str(params.uri), context)
         return types.EmptyResult()
+
+    async def _run(self, job: Job[T]) -> T:
+        """Return what a job gives. Raises MCPError if it fails."""
+        outcome = await self._dispatcher.run(job)
+        if isinstance(outcome, Failure):
+            raise protocol_error(outcome)
+        return outcome
 
 
 def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
@@ -163,12 +159,6 @@ def _owner(contracts: Sequence[Contract], uri: str) -> tuple[Contract, str]:
         if (resource := contract.resource(uri)) is not None:
             return contract, resource.mime_type
     raise MCPError(types.INVALID_PARAMS, f"Unknown resource: {uri}", {"uri": uri})
-
-
-def _unless_failed(outcome: T | Failure) -> T:
-    if isinstance(outcome, Failure):
-        raise protocol_error(outcome)
-    return outcome
 
 
 def _resource(promise: Mapping[str, Any]) -> types.Resource:

@@ -6,9 +6,8 @@ thread meanwhile.
 """
 
 import secrets
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 from typing import Any, Generic, TypeVar
 
@@ -24,17 +23,13 @@ from pydantic import ValidationError
 
 from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import AskedEnough, Unanswered
-from minutebook.domain.grants import principal
-from minutebook.server.limits import Full
+from minutebook.server.limits import ConcurrencyLimit
 
 ASK_WITHIN = 300.0
 """Seconds in which the client's model, and perhaps its user first, has to answer."""
 
 MOST_ROUNDS = 10
 """How often one call may ask in 2026-07-28: as often as clients go along with by default."""
-
-MOST_TALKS = 8
-"""How many calls of one caller wait for their client's model between two requests, each in a thread."""
 
 T = TypeVar("T")
 
@@ -49,10 +44,10 @@ Work = Callable[[ContextOf, Sample | None], Awaitable[T]]
 class Sampling(Generic[T]):
     """Does the work of calls that may ask the client's model."""
 
-    def __init__(self) -> None:
+    def __init__(self, paused_calls: ConcurrencyLimit) -> None:
+        self._paused_calls = paused_calls
         self._waiting: dict[str, _Talk[T]] = {}
         self._group: TaskGroup | None = None
-        self._talks: Counter[str] = Counter()
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
@@ -65,11 +60,11 @@ class Sampling(Generic[T]):
             self._group.cancel_scope.cancel()
         self._group = None
 
-    async def do(
+    async def run(
         self,
         context: _Context,
         params: types.CallToolRequestParams,
-        asking: Caller,
+        caller: Caller,
         work: Work[T],
     ) -> T | types.InputRequiredResult:
         """Do the work, or go on with it; its outcome, or what the client is asked first.
@@ -81,7 +76,7 @@ class Sampling(Generic[T]):
         if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             ask = partial(_ask_at_once, context) if context.session.can_send_request else None
             return await work(lambda: context, ask)
-        call = (asking, params.name, params.arguments or {})
+        call = (caller, params.name, params.arguments or {})
         if params.request_state is not None:
             talk = self._waiting.get(params.request_state)
             if talk is None or talk.call != call:
@@ -91,22 +86,15 @@ class Sampling(Generic[T]):
             return await talk.go_on(context, params.input_responses or {})
         if self._group is None:
             raise RuntimeError("calls that may ask need the server's lifespan")
-        if self._talks[principal(asking)] >= MOST_TALKS:
-            raise Full(
-                f"{MOST_TALKS} calls of yours wait for your model's answer; go on with those"
-            )
         talk = _Talk(call, self._waiting)
-        self._group.start_soon(self._keep, talk, principal(asking), work)
+        with ExitStack() as held:
+            held.enter_context(self._paused_calls.hold(caller.principal))
+            self._group.start_soon(self._keep, talk, held.pop_all(), work)
         return await talk.go_on(context, {})
 
-    async def _keep(self, talk: "_Talk[T]", caller: str, work: Work[T]) -> None:
-        self._talks[caller] += 1
-        try:
+    async def _keep(self, talk: "_Talk[T]", held: ExitStack, work: Work[T]) -> None:
+        with held:
             await talk.run(work)
-        finally:
-            self._talks[caller] -= 1
-            if not self._talks[caller]:
-                del self._talks[caller]
 
 
 class _Talk(Generic[T]):

@@ -30,15 +30,15 @@ def as_promised(name: str) -> str:
 
 def build_server(
     contracts: Sequence[Contract],
-    worker: Dispatcher,
+    dispatcher: Dispatcher,
     spelling: Spelling = as_promised,
 ) -> Server[Any]:
     """Speak MCP for some contracts, no two of which offer a tool of the same name.
 
     Resources and prompts are announced if one of the contracts has them.
     """
-    watch = Watch([each for each in contracts if each.resources], worker)
-    tools = Tools(contracts, worker, spelling, watch.wake)
+    watch = Watch([each for each in contracts if each.resources], dispatcher)
+    tools = Tools(contracts, dispatcher, spelling, watch.wake)
 
     @asynccontextmanager
     async def lifespan(server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
@@ -57,7 +57,7 @@ def build_server(
         lifespan=lifespan,
     )
     if watch.contracts:
-        Resources(watch, worker).add_to(server)
+        Resources(watch, dispatcher).add_to(server)
     if prompting := [each for each in contracts if each.prompts]:
         add_prompts(server, prompting)
     _discover_truly(server)

@@ -29,7 +29,8 @@ from minutebook.app import App
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import Caller, in_call
-from minutebook.server.dispatch import Dispatcher, connection_of
+from minutebook.server.dispatch import Dispatcher, Job, connection_of
+from minutebook.server.limits import WATCHED_RESOURCES
 
 log = logging.getLogger(__name__)
 
@@ -38,9 +39,6 @@ EVERY = 1.0
 
 TOLD_WITHIN = 1.0
 """Seconds that one client may take to be told of all that changed, while others wait."""
-
-MOST_WATCHED = 100
-"""How many resources one connection or stream watches: each is read anew whenever anything changes."""
 
 LIST = ""
 """What stands for the list of resources among the URIs that are watched."""
@@ -60,9 +58,9 @@ class _Watcher:
 class Watch:
     """Remembers what clients were shown, and tells them when it is no longer so."""
 
-    def __init__(self, contracts: Sequence[Contract], worker: Dispatcher) -> None:
+    def __init__(self, contracts: Sequence[Contract], dispatcher: Dispatcher) -> None:
         self.contracts = list(contracts)
-        self._worker = worker
+        self._dispatcher = dispatcher
         self._connected: dict[Connection, _Watcher] = {}
         self._watchers: set[_Watcher] = set()
         self._sequences: object = None
@@ -102,7 +100,7 @@ class Watch:
             *(asked.resource_subscriptions or ()),
             *([LIST] * bool(asked.resources_list_changed)),
         ]
-        if len(uris) > MOST_WATCHED:
+        if len(uris) > WATCHED_RESOURCES:
             raise _too_many()
         bus = InMemorySubscriptionBus()
 
@@ -120,7 +118,7 @@ class Watch:
 
     def _lasting(self, context: _Context) -> Caller:
         """Give who watches, beyond the request in which they said so."""
-        return in_call(self._worker.asking(context), request="watch")
+        return in_call(self._dispatcher.caller(context), request="watch")
 
     def _watcher_of(self, context: _Context) -> _Watcher:
         """Give what a connection watches; it ends with the connection."""
@@ -146,7 +144,7 @@ class Watch:
 
     async def _note(self, watcher: _Watcher, uri: str) -> None:
         if watcher in self._watchers and not watcher.shown.get(uri):
-            if uri not in watcher.shown and len(watcher.shown) >= MOST_WATCHED:
+            if uri not in watcher.shown and len(watcher.shown) >= WATCHED_RESOURCES:
                 raise _too_many()
             # Before it is read: a second one that comes meanwhile is to count it.
             watcher.shown[uri] = ""
@@ -170,9 +168,8 @@ class Watch:
         """Tell whether any organization of those who watch has changed since the last look."""
         sequences: dict[str, int] = {}
         for caller in {each.caller for each in self._watchers}:
-            seen = await self._worker.do_at_once(
-                self.contracts[0], "watch", {}, caller, _sequences_of
-            )
+            job = Job(self.contracts[0], "watch", {}, caller, _sequences_of)
+            seen = await self._dispatcher.run_shared(job)
             if not isinstance(seen, Failure):
                 sequences |= seen
         before, self._sequences = self._sequences, sequences
@@ -203,11 +200,10 @@ class Watch:
                     listed = contract.listing(app, caller)
                     return json.dumps([(each["uri"], each["name"]) for each in listed])
 
-                text = await self._worker.do_at_once(
-                    contract, "watch", {"uri": uri}, caller, reading
-                )
-                told = text.text if isinstance(text, Failure) else text
-                return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+                job = Job(contract, "watch", {"uri": uri}, caller, reading)
+                read = await self._dispatcher.run_shared(job)
+                text = read.text if isinstance(read, Failure) else read
+                return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
         return ""
 
 
@@ -222,7 +218,7 @@ async def _tell(watcher: _Watcher, uris: Sequence[str]) -> None:
 
 
 def _too_many() -> MCPError:
-    reason = f"At most {MOST_WATCHED} resources are watched at once; unsubscribe from some"
+    reason = f"At most {WATCHED_RESOURCES} resources are watched at once; unsubscribe from some"
     return MCPError(types.INVALID_PARAMS, reason)
 
 

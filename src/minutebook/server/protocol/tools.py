@@ -13,31 +13,31 @@ from mcp.shared.exceptions import MCPError
 from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.caller import Progress, Sample
-from minutebook.server.dispatch import Dispatcher, protocol_error
+from minutebook.server.dispatch import Dispatcher, protocol_error, tool_job
 from minutebook.server.protocol.sampling import ContextOf, Sampling
 
 log = logging.getLogger(__name__)
 
-TELL_EVERY = 0.5
+REPORT_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
 
 _Context = ServerRequestContext[Any, Any]
 
 
 class Tools:
-    """Lists and calls the tools of some contracts; `wake` hears that something may have changed."""
+    """Lists and calls the tools of some contracts; `wake` is called when records may have changed."""
 
     def __init__(
         self,
         contracts: Sequence[Contract],
-        worker: Dispatcher,
+        dispatcher: Dispatcher,
         spelling: Callable[[str], str],
         wake: Callable[[], None],
     ) -> None:
         self._contracts = contracts
-        self._worker = worker
+        self._dispatcher = dispatcher
         self._wake = wake
-        self.sampling: Sampling[Answer | Failure] = Sampling()
+        self.sampling: Sampling[Answer | Failure] = Sampling(dispatcher.limits.paused_calls)
         self.listed = types.ListToolsResult(
             tools=[
                 _described(tool, spelling)
@@ -56,22 +56,27 @@ class Tools:
     async def call(
         self, context: _Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool; or ask the client's model first, where that is how its revision asks."""
+        """Call a tool, or return what the client's model is asked first.
+
+        Raises MCPError for an unknown tool, and for an error that has a JSON-RPC code.
+        """
         name, arguments = params.name, params.arguments or {}
         contract = next((each for each in self._contracts if each.offers(name)), None)
         if contract is None:
             log.info("a tool was called that is not offered")
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
+        dispatcher = self._dispatcher
+        outcome: Answer | Failure | types.InputRequiredResult
+        if contract.samples(name):
 
-        async def work(context_of: ContextOf, sample: Sample | None) -> Answer | Failure:
-            asking = self._worker.asking(context, _progress(context_of), sample)
-            return await self._worker.call(contract, name, arguments, asking)
+            async def work(context_of: ContextOf, sample: Sample | None) -> Answer | Failure:
+                caller = dispatcher.caller(context, _progress(context_of), sample)
+                return await dispatcher.run(tool_job(contract, name, arguments, caller))
 
-        if contract.asks(name):
-            asking = self._worker.asking(context)
-            outcome = await self.sampling.do(context, params, asking, work)
+            outcome = await self.sampling.run(context, params, dispatcher.caller(context), work)
         else:
-            outcome = await work(lambda: context, None)
+            caller = dispatcher.caller(context, _progress(lambda: context))
+            outcome = await dispatcher.run(tool_job(contract, name, arguments, caller))
         self._wake()
         if isinstance(outcome, types.InputRequiredResult):
             return outcome
@@ -79,16 +84,16 @@ class Tools:
 
 
 def _progress(context_of: ContextOf) -> Progress:
-    """Give what tells the client how far a call is, if it asked, and ends a call it has cancelled."""
-    told_at, told = 0.0, 0.0
+    """Return a callback that reports progress if the client asked, and ends a cancelled call."""
+    sent_at, sent = 0.0, 0.0
 
     def progress(part: float, what: str) -> None:
-        nonlocal told_at, told
+        nonlocal sent_at, sent
         anyio.from_thread.check_cancelled()
         now = time.monotonic()
         context = context_of()
-        if context is not None and now - told_at >= TELL_EVERY and part > told:
-            told_at, told = now, part
+        if context is not None and now - sent_at >= REPORT_EVERY and part > sent:
+            sent_at, sent = now, part
             anyio.from_thread.run(context.session.report_progress, part, 1.0, what)
 
     return progress

@@ -92,8 +92,8 @@ def connection_server(
         return app
 
     spelling = safe if settings.tool_names == "safe" else as_promised
-    worker = Dispatcher(open_app, lambda context: caller, look=opening.seen)
-    return build_server(contracts, worker, spelling)
+    dispatcher = Dispatcher(open_app, lambda context: caller, find_app=opening.seen)
+    return build_server(contracts, dispatcher, spelling)
 
 
 def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:

@@ -87,13 +87,13 @@ class Database:
         self._refusal: str | None = None
         self._opened = time.monotonic()
 
-    def enter(self, session: str) -> None:
+    def acquire(self, session: str) -> None:
         """Note that a connection is there; one that is new wants the engine to run. StoreError."""
         if session not in self._wanting and session not in self._stopped:
             with self._guard:
                 self._want(session)
 
-    def leave(self, session: str) -> None:
+    def release(self, session: str) -> None:
         """Forget a connection that has ended."""
         with self._guard:
             self._wanting.discard(session)
