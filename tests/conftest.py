@@ -73,10 +73,16 @@ def begun(run: Run, tmp_path: Path) -> Run:
 
 
 @pytest.fixture(scope="session")
-def built_in() -> Embedding:
-    """The model in the box, prepared once a machine."""
-    models = load({}).models
-    builtin.prepare(models)
+def models() -> Path:
+    """The folder of models, wherever a test's own home is; the built-in one is prepared in it."""
+    directory = load({}).models
+    builtin.prepare(directory)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def built_in(models: Path) -> Embedding:
+    """The model in the box."""
     embedding = Embedding(lambda: builtin.open_model(models), builtin.MODEL)
     embedding.wait(60)
     return embedding

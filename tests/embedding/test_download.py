@@ -88,6 +88,6 @@ def test_fetching_the_wrong_weights_leaves_nothing_behind(shelf: Path, tmp_path:
     assert list(models.iterdir()) == []
 
 
-def test_fetching_prepares_unless_that_is_done(models_dir: Path, weights: object) -> None:
+def test_fetching_prepares_unless_that_is_done(models: Path, weights: object) -> None:
     source = weights_file.find_source()
-    assert builtin.fetch(str(source), models_dir) == builtin.folder_of(models_dir)
+    assert builtin.fetch(str(source), models) == builtin.folder_of(models)

@@ -14,8 +14,6 @@ import pytest
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from minutebook.config import load
-from minutebook.embedding import builtin
 from tests.server.stdio.test_in_process import command
 from tests.server.test_journal_stdio import ask
 from tests.sessions_made import LOCOMO, Conversation, Said, locomo, made_up
@@ -30,10 +28,8 @@ def a_locomo_conversation() -> Conversation:
     return locomo(0)
 
 
-def served(home: Path) -> Client:
+def served(home: Path, models: Path) -> Client:
     """A connection to a server with the model in the box."""
-    models = load({}).models
-    builtin.prepare(models)
     program, *arguments = command(home, "journal")
     return Client(
         StdioServerParameters(
@@ -96,15 +92,17 @@ def records_of(path: Path) -> list[bytes]:
         pytest.param(a_locomo_conversation, 200, 0.6, id="locomo", marks=pytest.mark.slow),
     ],
 )
-def test_a_journal_lives(tmp_path: Path, conversation: Any, turns: int, least: float) -> None:
+def test_a_journal_lives(
+    tmp_path: Path, models: Path, conversation: Any, turns: int, least: float
+) -> None:
     given = conversation()
     assert len(given.turns) >= turns
-    anyio.run(live, tmp_path, given, least)
+    anyio.run(live, tmp_path, models, given, least)
 
 
-async def live(folder: Path, given: Conversation, least: float) -> None:
+async def live(folder: Path, models: Path, given: Conversation, least: float) -> None:
     sessions = list(dict.fromkeys(each.session for each in given.turns))
-    async with served(folder / "one") as client:
+    async with served(folder / "one", models) as client:
         ids = [(await add(client, said))["id"] for said in given.turns]
         assert len(set(ids)) == len(ids)
         turns = await read_all(client, sessions)
@@ -135,7 +133,7 @@ async def live(folder: Path, given: Conversation, least: float) -> None:
     other = folder / "two" / "backups"
     other.mkdir(parents=True)
     shutil.copy(file, other / "given.jsonl")
-    async with served(folder / "two") as client:
+    async with served(folder / "two", models) as client:
         done = await ask(client, "import_database", file="given.jsonl")
         assert (done["imported"], done["skipped"]) == (len(turns) + len(told), 0)
         assert await read_all(client, sessions) == turns

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from minutebook.cli.terminal import sentence
-from minutebook.config import load
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.embedding import Embedding, builtin
 from minutebook.services.embeddings import Embeddings
@@ -26,9 +25,9 @@ from tests.world import World, wait_until
 class Deriving:
     """Another process that derives the model into a folder: its lock, and how far it is."""
 
-    def __init__(self, models: Path) -> None:
+    def __init__(self, models: Path, made: Path) -> None:
         self.models = models
-        self._made = builtin.prepare(load({}).models)
+        self._made = builtin.folder_of(made)
         self._folder = models / model_preparation._FOLDER
         self._held = ExitStack()
         assert self._held.enter_context(NamedLocks(self._folder).hold(model_preparation._LOCK))
@@ -46,8 +45,8 @@ class Deriving:
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[Deriving]:
-    one = Deriving(tmp_path / "the models")
+def other(tmp_path: Path, models: Path) -> Iterator[Deriving]:
+    one = Deriving(tmp_path / "the models", models)
     yield one
     one.dies()
 
@@ -76,8 +75,8 @@ def test_a_process_waits_for_the_one_that_derives_the_model(other: Deriving) -> 
     assert embedding.embed_query("ready").vector.shape == (builtin.WIDTH,)
 
 
-def test_what_is_there_is_opened_without_a_word(tmp_path: Path) -> None:
-    other = Deriving(tmp_path)
+def test_what_is_there_is_opened_without_a_word(tmp_path: Path, models: Path) -> None:
+    other = Deriving(tmp_path, models)
     other.ends()
     told: list[float] = []
     assert model_preparation.prepare(tmp_path, told.append) == builtin.folder_of(tmp_path)

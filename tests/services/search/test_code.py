@@ -1,15 +1,16 @@
 """Whether the questions that people ask of code find it, with the model in the box."""
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 
 from minutebook.embedding import Embedding
-from tests.world import Opener, World
+from tests.world import World, worlds
 
 FILES = {
     "shop/settings.py": '''
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 
@@ -96,15 +97,17 @@ Start it with `make run`; it listens on port 8000.
 }
 
 
-@pytest.fixture
-def shop(opener: Opener, tmp_path: Path, built_in: Embedding) -> World:
-    root = tmp_path / "shop"
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory, built_in: Embedding) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("shop")
+    root = folder / "shop"
     for path, text in FILES.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text.lstrip(), encoding="utf-8")
-    world = opener(built_in)
-    assert world.call("index_project", path=str(root))["status"] == "completed"
-    return world
+    with worlds(folder / "homes") as opener:
+        world = opener(built_in)
+        assert world.call("index_project", path=str(root))["status"] == "completed"
+        yield world
 
 
 @pytest.mark.parametrize(
