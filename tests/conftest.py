@@ -1,8 +1,10 @@
 """What every test needs: no setting of the person's own, and Hypothesis without a clock."""
 
+import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,6 +28,21 @@ def pytest_configure(config: pytest.Config) -> None:
     # Servers of tests keep to themselves, but for those of tests/server/daemon/test_process.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
     forkserver.install()
+    if (shared := getattr(config, "workerinput", {}).get("forkserver")) is not None:
+        forkserver.server.use(shared)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Have the processes of a run share one fork server."""
+    if forkserver.AVAILABLE:
+        node.workerinput["forkserver"] = forkserver.server.start()
+
+
+def pytest_collection_finish() -> None:
+    """Keep what was imported and collected out of the garbage collector's way."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_unconfigure() -> None:

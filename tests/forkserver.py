@@ -7,8 +7,8 @@ from a process which has imported everything spends a twentieth of that. `instal
     subprocess.Popen([sys.executable, "-m", "minutebook", "serve"], stdin=PIPE, stdout=PIPE)
 
 and gets a process with its own pid, pipes, signals, arguments, environment, working directory and
-exit status. Each test process starts a fork server when it first needs one. Processes that were
-forked start theirs in the same way: the daemon that a client starts is forked as well.
+exit status. The processes of a test run share one fork server. Processes that were forked start
+theirs in the same way: the daemon that a client starts is forked as well.
 
 What differs from a fresh start: the modules are imported (and with them the hash seed is chosen), and
 the process ends without the destructors that run at the very end of an interpreter. So `may_fork`
@@ -33,6 +33,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -53,6 +54,9 @@ READ_ONCE = ("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MALLOC_", "GLIBC_")
 
 READ_AGAIN = frozenset({"PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED"})
 """Variables among them that a forked process applies to itself."""
+
+START_SECONDS = 60.0
+"""How long the fork server may take to import everything."""
 
 LOOKS_AT_IMPORTS = ("sys.modules", "meta_path")
 """What code that is run with -c names if it is about what has been imported."""
@@ -154,7 +158,7 @@ class ForkServer:
         """Fork a process whose stdin, stdout and stderr are the three descriptors."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
-            connection.connect(self._address())
+            connection.connect(self._listening())
             message = json.dumps(asdict(request)).encode()
             socket.send_fds(connection, [struct.pack("!I", len(message))], streams)
             connection.sendall(message)
@@ -167,25 +171,26 @@ class ForkServer:
         child = self.children[pid] = Child(pid, connection, reader)
         return child
 
-    def _address(self) -> str:
+    def start(self) -> str:
+        """Start the server unless one is known; its address, at which it listens soon."""
         with self._lock:
             if self._folder is None:
-                self._start()
-            return str(cast("Path", self._folder) / "socket")
+                folder = Path(tempfile.mkdtemp(prefix="forkserver-"))
+                command = [sys.executable, "-m", "tests.forkserver", str(folder / "socket")]
+                self._environment = dict(os.environ)
+                self._process = fresh_popen(command, stdin=subprocess.PIPE, cwd=ROOT)
+                self._folder = folder
+            return str(self._folder / "socket")
 
-    def _start(self) -> None:
-        folder = Path(tempfile.mkdtemp(prefix="forkserver-"))
-        self._environment = dict(os.environ)
-        self._process = fresh_popen(
-            [sys.executable, "-m", "tests.forkserver", str(folder / "socket")],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=ROOT,
-        )
-        assert self._process.stdout is not None
-        if self._process.stdout.readline() != b"ready\n":
-            raise RuntimeError("the fork server did not start; its stderr says why")
-        self._folder = folder
+    def _listening(self) -> str:
+        """Return the address once the server has imported everything."""
+        address, deadline = self.start(), time.monotonic() + START_SECONDS
+        while not Path(address).exists():
+            is_over = self._process is not None and self._process.poll() is not None
+            if is_over or time.monotonic() > deadline:
+                raise RuntimeError("the fork server did not start; its stderr says why")
+            time.sleep(0.01)
+        return address
 
     def adopt(self) -> None:
         """Forget what the process knew from which this one was forked; go on with its server."""
@@ -193,8 +198,8 @@ class ForkServer:
         self._process = None
         self.children = {}
 
-    def serve_at(self, address: str) -> None:
-        """Use the server at an address, which is this process."""
+    def use(self, address: str) -> None:
+        """Use the server at an address, which may be this process."""
         self._folder = Path(address).parent
         self._environment = dict(os.environ)
 
@@ -367,8 +372,10 @@ class Server:
     def __init__(self, address: str) -> None:
         self._selector = selectors.DefaultSelector()
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._listener.bind(address)
+        self._listener.bind(f"{address}.new")
         self._listener.listen(64)
+        # Where the address is seen, it is listened at.
+        Path(f"{address}.new").rename(address)
         self._selector.register(self._listener, selectors.EVENT_READ, self._accept)
         self._selector.register(0, selectors.EVENT_READ, None)
 
@@ -481,13 +488,10 @@ def main(address: str) -> None:
     """Be the fork server at an address, or a process that it forked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     import_path = sys.path[1:]
-    server.serve_at(address)
+    server.use(address)
     warm()
     install()
-    forks = Server(address)
-    sys.stdout.write("ready\n")
-    sys.stdout.flush()
-    became = forks.run()
+    became = Server(address).run()
     if became is None:
         return
     request, streams = became
