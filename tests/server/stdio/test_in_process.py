@@ -189,7 +189,6 @@ def test_a_signal_or_a_closed_stdin_ends_the_server_cleanly(
         assert pipe.process.stdout.read() == b""
 
 
-@pytest.mark.cold_start
 def test_an_acknowledged_write_survives_a_kill(tmp_path: Path) -> None:
     stored = []
     for round_ in range(3):
