@@ -1,6 +1,7 @@
 """Where a store begins, what is said where there is none, and what Ctrl-C leaves."""
 
 import _thread
+import io
 import json
 import signal
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import click
 import pytest
 
 from minutebook.cli.terminal import INTERRUPTED, interruptible
-from tests.terminal import Run, leaf_commands
+from tests.terminal import Run, leaf_commands, remembered
 
 BEGIN = {
     ("remember",),
@@ -84,6 +85,38 @@ def test_ctrl_c_is_told_from_a_failure(capsys: pytest.CaptureFixture[str]) -> No
         raise KeyboardInterrupt
     assert ended.value.code == INTERRUPTED == 130
     assert capsys.readouterr().err == "\nStopped. Half is kept.\n"
+
+
+class _CtrlC(io.RawIOBase):
+    """A terminal at which the person types Ctrl-C."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, _: Any) -> int:
+        raise KeyboardInterrupt
+
+
+def ctrl_c() -> io.BufferedReader:
+    return io.BufferedReader(_CtrlC())
+
+
+def test_ctrl_c_in_any_command_says_what_state_things_are_in(run: Run) -> None:
+    stopped = run("remember", "-", input=ctrl_c())
+    assert stopped.exit_code == INTERRUPTED
+    assert "The change under way, if any, was made whole or not at all." in stopped.stderr
+    assert "Aborted" not in stopped.output
+
+
+def test_a_question_that_is_answered_with_no_or_ctrl_c_changes_nothing(run: Run) -> None:
+    id = remembered(run, "tea at five")
+    for typed, status in (("n\n", 1), (ctrl_c(), INTERRUPTED)):
+        stopped = run("forget", id, input=typed)
+        assert (stopped.exit_code, stopped.stderr.strip()) == (
+            status,
+            "Stopped. Nothing was changed.",
+        )
+    assert "tea at five" in run("show", id).output
 
 
 class _Interrupting(BaseHTTPRequestHandler):

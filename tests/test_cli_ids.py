@@ -137,6 +137,22 @@ def test_what_is_completed_is_of_the_store_that_is_named(
     assert completed("token", "revoke", kept["token"][:5]) == [kept["token"]]
 
 
+def test_a_backup_is_completed_where_it_was_made_and_where_it_is_typed(
+    run: Run, kept: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "far").mkdir()
+    done(run, "backup", "far/one")
+    (tmp_path / "near.tar").touch()
+    (tmp_path / "near.txt").touch()
+    assert completed("restore", str(tmp_path / "fa")) == [
+        str(tmp_path / "far" / "one.tar"),
+        f"{tmp_path}/far/",
+    ]
+    assert completed("restore", "ne") == ["near.tar"]
+    assert completed("restore", "far/") == ["far/one.tar"]
+    assert completed("restore", "0mb") == [THIRD.ljust(20, "0")]
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_is_given_what_makes_it_complete(run: Run, shell: str) -> None:
     assert "_MINUTEBOOK_COMPLETE" in done(run, "completion", shell)

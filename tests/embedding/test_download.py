@@ -3,6 +3,7 @@ import http.server
 import threading
 import zipfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,8 @@ from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import builtin
 from minutebook.embedding import weights as weights_file
 from minutebook.embedding.download import fetch_weights
+from minutebook.services.maintenance import model_preparation
+from minutebook.store.named_locks import NamedLocks
 
 CONTENT = b"stands for the weights; the digest is checked by whoever prepares"
 
@@ -83,11 +86,21 @@ def test_fetching_the_wrong_weights_leaves_nothing_behind(shelf: Path, tmp_path:
     models = tmp_path / "models"
     for source in (shelf / weights_file.FILE, shelf / "absent"):
         with pytest.raises(ModelUnavailable) as refusal:
-            builtin.fetch(str(source), models)
+            model_preparation.fetch(str(source), models)
         assert str(source) in refusal.value.reason
-    assert list(models.iterdir()) == []
+    assert [each.name for each in models.iterdir()] == [".preparing"]
 
 
 def test_fetching_prepares_unless_that_is_done(models: Path, weights: object) -> None:
     source = weights_file.find_source()
-    assert builtin.fetch(str(source), models) == builtin.folder_of(models)
+    assert model_preparation.fetch(str(source), models) == builtin.folder_of(models)
+
+
+def test_fetching_waits_for_whoever_prepares_the_model(models: Path, weights: object) -> None:
+    source = str(weights_file.find_source())
+    with ThreadPoolExecutor(1) as pool:
+        with NamedLocks(models / ".preparing").hold("prepare"):
+            fetching = pool.submit(model_preparation.fetch, source, models)
+            with pytest.raises(TimeoutError):
+                fetching.result(0.3)
+        assert fetching.result(60) == builtin.folder_of(models)

@@ -11,10 +11,10 @@ import numpy as np
 from minutebook.domain.errors import InvalidInput, NotFound, StoreClosed
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Version
-from minutebook.search import lexical
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
 from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
+from tests.store import lexical
 
 Key = tuple[str, Kind, str]
 

@@ -21,10 +21,10 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.search import lexical
 from minutebook.search.text import TextQuery, parse_query, terms, words
 from minutebook.store.protocol import Store, VectorSpace
 from tests.store import given as drawn
+from tests.store import lexical
 from tests.store.promises import (
     ACME,
     EXAMPLES,

@@ -1,17 +1,27 @@
 """Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import click
+from click.shell_completion import CompletionItem
 
 from minutebook.cli.governance import restore_memory
+from minutebook.cli.ids import completing
 from minutebook.cli.printing import echo
-from minutebook.cli.terminal import bar, identity, interruptible, opened, opened_or_made
+from minutebook.cli.terminal import (
+    bar,
+    identity,
+    interruptible,
+    opened,
+    opened_or_made,
+    settings_of,
+)
 from minutebook.config import load
 from minutebook.domain.caller import in_call
-from minutebook.domain.errors import InvalidInput, NotFound
-from minutebook.domain.records import Kind
+from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
+from minutebook.domain.records import Kind, Memory
 from minutebook.server.logs import log_to_stderr
 
 
@@ -112,15 +122,38 @@ def backup(given: dict[str, str], path: Path) -> None:
     settings = load(given)
     path = path.absolute()
     path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
-    with opened(given) as (app, caller):
+    with interruptible("Stopped. No file was written."), opened(given) as (app, caller):
         made = Backups(data_directory(settings), app.store, app.trail, app.clock).make(caller, path)
     echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}.")
     if settings.ledger is not None:
         echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
 
 
+def _completing_what(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Complete the paths of backups, those that are known first, and the ids of memories."""
+    from minutebook.services.maintenance.backups import SUFFIX, known_backups
+    from minutebook.services.maintenance.data_directory import DataDirectory
+
+    try:
+        settings = settings_of(context.find_object(dict) or {})
+    except MinutebookError:
+        return []
+    directory = DataDirectory(settings.database, settings.claims, (settings.backups,))
+    known = [str(path) for path in known_backups(directory)]
+    # As typed: a path that begins otherwise is none that the shell would take.
+    lead = incomplete[: incomplete.rfind("/") + 1]
+    with suppress(OSError):
+        for path in sorted(Path(lead or ".").iterdir()):
+            if path.is_dir() or path.suffix == SUFFIX:
+                known.append(f"{lead}{path.name}{'/' * path.is_dir()}")
+    found = [CompletionItem(each) for each in known if each.startswith(incomplete)]
+    return [*found, *completing(Memory)(context, parameter, incomplete)]
+
+
 @click.command(short_help="Bring back a backup, or a memory.")
-@click.argument("what")
+@click.argument("what", shell_complete=_completing_what)
 @click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
 @click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")
 @identity
@@ -158,7 +191,10 @@ def _restore_backup(given: dict[str, str], path: Path) -> None:
 
     settings = load(given)
     log_to_stderr(settings)
-    done = Restores(data_directory(settings)).run(path, now())
+    with interruptible(
+        "Stopped. If the directory is half restored, the same command with --replace ends it."
+    ):
+        done = Restores(data_directory(settings)).run(path, now())
     with opened(given) as (app, caller):
         app.trail.note(caller, default_organization(caller), "restore", Kind.HEAD, [done.digest])
     echo(f"Restored {settings.home} from {path}.")

