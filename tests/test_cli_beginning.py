@@ -35,6 +35,7 @@ OPEN_NONE = {
     ("install",),
     ("export-schema",),
     ("completion",),
+    ("bench",),
     ("settings",),
     ("settings", "set"),
     ("settings", "unset"),
