@@ -51,7 +51,7 @@ def rule(client: Client, content: str) -> str:
     return client.of(Role.HUMAN).write(content, type="business_rule", scope="organization")
 
 
-@requirement("governance/memory-search/searches", "governance/memory-search/response")
+@requirement("governance/memory-search/searches")
 def test_a_search_finds_by_words_and_by_meaning(client: Client) -> None:
     client.write("the car needs oil")
     client.write("the cat needs milk")
@@ -124,7 +124,11 @@ def test_a_type_filter_keeps_one_type(client: Client) -> None:
     assert "`type_filter`" in client.refused("memory-search", query="a", type_filter="x")["message"]
 
 
-@requirement("governance/memory-search/fields", "governance/results/trimmed")
+@requirement(
+    "governance/memory-search/fields",
+    "governance/memory-search/response",
+    "governance/results/trimmed",
+)
 def test_a_result_has_what_an_agent_needs_and_no_more(client: Client) -> None:
     id = client.write("the car needs oil")
     rule(client, "cars are red")

@@ -70,7 +70,7 @@ def test_a_merge_keeps_what_exists_and_counts_it_as_skipped(client: Client) -> N
     assert client.world.kept() == before
 
 
-@requirement("journal/archives/replace", "journal/database/mode", "journal/considered/atomic")
+@requirement("journal/archives/replace", "journal/database/mode")
 def test_a_replacement_swaps_the_included_kinds_and_no_other(client: Client) -> None:
     (file,) = client.call("export_database", include=["memories"])["files"]
     before = client.prompts("s1")

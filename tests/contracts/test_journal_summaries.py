@@ -63,7 +63,9 @@ def test_one_session_is_summarised(client: Client) -> None:
     (summary,) = listed["summaries"]
     assert (summary["id"], summary["title"]) == ("summary_s1", session["title"])
     assert summary["memoryCount"] == 2
-    assert all(0 <= summary[name] <= 100 for name in ("quality", "productivity", "impact"))
+    for name in ("quality", "productivity", "impact", "complexity"):
+        assert type(summary[name]) is int
+        assert 0 <= summary[name] <= 100
 
 
 @requirement("journal/sessions/batch", "journal/considered/batch", "journal/summarizing/active")
@@ -134,7 +136,10 @@ def test_where_the_client_declines_the_built_in_summarizer_says_that_it_wrote(
 
 
 @requirement(
-    "journal/summaries/listed", "journal/summaries/by-category", "journal/calls/unknown-category"
+    "journal/summaries/listed",
+    "journal/summaries/by-category",
+    "journal/calls/unknown-category",
+    "journal/considered/pagination",
 )
 def test_summaries_are_listed_newest_first_page_by_page_and_by_category(client: Client) -> None:
     def ask(system: str, prompt: str, max_tokens: int) -> str:

@@ -261,6 +261,14 @@ def test_a_list_has_the_newest_first_and_shows_all_that_is_not_deleted(world: Wo
 
 
 @requirement("knowledge/list_memories/pagination")
+def test_a_page_holds_at_most_a_hundred_memories(world: World) -> None:
+    for number in range(103):
+        world.remember(f"{number}")
+    assert len(world.ids("list_memories", limit=100)) == 100
+    assert "at most 100" in world.refused("list_memories", limit=101)
+
+
+@requirement("knowledge/list_memories/pagination")
 def test_pages_hold_every_memory_once_whatever_ties_there_are(world: World) -> None:
     made = []
     for number in range(23):

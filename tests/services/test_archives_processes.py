@@ -13,6 +13,7 @@ from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.errors import StoreBusy, StoreError
 from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import Kind, Turn
+from tests.contracts.requirements import requirement
 from tests.services.maintenance.test_archives import AGENT, headed, journal, put, sealed, turn
 from tests.world import Opener, World, everything
 
@@ -118,6 +119,7 @@ def test_an_export_clears_away_only_what_an_export_left(kept: World, tmp_path: P
     assert {each.name for each in folder.iterdir()} == names
 
 
+@requirement("journal/considered/atomic", "journal/archives/replace")
 @pytest.mark.parametrize("mode", Mode)
 def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, mode: Mode) -> None:
     path = given(kept, start=2 * TURNS)

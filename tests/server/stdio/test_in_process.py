@@ -44,6 +44,11 @@ def command(home: Path, *options: str) -> list[str]:
     ]
 
 
+def called(number: int, tool: str, /, **arguments: Any) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
 class Pipe:
     """A client that writes and reads raw lines."""
 
@@ -71,14 +76,7 @@ class Pipe:
 
     def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
         self._id += 1
-        self.send(
-            {
-                "jsonrpc": "2.0",
-                "id": self._id,
-                "method": "tools/call",
-                "params": {"name": tool, "arguments": arguments},
-            }
-        )
+        self.send(called(self._id, tool, **arguments))
         return self.read()
 
 
@@ -143,22 +141,41 @@ def test_an_unknown_tool_is_a_protocol_error_that_names_it(tmp_path: Path) -> No
 
 
 @requirement("common/stdout-protocol-only")
-def test_a_line_that_is_no_json_does_not_end_the_connection(tmp_path: Path) -> None:
-    with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
-        pipe.handshake()
-        pipe.send(b"this is no JSON \xff\xfe")
-        pipe.send(b'{"jsonrpc": "2.0"}')
-        answers = [pipe.call("get_status") for _ in range(1)]
-        assert answers[-1].get("result") or answers[-1].get("error")
+def test_whatever_happens_stdout_has_messages_of_the_protocol_only(tmp_path: Path) -> None:
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "a.py").write_text("print('tea')\n")
+    happenings = [
+        INITIALIZE,
+        INITIALIZED,
+        b"this is no JSON \xff\xfe",
+        {"jsonrpc": "2.0"},
+        called(1, "store_memory", content="print('tea')\n"),
+        called(2, "store_memory"),
+        called(3, "no_such_tool"),
+        called(4, "index_project", path=str(tmp_path / "code")),
+        called(5, "index_project", path="/no/such/folder"),
+        called(6, "search", query="tea"),
+        called(7, "get_status"),
+    ]
+    lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in happenings]
+    # A model that cannot be had makes a warning, and at debug level everything is logged.
+    trouble = {"MINUTEBOOK_EMBEDDER": str(tmp_path / "none"), "MINUTEBOOK_LOG_LEVEL": "debug"}
+    done = subprocess.run(
+        command(tmp_path / "home"),
+        input=b"\n".join(lines) + b"\n",
+        capture_output=True,
+        timeout=60,
+        env={**os.environ, **trouble},
+    )
+    answers = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {each["jsonrpc"] for each in answers} == {"2.0"}
+    assert {each["id"] for each in answers} >= {0, *range(1, 8)}
+    assert b"DEBUG" in done.stderr
+    assert b"store_memory" in done.stderr
 
 
 def test_what_was_asked_before_stdin_closed_is_answered(tmp_path: Path) -> None:
-    call = {
-        "jsonrpc": "2.0",
-        "id": 7,
-        "method": "tools/call",
-        "params": {"name": "store_memory", "arguments": {"content": "asked in a pipe"}},
-    }
+    call = called(7, "store_memory", content="asked in a pipe")
     lines = "".join(json.dumps(message) + "\n" for message in (INITIALIZE, INITIALIZED, call))
     done = subprocess.run(
         command(tmp_path),

@@ -20,6 +20,7 @@ from minutebook.domain.errors import Conflict, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, File, IndexState, Project
 from minutebook.services.code.projects import stopping
+from tests.contracts.requirements import requirement
 from tests.examples import examples
 from tests.world import Opener, World, failed
 
@@ -198,6 +199,7 @@ def test_two_processes_that_index_one_folder_double_nothing(opener: Opener, tmp_
     assert only_project(world).state is IndexState.COMPLETED
 
 
+@requirement("knowledge/code/progress")
 def test_a_second_call_is_told_how_far_the_first_is(opener: Opener, tmp_path: Path) -> None:
     world = modelless(opener)
     root = tree(tmp_path / "p", 40)

@@ -1,3 +1,4 @@
+import hmac
 import json
 import stat
 from datetime import timedelta
@@ -41,6 +42,25 @@ def test_the_secret_is_kept_as_a_hash_that_only_its_owner_reads(
     assert SECRET not in kept.read_text(encoding="utf-8")
     check(world, SECRET)
     assert all(SECRET not in repr(each) for each in world.trail())
+
+
+@requirement("ledger/accept_proposal/secret")
+def test_a_guess_is_compared_in_constant_time(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.app.secret.set(ADMIN, SECRET)
+    compared: list[bool] = []
+    compare = hmac.compare_digest
+
+    def watched(one: bytes, other: bytes) -> bool:
+        compared.append(compare(one, other))
+        return compared[-1]
+
+    monkeypatch.setattr(hmac, "compare_digest", watched)
+    check(world, SECRET)
+    with pytest.raises(WrongSecret):
+        check(world, OTHER)
+    assert compared == [True, False]
 
 
 def test_the_same_secret_twice_has_two_hashes(opener: Opener, tmp_path: Path) -> None:

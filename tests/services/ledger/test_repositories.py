@@ -383,6 +383,14 @@ def test_who_decides_nothing_has_no_repository(world: World, tmp_path: Path) -> 
     assert not (tmp_path / "one" / "ledgers").exists()
 
 
+@requirement("ledger/git/place")
+def test_a_ledger_lies_in_the_data_directory_unless_another_place_is_named(
+    world: World, tmp_path: Path
+) -> None:
+    world.app.decisions.record(AGENT, draft())
+    assert ledger_of(world.app).path.is_relative_to(tmp_path / "one" / "ledgers")
+
+
 def test_how_far_a_ledger_was_followed_is_kept(world: World) -> None:
     made = world.app.decisions.record(AGENT, draft())
     assert made.authorship is Authorship.AGENT
