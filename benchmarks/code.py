@@ -238,7 +238,7 @@ def main() -> None:
     corpus = filled(QUICK if given.quick else ())
     questions = drawn(corpus.questions, development=given.development)
     with opened(corpus.home) as app:
-        chunks = app.store.count(CodeChunk, HERE)
+        chunks = app.infrastructure.store.count(CodeChunk, HERE)
         tables = quality(ask(app, knowledge(), questions, corpus.questions))
     method = {
         **machine(),
@@ -272,13 +272,13 @@ def _key(*parts: str) -> str:
 
 
 def _by_words(app: App, text: str) -> list[Place]:
-    found = app.store.match(CodeChunk, HERE, parse_query(text), DEEP)
+    found = app.infrastructure.store.match(CodeChunk, HERE, parse_query(text), DEEP)
     return _places(app, [each.id for each in found])
 
 
 def _by_vectors(app: App, text: str) -> list[Place]:
     vector = app.embedding.embed_query(text).vector
-    found = app.store.nearest(CodeChunk, HERE, app.embeddings.space, vector, DEEP)
+    found = app.infrastructure.store.nearest(CodeChunk, HERE, app.embeddings.space, vector, DEEP)
     return _places(app, [each.id for each in found])
 
 
@@ -288,7 +288,10 @@ def _by_tool(app: App, contract: Contract, text: str) -> list[Place]:
 
 
 def _places(app: App, ids: Sequence[str]) -> list[Place]:
-    chunks = [cast("CodeChunk", app.store.get(CodeChunk, DEFAULT_ORGANIZATION, id)) for id in ids]
+    chunks = [
+        cast("CodeChunk", app.infrastructure.store.get(CodeChunk, DEFAULT_ORGANIZATION, id))
+        for id in ids
+    ]
     return [(chunk.path, chunk.start_line, chunk.end_line) for chunk in chunks]
 
 

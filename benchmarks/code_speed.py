@@ -150,7 +150,7 @@ def _with_vectors(app: App, library: Path) -> list[float]:
     """Change one file some times and index it with its vectors; milliseconds of each."""
     caller = Settings().caller()
     (project,) = app.projects.all(caller)
-    app.store.put(replace(project, path=str(library)))
+    app.infrastructure.store.put(replace(project, path=str(library)))
     index = partial(app.projects.index, caller, str(library), None)
     index()
     time.sleep(SETTLED)

@@ -97,9 +97,9 @@ def summarised(embedder: str, sessions: int) -> tuple[Cell, ...]:
     """Measure summarising so many sessions in one call, by the built-in summarizer."""
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
         app = opened(Path(folder), embedder)
-        with app.store.transaction():
+        with app.infrastructure.store.transaction():
             for number, texts in enumerate(spoken(sessions * LENGTH)):
-                app.store.put(made(number, texts))
+                app.infrastructure.store.put(made(number, texts))
         wall, cpu = time.perf_counter(), time.process_time()
         batch = app.summaries.summarize_all(CALLER)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu

@@ -175,7 +175,7 @@ class Caller:
 
     def together(self, tool: str, many: Sequence[Mapping[str, object]]) -> None:
         """Make many calls in one transaction."""
-        with self._app.store.transaction():
+        with self._app.infrastructure.store.transaction():
             for arguments in many:
                 self(tool, arguments)
 
@@ -230,7 +230,7 @@ def _finds(pipe: Pipe, app: App, settings: Settings, model: BuiltInEmbedder, wor
     where = Filter(organization=DEFAULT_ORGANIZATION, valid_at=app.clock())
     vectors = [model.embed_query(question).vector for question in work.questions]
     parsed = [parse_query(question) for question in work.questions]
-    store, space, here = app.store, app.embeddings.space, time.process_time
+    store, space, here = app.infrastructure.store, app.embeddings.space, time.process_time
     return {
         "find": (lambda n: pipe.call("recall", asking[n]), pipe.cpu),
         "find inside": (lambda n: call("recall", asking[n]), here),

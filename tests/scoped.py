@@ -111,7 +111,7 @@ class Population:
 
     def records(self) -> dict[tuple[str, Kind, str], Record]:
         """Everything that is kept but the trail."""
-        store = self.world.app.store
+        store = self.world.store
         return {
             (name, kind, each.id): each
             for name in store.organizations()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import minutebook
 from minutebook.app import data_directory, open_app
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
@@ -69,3 +70,12 @@ def test_a_model_that_cannot_be_had_is_warned_of_in_a_sentence(
     assert warning.startswith("searching by meaning is off: the embedding model failed to load: ")
     assert "holds no model" in warning
     assert "EmbeddingNotReady" not in warning
+
+
+def test_what_stands_above_the_app_uses_its_services_alone() -> None:
+    package = Path(minutebook.__file__).parent
+    above = [
+        path for name in ("cli", "contracts", "server") for path in (package / name).rglob("*.py")
+    ]
+    assert above
+    assert [str(path) for path in above if ".infrastructure" in path.read_text("utf-8")] == []

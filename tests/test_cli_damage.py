@@ -11,13 +11,12 @@ from random import Random
 import pytest
 from click.testing import Result
 
-from minutebook.app import data_directory, open_app
+from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
-from minutebook.services.maintenance.backups import Backups
 from tests.terminal import Run, remembered
 
 PAGE = 4096
@@ -34,8 +33,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(60):
             app.memories.store(OWNER, Draft(content=f"tea {number} " * 40, type=MemoryType.FACT))
         app.decisions.record(OWNER, DecisionDraft("Use one file", "store", "It is enough."))
-        place = data_directory(Settings(home=folder / "home"))
-        Backups(place, app.store, app.trail, app.clock).make(OWNER, folder / "all.tar")
+        app.backups.make(OWNER, folder / "all.tar")
     return folder
 
 

@@ -31,7 +31,9 @@ def kept(run: Run) -> dict[str, str]:
     """Memories whose ids begin alike, a decision, a token, and two sessions."""
     with opened_or_made({}) as (app, caller):
         for id, text in ((FIRST, "the first"), (SECOND, "the second"), (THIRD, "the third")):
-            app.store.put(samples.memory(id.ljust(20, "0"), text, organization="default"))
+            app.infrastructure.store.put(
+                samples.memory(id.ljust(20, "0"), text, organization="default")
+            )
         token = app.tokens.create(caller, Grant(name="ci", role=Role.AGENT)).token.id
         for name in ("monday", "monkey", "tuesday"):
             app.sessions.add(caller, name, "a", "b", "c")
@@ -62,7 +64,7 @@ def test_a_part_of_a_uuid_finds_and_completes_the_memory_that_shows_it(
     own = "aaaaaaaa-1111-4222-8333-bbbbbbbbbbbb"
     with opened_or_made({}) as (app, _):
         made = samples.memory("0mc".ljust(20, "0"), "made elsewhere", organization="default")
-        app.store.put(dataclasses.replace(made, given_uuid=own))
+        app.infrastructure.store.put(dataclasses.replace(made, given_uuid=own))
     for part in (uuid[:13], uuid[:13].upper(), uuid[:19], uuid[-9:]):
         assert "the third" in done(run, "show", part)
     assert "made elsewhere" in done(run, "show", own[:6])

@@ -48,6 +48,7 @@ from minutebook.domain.records import (
 from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
 from minutebook.search.text import words
+from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.tables import table_of, value_text
 from tests.empty_database import empty_database
 
@@ -207,30 +208,35 @@ class World:
 
     def memory(self, id: str, organization: str = "default") -> Memory:
         """The memory as it is kept."""
-        found = self.app.store.get(Memory, organization, id)
+        found = self.store.get(Memory, organization, id)
         assert isinstance(found, Memory)
         return found
 
     def lock(self, id: str, role: Role = Role.MANAGER, organization: str = "default") -> None:
         """Lock a memory as another contract would."""
         told = self.memory(id, organization)
-        self.app.store.put(replace(told, locked_by=role, status=Status.LOCKED))
+        self.store.put(replace(told, locked_by=role, status=Status.LOCKED))
 
     def entries(self, subject: str, organization: str = "default") -> list[Entry]:
         """The audit entries about one record, oldest first."""
         return [each for each in self.trail(organization) if each.subject == subject]
 
+    @property
+    def store(self) -> SqliteStore:
+        """The store that the app's services share."""
+        return self.app.infrastructure.store
+
     def trail(self, organization: str = "default") -> list[Entry]:
         """An organization's audit entries, oldest first."""
-        return self.app.store.find(Entry, everything(organization), order=["number"])
+        return self.store.find(Entry, everything(organization), order=["number"])
 
     def edges(self, node: str, kind: Kind, organization: str = "default") -> list[Edge]:
         """The edges of one kind that touch a node."""
-        return [each for each in self.app.store.edges(organization, [node]) if each.kind is kind]
+        return [each for each in self.store.edges(organization, [node]) if each.kind is kind]
 
     def contents(self) -> dict[str, tuple[int, ...]]:
         """How much there is of everything, by organization: to see that nothing changed."""
-        store = self.app.store
+        store = self.store
         return {
             name: (store.sequence(name), *(store.count(each, everything(name)) for each in COUNTED))
             for name in store.organizations()

@@ -43,10 +43,10 @@ from minutebook.services.ledger.recording import DecisionWriter
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.maintenance.archive_paths import ArchivePaths
 from minutebook.services.maintenance.archives import Archives
-from minutebook.services.maintenance.backups import known_backups
+from minutebook.services.maintenance.backups import Backups, known_backups
 from minutebook.services.maintenance.data_directory import DataDirectory
 from minutebook.services.maintenance.database import Database
-from minutebook.services.maintenance.doctor import Finding, of_damage
+from minutebook.services.maintenance.doctor import Doctor, Finding, of_damage
 from minutebook.services.maintenance.overview import Overview
 from minutebook.services.search.code import CodeSearch
 from minutebook.services.search.combined import CombinedRecall
@@ -64,14 +64,27 @@ def now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class App:
-    """One open store with everything that can be done with it."""
+class Infrastructure:
+    """What the services of an app stand on: what is open, who may what, chance and time."""
 
+    presence: FileLock
+    locks: NamedLocks
     store: SqliteStore
+    models: Models
+    embeddings: Embeddings
+    trail: Trail
+    tokens: Tokens
+    clock: Clock
+    randbits: RandomBits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class App:
+    """The services on one open store; `infrastructure` is theirs alone."""
+
     embedding: Embedding
     embeddings: Embeddings
     trail: Trail
-    mentions: Mentions
     memories: Memories
     status: StatusChanges
     links: Links
@@ -93,6 +106,8 @@ class App:
     tokens: Tokens
     database: Database
     archives: Archives
+    backups: Backups
+    doctor: Doctor
     sessions: Sessions
     summaries: Summaries
     journal_search: JournalSearch
@@ -100,8 +115,7 @@ class App:
     rules: Rules
     clock: Clock
     background: BackgroundWork
-    stopping: threading.Event
-    presence: FileLock
+    infrastructure: Infrastructure
 
     def start(self) -> None:
         """Load the model and begin the work in the background."""
@@ -110,8 +124,8 @@ class App:
     def close(self) -> None:
         """Stop background work and close the store."""
         self.background.stop()
-        self.store.close()
-        self.presence.close()
+        self.infrastructure.store.close()
+        self.infrastructure.presence.close()
 
 
 def open_store(settings: Settings) -> SqliteStore:
@@ -132,21 +146,6 @@ def check_not_lost(settings: Settings) -> None:
 def _beside(settings: Settings) -> tuple[Path, ...]:
     """Return what is in a data directory only if there was a store."""
     return settings.ledgers, settings.secret
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Infrastructure:
-    """What the services of an app stand on: what is open, who may what, chance and time."""
-
-    presence: FileLock
-    locks: NamedLocks
-    store: SqliteStore
-    models: Models
-    embeddings: Embeddings
-    trail: Trail
-    tokens: Tokens
-    clock: Clock
-    randbits: RandomBits
 
 
 def open_app(
@@ -206,11 +205,9 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
     paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
     sessions = Sessions(store, embeddings, trail, clock)
     return App(
-        store=store,
         embedding=embedding,
         embeddings=embeddings,
         trail=trail,
-        mentions=mentions,
         memories=Memories(store, memory_writer, trail, supersession, links, clock, randbits, rules),
         status=StatusChanges(store, memory_writer, trail, clock, rules),
         links=links,
@@ -229,6 +226,8 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         tokens=tokens,
         database=Database(store, embeddings, embeddings.notify),
         archives=Archives(store, trail, embeddings, mentions, ledgers, paths, clock, rules),
+        backups=Backups(data_directory(settings), store, trail, clock),
+        doctor=Doctor(store, trail, embedding, mentions, ledgers),
         sessions=sessions,
         summaries=Summaries(store, embeddings, trail, locks, sessions, summarizer, clock),
         journal_search=JournalSearch(store, embeddings),
@@ -239,8 +238,7 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         code_search=code_search,
         clock=clock,
         background=BackgroundWork(embedding, embeddings, ledgers, projects, stop),
-        stopping=stop,
-        presence=infrastructure.presence,
+        infrastructure=infrastructure,
     )
 
 

@@ -30,7 +30,7 @@ def write(world: World, content: str = "Ana likes tea", /, **said: Any) -> dict[
 
 def kept(world: World, id: str, organization: str = "acme") -> Memory:
     """The memory of a UUID as it is kept, soft-deleted or not."""
-    found = world.app.store.get(Memory, organization, id_of(id) or id)
+    found = world.store.get(Memory, organization, id_of(id) or id)
     assert isinstance(found, Memory)
     return found
 

@@ -84,7 +84,7 @@ def test_metadata_keeps_the_order_of_its_keys_and_the_index_shows_the_first_five
     (entry,) = index(facts)
     assert list(entry["metadata"]) == ["zone", "owner", "k", "d", "c"]
 
-    (kept,) = facts.app.store.find(Memory, everything("acme"))
+    (kept,) = facts.app.infrastructure.store.find(Memory, everything("acme"))
     archived = record_of(object_of(line_of(kept)))
     assert isinstance(archived, Memory)
     assert json.dumps(archived.metadata) == json.dumps(given)

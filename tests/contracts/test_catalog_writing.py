@@ -421,7 +421,7 @@ def test_what_the_caller_may_not_is_forbidden_and_audited(opener: Opener) -> Non
 
 
 def refusals(world: World) -> int:
-    store = world.app.store
+    store = world.store
     entries = (
         each
         for name in {*store.organizations(), "acme", "zoo", SYSTEM_ORGANIZATION}

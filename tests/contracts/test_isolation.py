@@ -55,7 +55,7 @@ def settle(world: World, chance: Random) -> Population:
         teller = world.by(organization=organization, repositories=held, user=user)
         for word in chance.sample(WORDS, 2):
             id = teller.entity(word)
-            found = world.app.store.get(Entity, organization, id)
+            found = world.store.get(Entity, organization, id)
             assert isinstance(found, Entity)
             entities[id] = found
         for _ in range(2):
@@ -103,7 +103,7 @@ def _supersede(
         )
         if answer.error is None:
             memories[old] = world.memory(old, organization)
-    world.app.store.put(
+    world.store.put(
         Link(
             organization=organization,
             id=f"{here[0]}.{here[-1]}",

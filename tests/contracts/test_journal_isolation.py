@@ -54,7 +54,7 @@ def settle(client: Client, chance: Random) -> Population:
         for session in chance.choices(SESSIONS, k=3):
             teller.add(" ".join(chance.choices(WORDS, k=3)), session)
     client.call("summarize_sessions")
-    store = client.world.app.store
+    store = client.world.store
     turns = [each for name in ORGANIZATIONS for each in store.find(Turn, everything(name))]
     summaries = [each for name in ORGANIZATIONS for each in store.find(Summary, everything(name))]
     return Population(

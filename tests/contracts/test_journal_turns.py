@@ -200,6 +200,6 @@ def test_turns_are_kept_beside_memories_and_are_not_among_them(client: Client) -
     id = client.world.remember("Ben likes tea")
     assert client.world.ids("recall", query="tea") == [id]
     assert client.found("tea") == ["Ana likes tea"]
-    assert client.world.app.store.organizations() == ["default"]
+    assert client.world.store.organizations() == ["default"]
     (entry,) = [each for each in client.world.trail() if each.subject_kind is Kind.TURN]
     assert entry.outcome == "done"

@@ -180,7 +180,7 @@ def test_a_caller_held_to_a_user_writes_for_no_other(world: World) -> None:
 def test_every_refusal_is_entered_and_nothing_else_of_it_is_kept(world: World) -> None:
     viewer = world.by(role=Role.VIEWER, request="r9")
     viewer.refused("store_memory", content="secret")
-    (entry,) = world.app.store.find(Entry, everything("default"))
+    (entry,) = world.store.find(Entry, everything("default"))
     assert isinstance(entry, Entry)
     assert (entry.act, entry.outcome, entry.request) == ("created", "Forbidden", "r9")
     assert (entry.before, entry.after) == ("", "")

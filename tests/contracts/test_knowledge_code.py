@@ -471,9 +471,7 @@ def test_every_line_of_a_file_lies_in_one_chunk_in_every_language(
 ) -> None:
     samples = {sample.name: sample.text for sample in SAMPLES}
     world.call("index_project", path=str(put(tmp_path / "samples", samples)))
-    kept = world.app.store.find(
-        CodeChunk, Filter(organization="default"), order=("path", "start_line")
-    )
+    kept = world.store.find(CodeChunk, Filter(organization="default"), order=("path", "start_line"))
     chunks = [each for each in kept if isinstance(each, CodeChunk)]
     for name, text in samples.items():
         own = [each for each in chunks if each.path == name]

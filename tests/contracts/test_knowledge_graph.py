@@ -7,7 +7,6 @@ import pytest
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import is_id
 from minutebook.domain.records import Entity, Entry, Kind, Link, Mention
-from minutebook.services.maintenance.doctor import mend
 from tests.contracts.requirements import requirement
 from tests.world import World
 
@@ -43,7 +42,7 @@ def test_an_entity_is_kept_with_its_name_type_and_description(world: World) -> N
     answer = world.call("create_entity", name="Ana", entity_type="person", description="rows")
     assert set(answer) == {"id"}
     assert is_id(answer["id"])
-    kept = world.app.store.get(Entity, "default", answer["id"])
+    kept = world.store.get(Entity, "default", answer["id"])
     assert isinstance(kept, Entity)
     assert (kept.name, kept.type, kept.description, kept.user) == ("Ana", "person", "rows", None)
 
@@ -68,7 +67,7 @@ def test_the_same_entity_takes_a_description_if_it_had_none(world: World) -> Non
     first = world.entity("Ana")
     assert world.entity("Ana", description="rows") == first
     assert world.entity("Ana", description="sings") == first
-    kept = world.app.store.get(Entity, "default", first)
+    kept = world.store.get(Entity, "default", first)
     assert isinstance(kept, Entity)
     assert kept.description == "rows"
 
@@ -254,9 +253,9 @@ def test_a_name_is_found_as_whole_words_from_either_end(
 @requirement("knowledge/graph/mentions")
 def test_an_alias_is_as_good_as_the_name(world: World) -> None:
     ana = world.entity("Ana")
-    kept = world.app.store.get(Entity, "default", ana)
+    kept = world.store.get(Entity, "default", ana)
     assert isinstance(kept, Entity)
-    world.app.store.put(replace(kept, aliases=("Annie", "Miss Frost")))
+    world.store.put(replace(kept, aliases=("Annie", "Miss Frost")))
     assert named_by(world, world.remember("Miss Frost rows")) == {ana}
 
 
@@ -286,9 +285,9 @@ def test_mentions_can_be_made_again_from_what_is_kept(world: World) -> None:
     memories = [world.remember(text) for text in ("Ana rows", "Ana and Ben row", "nobody rows")]
     relation = world.relate(ana, ben)
     (mention,) = world.edges(memories[0], Kind.MENTION)
-    world.app.store.delete(Mention, "default", mention.id)
-    world.app.store.put(replace(mention, id=f"{memories[2]}.{ana}", source=memories[2], target=ana))
-    mend(world.app.store, world.app.mentions)
+    world.store.delete(Mention, "default", mention.id)
+    world.store.put(replace(mention, id=f"{memories[2]}.{ana}", source=memories[2], target=ana))
+    world.app.doctor.mend()
     assert [named_by(world, memory) for memory in memories] == [{ana}, {ana, ben}, set()]
     assert [edge.id for edge in world.edges(ana, Kind.RELATION)] == [relation]
 
@@ -340,7 +339,7 @@ def test_no_walk_goes_through_the_entity_of_another_user(world: World) -> None:
 
 
 def link(world: World, source: str, target: str) -> None:
-    world.app.store.put(
+    world.store.put(
         Link(
             organization="default",
             id=f"{source}.{target}",
@@ -357,5 +356,5 @@ def test_entities_and_relations_leave_entries(world: World) -> None:
     relation = world.relate(ana, ben)
     assert [(e.act, e.outcome) for e in world.entries(ana)] == [("create", "done")]
     assert [(e.act, e.subject_kind) for e in world.entries(relation)] == [("relate", Kind.RELATION)]
-    assert world.app.store.count(Entry, Filter(organization="default")) == 3
+    assert world.store.count(Entry, Filter(organization="default")) == 3
     assert world.app.trail.verify("default") is None

@@ -31,7 +31,7 @@ def test_store_memory_answers_with_twenty_lower_case_alphanumerics(world: World)
 def test_a_stored_memory_is_found_by_meaning_at_once(world: World) -> None:
     id = world.remember("Ana likes tea")
     assert world.ids("search", query="tea") == [id]
-    kept = world.app.store.vectors(Memory, "default", id)
+    kept = world.store.vectors(Memory, "default", id)
     assert kept is not None
     assert kept[0].name == "words"
 
@@ -168,8 +168,8 @@ def test_a_deleted_memory_is_gone_with_its_versions_vectors_and_mentions(world: 
     assert world.call("delete_memory", id=id) == {"deleted": True}
     assert world.refused("get_memory", id=id) == f"Memory not found: {id}"
     assert world.ids("search", query="coffee") == world.ids("search_text", query="coffee") == []
-    assert world.app.store.edges("default", [id]) == []
-    assert world.app.store.vectors(Memory, "default", id) is None
+    assert world.store.edges("default", [id]) == []
+    assert world.store.vectors(Memory, "default", id) is None
     assert world.call("list_memories")["total"] == 0
     _, memories, kept_versions, *_ = world.contents()["default"]
     assert (memories, kept_versions) == (0, 0)
@@ -335,6 +335,6 @@ def test_a_memory_of_another_contracts_type_is_shown_as_it_is(world: World) -> N
     from dataclasses import replace
 
     id = world.remember("a")
-    world.app.store.put(replace(world.memory(id), type=MemoryType.FACT, title="Title"))
+    world.store.put(replace(world.memory(id), type=MemoryType.FACT, title="Title"))
     assert world.call("get_memory", id=id)["memory_type"] == "fact"
     assert world.call("update_memory", id=id, content="b")["memory_type"] == "fact"

@@ -125,9 +125,9 @@ def test_a_confirmed_reset_removes_everything_and_counts_it(world: World) -> Non
 
 def test_a_reset_keeps_the_audit_trail_and_is_part_of_it(world: World) -> None:
     fill(world)
-    before = world.app.store.count(Entry, Filter(organization="default"))
+    before = world.store.count(Entry, Filter(organization="default"))
     world.call("reset_all_memory", confirm=True)
-    assert world.app.store.count(Entry, Filter(organization="default")) == before + 1
+    assert world.store.count(Entry, Filter(organization="default")) == before + 1
     assert [entry.act for entry in world.entries("*")] == ["reset"]
     assert world.app.trail.verify("default") is None
 
@@ -266,9 +266,9 @@ def test_later_names_are_called_but_not_listed(world: World) -> None:
 @requirement("knowledge/errors/database")
 def test_a_store_that_fails_is_a_database_error(world: World) -> None:
     world.remember("a")
-    world.app.store.close()
+    world.store.close()
     with pytest.raises(StoreClosed):
-        world.app.store.organizations()
+        world.store.organizations()
     for tool, arguments in (
         ("list_memories", {}),
         ("store_memory", {"content": "a"}),

@@ -40,9 +40,7 @@ def test_a_memory_that_holds_from_later_on_is_not_found_yet(world: World) -> Non
     from datetime import timedelta
 
     id = world.remember("Ana likes tea")
-    world.app.store.put(
-        replace(world.memory(id), valid_from=world.clock.now + timedelta(seconds=5))
-    )
+    world.store.put(replace(world.memory(id), valid_from=world.clock.now + timedelta(seconds=5)))
     for tool in ("search", "search_text", "recall"):
         assert world.ids(tool, query="tea") == []
     world.clock.turn(5)

@@ -58,7 +58,7 @@ def settle(client: Client, chance: Random) -> Population:
                     if chance.random() < 0.4:
                         teller.propose(target, " ".join(chance.choices(WORDS, k=3)))
     client.world.clock.turn(WINDOW)
-    store = client.world.app.store
+    store = client.world.store
     records: dict[str, Decision | Proposal] = {}
     for organization in ORGANIZATIONS:
         for of in (Decision, Proposal):

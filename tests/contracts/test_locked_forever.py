@@ -121,7 +121,7 @@ class Doors(RuleBasedStateMachine):
     @rule(target=locked, id=memories)
     def lock(self, id: str) -> Any:
         organization = self._where(id)
-        memory = organization and self.world.app.store.get(Memory, organization, id)
+        memory = organization and self.world.store.get(Memory, organization, id)
         if not isinstance(memory, Memory) or memory.locked_by or memory.deleted_at is not None:
             return multiple()
         self.world.app.status.lock(STEWARD, id)
@@ -175,19 +175,19 @@ class Doors(RuleBasedStateMachine):
             assert self._links_of(id) <= links
 
     def _where(self, id: str) -> str:
-        store = self.world.app.store
+        store = self.world.store
         there = (each for each in (ACME, SYSTEM_ORGANIZATION) if store.get(Memory, each, id))
         return next(there, "")
 
     def _memory(self, id: str) -> Memory:
-        memory = self.world.app.store.get(Memory, self._where(id), id)
+        memory = self.world.store.get(Memory, self._where(id), id)
         assert isinstance(memory, Memory), f"{id} is gone"
         return memory
 
     def _kept_of(self, id: str) -> list[Record]:
         memory = self._memory(id)
         here = everything(memory.organization)
-        versions = self.world.app.store.find(Version, here, order=["id"])
+        versions = self.world.store.find(Version, here, order=["id"])
         return [memory, *(v for v in versions if isinstance(v, Version) and v.memory == id)]
 
     def _links_of(self, id: str) -> set[str]:

@@ -93,7 +93,7 @@ def test_a_token_of_several_repositories_writes_into_one_that_is_named(world: Wo
     said = {"organization": "acme", "memory_type": "fact", "current_content": "Tea"}
     facts = facts_of(several)
     facts.call("memory-write", repository="web", scope_type="repository", **said)
-    (written,) = world.app.store.find(Memory, everything("acme"))
+    (written,) = world.store.find(Memory, everything("acme"))
     assert isinstance(written, Memory)
     assert written.repository == "web"
 

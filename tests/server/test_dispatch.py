@@ -60,11 +60,11 @@ def test_a_stop_is_one_connections_and_one_that_ended_holds_nothing_open(world: 
                 assert (await ask(one, "stop_database"))["status"] == "stopped"
                 assert (await ask(other, "healthcheck"))["status"] == "healthy"
                 assert (await one.call_tool("get_all_summaries", {})).is_error
-                assert world.app.store.count(Turn, everything("default")) == 0
+                assert world.store.count(Turn, everything("default")) == 0
                 assert (await ask(one, "start_database"))["status"] == "started"
             assert (await ask(one, "stop_database"))["status"] == "stopped"
             with pytest.raises(StoreClosed):
-                world.app.store.count(Turn, everything("default"))
+                world.store.count(Turn, everything("default"))
 
     anyio.run(talk)
 
@@ -114,7 +114,7 @@ def test_health_is_told_while_the_store_is_being_opened(tmp_path: Path, opening:
             await connected(client)
 
     anyio.run(talk)
-    assert opening().store.count(Turn, everything("default")) == 50
+    assert opening().infrastructure.store.count(Turn, everything("default")) == 50
 
 
 def test_a_store_that_cannot_be_opened_is_unhealthy_until_it_can(

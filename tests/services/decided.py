@@ -62,7 +62,7 @@ def committed(app: App, *decisions: Decision) -> str:
 
 def decisions_in(app: App, organization: str = "default") -> dict[str, Decision]:
     """What the tables hold."""
-    found = app.store.find(Decision, everything(organization))
+    found = app.infrastructure.store.find(Decision, everything(organization))
     return {each.id: each for each in found if isinstance(each, Decision)}
 
 

@@ -129,7 +129,7 @@ def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, m
     worker.kill()
     worker.communicate()
     assert kept.contents() == before
-    assert kept.app.store.check() == []
+    assert kept.app.infrastructure.store.check() == []
     told = kept.app.archives.import_(AGENT, path.name, mode)
     assert told.imported == {Kind.TURN: TURNS}
 
@@ -160,7 +160,7 @@ def test_an_import_for_which_there_is_no_room_changes_nothing(
     with pytest.raises(StoreError, match="disk is full"):
         world.app.archives.import_(AGENT, roomy.name, Mode.REPLACE)
     assert journal(world) == before
-    assert world.app.store.check() == []
+    assert world.store.check() == []
     world.app.close()
 
 
@@ -168,10 +168,10 @@ def test_an_export_is_of_one_moment_while_others_write(kept: World, tmp_path: Pa
     worker = begun("export", tmp_path / "home", "a.jsonl")
     halfway(worker)
     put(kept, *(turn(n, response="changed") for n in range(TURNS)))
-    kept.app.store.delete(Turn, "default", turn(TURNS - 1).id)
+    kept.app.infrastructure.store.delete(Turn, "default", turn(TURNS - 1).id)
     out, err = worker.communicate("go on\n", timeout=60)
     assert out == "done\n", err
     told = kept.app.archives.import_(AGENT, "a.jsonl", Mode.REPLACE)
     assert told.imported == {Kind.TURN: TURNS}
     assert journal(kept) == [turn(n) for n in range(TURNS)]
-    assert kept.app.store.count(Turn, everything("default")) == TURNS
+    assert kept.app.infrastructure.store.count(Turn, everything("default")) == TURNS

@@ -51,14 +51,14 @@ def filled(world: World) -> World:
         file(organization="default", project="a"),
         chunk(organization="default", project="a"),
     ):
-        app.store.put(record)
+        app.infrastructure.store.put(record)
     put(world, *(turn(n) for n in range(9)), summary(), turn(5, organization="zoo", user="bo"))
     return world
 
 
 def whole(world: World, *without: Kind) -> dict[Any, Record]:
     """Every archived record, by what names it; decisions without the commit that wrote them."""
-    store = world.app.store
+    store = world.store
     return {
         (name, kind, each.id): replace(each, commit_id="") if isinstance(each, Decision) else each
         for name in store.organizations()
@@ -69,7 +69,7 @@ def whole(world: World, *without: Kind) -> dict[Any, Record]:
 
 
 def mentions(world: World) -> set[tuple[str, str, str]]:
-    store = world.app.store
+    store = world.store
     return {
         (name, each.source, each.target)
         for name in store.organizations()
@@ -98,9 +98,9 @@ def test_a_whole_store_comes_back_equal_with_versions_and_trail(
     assert {each.act for each in added} == {"import", "rebuild"}
     assert len(after) == len(added) + len(heads)
     assert mentions(two) == mentions(one) != set()
-    for name in two.app.store.organizations():
+    for name in two.app.infrastructure.store.organizations():
         assert two.app.trail.verify(name) is None
-    assert two.app.store.check() == []
+    assert two.app.infrastructure.store.check() == []
 
 
 def test_imported_decisions_are_in_git_and_can_be_gone_on_with(
@@ -124,7 +124,7 @@ def test_merging_a_whole_store_brings_back_what_is_gone_and_leaves_the_rest(
     world.app.archives.export_to(ADMIN, KINDS, path)
     gone = next(
         each.id
-        for each in world.app.store.find(Memory, everything("default"))
+        for each in world.store.find(Memory, everything("default"))
         if isinstance(each, Memory) and each.content.startswith("Ana")
     )
     world.app.memories.delete(replace(ADMIN, organization="default"), gone)
@@ -155,4 +155,4 @@ def test_a_memory_that_is_there_takes_no_versions_from_an_archive(
     two.app.archives.import_from(ADMIN, early, Mode.MERGE)
     two.app.archives.import_from(ADMIN, path, Mode.MERGE)
     assert two.memory(id).content == "tea at four"
-    assert two.app.store.count(Version, everything("default")) == 1
+    assert two.app.infrastructure.store.count(Version, everything("default")) == 1

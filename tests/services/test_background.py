@@ -22,7 +22,7 @@ from tests.world import Opener, WordEmbedder, World, failed, ready, wait_until
 def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddings]:
     """Run the background work of a world's store with a model of its own, at short intervals."""
     app = world.app
-    embeddings = Embeddings(app.store, embedding, 0.0, NamedLocks(locks))
+    embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, NamedLocks(locks))
     stop = threading.Event()
     work = BackgroundWork(embedding, embeddings, app.ledgers, app.projects, stop, interval=0.01)
     work.start()
@@ -37,7 +37,7 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
 
 def vectors(world: World, embeddings: Embeddings) -> int:
     where = Filter(organization=default_organization(world.caller))
-    return world.app.store.count(Memory, where) - embeddings.pending(Memory, where)
+    return world.store.count(Memory, where) - embeddings.pending(Memory, where)
 
 
 def test_a_model_that_fails_is_tried_again_and_warned_of_once(
@@ -64,8 +64,8 @@ def test_a_model_that_fails_is_tried_again_and_warned_of_once(
 def test_a_stopped_store_is_asked_again_until_it_is_started(opener: Opener, tmp_path: Path) -> None:
     world = opener(failed())
     world.remember("tea at five")
-    world.app.store.close()
+    world.store.close()
     with at_work(world, ready(), tmp_path / "locks") as embeddings:
         wait_until(lambda: embeddings.state == "ready")
-        world.app.store.open()
+        world.store.open()
         wait_until(lambda: vectors(world, embeddings) == 1)

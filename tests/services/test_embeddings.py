@@ -53,7 +53,7 @@ def pending(world: World) -> int:
 
 
 def space_of(world: World, id: str) -> str | None:
-    kept = world.app.store.vectors(Memory, "default", id)
+    kept = world.store.vectors(Memory, "default", id)
     return None if kept is None else kept[0].name
 
 
@@ -105,7 +105,7 @@ def test_the_background_catches_up_by_itself(opener: Opener) -> None:
 def test_a_long_text_is_found_by_any_of_its_parts(world: World) -> None:
     id = world.remember(" ".join([*["tea"] * 100, *["boiler"] * 40]))
     world.remember("the cat sleeps")
-    kept = world.app.store.vectors(Memory, "default", id)
+    kept = world.store.vectors(Memory, "default", id)
     assert kept is not None
     assert kept[1].shape == (4, DIMENSIONS)
     (first, *_) = world.call("search", query="boiler")["results"]

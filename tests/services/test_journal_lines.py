@@ -64,9 +64,9 @@ def take(world: World, content: bytes, mode: Mode = Mode.MERGE) -> Any:
 
 
 def put(world: World, *records: Record) -> None:
-    with world.app.store.transaction():
+    with world.store.transaction():
         for record in records:
-            world.app.store.put(record)
+            world.store.put(record)
 
 
 def test_the_documents_own_examples_are_taken_in(world: World) -> None:
@@ -176,7 +176,7 @@ def test_an_export_is_entered_with_the_files_digest(world: World, tmp_path: Path
     done = world.app.archives.export_journal_to(AGENT, tmp_path / "one.jsonl")
     (entry,) = (
         each
-        for each in world.app.store.find(Entry, everything("default"))
+        for each in world.store.find(Entry, everything("default"))
         if isinstance(each, Entry) and each.act == "export"
     )
     assert entry.subject == hashlib.sha256(Path(done.path).read_bytes()).hexdigest()

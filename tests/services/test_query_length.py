@@ -63,6 +63,6 @@ def test_what_follows_the_longest_text_is_kept_and_not_found(world: World) -> No
     turn = world.app.sessions.add(caller, None, long, "", "")
     assert turn.prompt == long
     where = Filter(organization=turn.organization)
-    match = world.app.store.match
+    match = world.store.match
     assert [each.id for each in match(Turn, where, parse_query("beginning"), 5)] == [turn.id]
     assert not match(Turn, where, parse_query("ending"), 5)

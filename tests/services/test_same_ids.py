@@ -1,5 +1,6 @@
 """Two organizations may hold one id: whoever sees both finds both, each with its own score."""
 
+import threading
 from dataclasses import replace
 
 import pytest
@@ -29,7 +30,7 @@ def twins(request: pytest.FixtureRequest, world: World) -> World:
         told = Draft(content=text, type=MemoryType.FACT, id=ID, scope=ScopeLevel.ORGANIZATION)
         world.app.memories.store(caller, told)
         world.app.memories.store(caller, Draft(content="Ana likes tea", type=MemoryType.FACT))
-        world.app.store.put(
+        world.store.put(
             CodeChunk(
                 organization=organization,
                 id=ID,
@@ -45,7 +46,7 @@ def twins(request: pytest.FixtureRequest, world: World) -> World:
             )
         )
         world.app.sessions.add(caller, organization, text, "", "Done.")
-    world.app.embeddings.backfill(world.app.stopping)
+    world.app.embeddings.backfill(threading.Event())
     return world
 
 
@@ -85,7 +86,7 @@ def test_turns(twins: World) -> None:
 def test_decisions(world: World) -> None:
     app = world.app
     made = app.decisions.record(replace(ANYONE, organization="acme"), draft(BETTER))
-    app.store.put(replace(made, organization="zoo", target=WORSE))
+    app.infrastructure.store.put(replace(made, organization="zoo", target=WORSE))
     found = app.decision_search.search(ANYONE, QUERY, Mode.BALANCED, 10)
     assert [each.record.target for each in found] == [BETTER, WORSE]
     truths = app.decision_search.truths(ANYONE, None, parse_query(QUERY))

@@ -234,7 +234,9 @@ def test_nothing_is_done_to_what_the_caller_may_not_hear(
     if not hidden or not heard:
         return
     id, other = data.draw(st.sampled_from(hidden)), data.draw(st.sampled_from(heard))
-    before = [app.store.sequence(name) for name in app.store.organizations()]
+    before = [
+        app.infrastructure.store.sequence(name) for name in app.infrastructure.store.organizations()
+    ]
     acts: tuple[Callable[[], object], ...] = (
         lambda: app.memories.update(caller, id, {"content": "x"}),
         lambda: app.memories.remove(caller, id),
@@ -249,5 +251,7 @@ def test_nothing_is_done_to_what_the_caller_may_not_hear(
         with pytest.raises(NotFound):
             act()
     assert not app.memories.delete(caller, id)
-    assert [app.store.sequence(name) for name in app.store.organizations()] == before
+    assert [
+        app.infrastructure.store.sequence(name) for name in app.infrastructure.store.organizations()
+    ] == before
     assert app.memories.read_any(Caller(name="all", role=Role.ADMIN), id) == memories[id]

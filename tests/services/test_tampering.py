@@ -28,7 +28,7 @@ def filled(world: World) -> Path:
 
 
 def database(world: World) -> Path:
-    connection = world.app.store._connections
+    connection = world.store._connections
     return connection._path
 
 
@@ -105,7 +105,7 @@ def test_an_inserted_row_is_found_wherever_it_stands(world: World, number: int) 
 
 def test_a_well_made_entry_put_after_the_last_is_found(world: World) -> None:
     filled(world)
-    store, trail = world.app.store, world.app.trail
+    store, trail = world.store, world.app.trail
     head = trail.head("default")
     world.remember("one more")
     assert head is not None
@@ -165,7 +165,7 @@ def test_two_processes_that_write_at_once_leave_one_chain(world: World) -> None:
     for writer in writers:
         out, _ = writer.communicate(timeout=60)
         assert (writer.returncode, out) == (0, "done\n")
-    entries = world.app.store.find(Entry, Filter(organization="default"), order=["number"])
+    entries = world.store.find(Entry, Filter(organization="default"), order=["number"])
     numbers = [each.number for each in entries if isinstance(each, Entry)]
     assert numbers == [*range(1, 2 + 2 * (OWN + REFUSED))]
     assert world.app.trail.verify("default") is None

@@ -116,14 +116,13 @@ def backup(given: dict[str, str], path: Path) -> None:
 
     The file holds settings and secrets too; only you may read it.
     """
-    from minutebook.app import data_directory
-    from minutebook.services.maintenance.backups import SUFFIX, Backups
+    from minutebook.services.maintenance.backups import SUFFIX
 
     settings = load(given)
     path = path.absolute()
     path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
     with interruptible("Stopped. No file was written."), opened(given) as (app, caller):
-        made = Backups(data_directory(settings), app.store, app.trail, app.clock).make(caller, path)
+        made = app.backups.make(caller, path)
     echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}.")
     if settings.ledger is not None:
         echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")

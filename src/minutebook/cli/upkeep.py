@@ -59,7 +59,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "dimensions": model.dimensions,
             "model_state": state,
             "model_reason": reason,
-            "bytes": app.store.size(),
+            "bytes": app.database.size(),
         }
     lines = [
         f"{name.replace('_', ' '):<14} {value}" for name, value in shape.items() if value != ""
@@ -100,19 +100,19 @@ def doctor(
 
 def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
     from minutebook.app import damage_of
-    from minutebook.services.maintenance.doctor import Finding, examine, mend
+    from minutebook.services.maintenance.doctor import Finding
 
     findings = []
     try:
         with opened(given) as (app, _):
             if repair:
                 try:
-                    mend(app.store, app.mentions)
+                    app.doctor.mend()
                 except StoreDamaged as error:
                     finding = f"What is derived could not be rebuilt: {error.what}"
                     findings.append(Finding(finding, "", is_damage=True))
             wait_for_model(app.embedding)
-            findings += examine(app.store, app.trail, app.embedding, app.ledgers)
+            findings += app.doctor.examine()
     except StoreDamaged as error:
         findings.append(Finding(error.what, "", is_damage=True))
     if any(each.is_damage for each in findings):

@@ -59,6 +59,15 @@ class Change:
     deleted: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Writes:
+    """Transactions of this process that wrote, their seconds, and the seconds they had to wait."""
+
+    count: int = 0
+    seconds: float = 0.0
+    waited: float = 0.0
+
+
 class Snapshot(Protocol):
     """Reads a store as it was at one moment, for the thread that asked for it."""
 

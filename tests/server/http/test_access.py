@@ -233,7 +233,9 @@ def test_many_at_once_are_each_known_by_their_own_token(server: Server) -> None:
             assert told["result"]["structuredContent"]["id"]["id"]["String"] == id
     app = open_app(Settings(home=server.home, embedder="none"))
     try:
-        entries = app.store.find(Entry, Filter(organization="acme", with_deleted=True))
+        entries = app.infrastructure.store.find(
+            Entry, Filter(organization="acme", with_deleted=True)
+        )
     finally:
         app.close()
     for number, secret in enumerate(secrets):

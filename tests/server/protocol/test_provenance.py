@@ -42,7 +42,7 @@ async def talk(
 
 
 def kept(world: World, kind: Kind) -> list[Any]:
-    return world.app.store.find(CLASSES[kind], everything("default"))
+    return world.store.find(CLASSES[kind], everything("default"))
 
 
 @pytest.mark.parametrize("mode", REVISIONS)

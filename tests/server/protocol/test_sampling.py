@@ -49,7 +49,7 @@ def talk(world: World, steps: Steps, mode: Any, **options: Any) -> None:
 
 
 def summaries(world: World) -> dict[str, Summary]:
-    found = world.app.store.find(Summary, everything("default"))
+    found = world.store.find(Summary, everything("default"))
     return {each.session: each for each in found if isinstance(each, Summary)}
 
 

@@ -14,7 +14,7 @@ from tests.world import World, everything
 
 
 def trail_of(world: World) -> list[Entry]:
-    found = world.app.store.find(Entry, everything("default"), order=["number"])
+    found = world.store.find(Entry, everything("default"), order=["number"])
     return [each for each in found if isinstance(each, Entry)]
 
 
@@ -53,7 +53,7 @@ def test_a_refusal_undoes_the_act_and_is_entered_alone(world: World) -> None:
         attempt()
     (entry,) = trail_of(world)
     assert (entry.act, entry.outcome, entry.after) == ("paint", "Forbidden", "")
-    assert world.app.store.count(Entity, everything("default")) == 0
+    assert world.store.count(Entity, everything("default")) == 0
 
 
 def test_a_failure_undoes_the_act_and_leaves_no_entry(world: World) -> None:
@@ -83,7 +83,7 @@ def test_organizations_have_trails_of_their_own(world: World) -> None:
     for name in ("acme", "other", "acme"):
         world.by(organization=name).remember("a")
     for name, length in (("acme", 2), ("other", 1)):
-        assert world.app.store.count(Entry, everything(name)) == length
+        assert world.store.count(Entry, everything(name)) == length
         assert world.app.trail.verify(name) is None
 
 
@@ -111,7 +111,7 @@ def test_a_refused_act_of_several_leaves_its_refusal_and_nothing_else(world: Wor
     with pytest.raises(Forbidden):
         attempt()
     assert [(e.act, e.outcome) for e in trail_of(world)] == [("paint", "Forbidden")]
-    assert world.app.store.count(Entity, everything("default")) == 0
+    assert world.store.count(Entity, everything("default")) == 0
     world.entity("Ben")
     assert world.app.trail.verify("default") is None
 
@@ -119,7 +119,7 @@ def test_a_refused_act_of_several_leaves_its_refusal_and_nothing_else(world: Wor
 def test_a_reading_is_entered_once_for_each_record(world: World) -> None:
     world.app.trail.note(world.caller, "acme", "read", Kind.MEMORY, ["a", "b"])
     world.app.trail.note(world.caller, "acme", "read", Kind.MEMORY, ["c"], outcome="Forbidden")
-    found = world.app.store.find(Entry, everything("acme"), order=["number"])
+    found = world.store.find(Entry, everything("acme"), order=["number"])
     entries = [each for each in found if isinstance(each, Entry)]
     assert [(e.subject, e.outcome) for e in entries] == [
         ("a", "done"),

@@ -22,7 +22,7 @@ GRANT = Grant(name="ci", role=Role.AGENT, organization="acme", repositories=("ap
 
 
 def kept(world: World, id: str) -> Token:
-    found = world.app.store.get(Token, SYSTEM_ORGANIZATION, id)
+    found = world.store.get(Token, SYSTEM_ORGANIZATION, id)
     assert isinstance(found, Token)
     return found
 
@@ -207,9 +207,9 @@ def test_the_use_of_a_token_is_noted_to_the_hour(world: World) -> None:
     world.app.tokens.caller_of(issued.secret)
     wait_until(lambda: kept(world, id).last_used_at == used)
     world.clock.turn(USE_IS_NOTED_EVERY.total_seconds() - 1)
-    before = world.app.store.sequence(SYSTEM_ORGANIZATION)
+    before = world.store.sequence(SYSTEM_ORGANIZATION)
     world.app.tokens.caller_of(issued.secret)
-    assert world.app.store.sequence(SYSTEM_ORGANIZATION) == before
+    assert world.store.sequence(SYSTEM_ORGANIZATION) == before
     later = world.clock.turn()
     world.app.tokens.caller_of(issued.secret)
     wait_until(lambda: kept(world, id).last_used_at == later)
@@ -217,7 +217,7 @@ def test_the_use_of_a_token_is_noted_to_the_hour(world: World) -> None:
 
 def test_noting_a_use_does_not_undo_a_revocation(world: World) -> None:
     issued = world.app.tokens.create(OWNER, GRANT)
-    with world.app.store.transaction():
+    with world.store.transaction():
         world.app.tokens.caller_of(issued.secret)
         world.app.tokens.revoke(OWNER, issued.token.id)
     wait_until(lambda: kept(world, issued.token.id).last_used_at is not None)

@@ -15,7 +15,7 @@ from tests.world import World
 def test_every_page_over_organizations_tells_the_total(world: World) -> None:
     for name in ("acme", "other", "acme", "third", "other"):
         world.by(organization=name).remember(name)
-    store = world.app.store
+    store = world.store
     wheres = filters(store, world.by(organization=None).caller)
     newest = page_of(store, Memory, wheres, "-ingestion_time", 9, 0)[0]
     assert [each.organization for each in newest] == ["other", "third", "acme", "other", "acme"]
@@ -28,7 +28,7 @@ def test_every_page_over_organizations_tells_the_total(world: World) -> None:
 def test_a_caller_reaches_their_organization_and_the_system_wide_one(world: World) -> None:
     for name in ("acme", "other", SYSTEM_ORGANIZATION):
         world.by(organization=name).remember("a")
-    store = world.app.store
+    store = world.store
 
     def reached(organization: str | None) -> list[str]:
         caller = world.by(organization=organization).caller
@@ -41,13 +41,13 @@ def test_a_caller_reaches_their_organization_and_the_system_wide_one(world: Worl
 
 def test_a_filter_is_narrowed_further_each_time(world: World) -> None:
     world.remember("a")
-    (where,) = filters(world.app.store, world.caller)
+    (where,) = filters(world.store, world.caller)
     assert narrowed(narrowed(where, user="ana"), version=1).equal == {"user": "ana", "version": 1}
 
 
 def test_a_record_of_another_kind_is_not_found(world: World) -> None:
     memory, entity = world.remember("a"), world.entity("a")
-    store = world.app.store
+    store = world.store
     assert read_memory(store, world.caller, memory).content == "a"
     assert read_entity(store, world.caller, entity).name == "a"
     with pytest.raises(NotFound) as missing:

@@ -66,8 +66,8 @@ def spawned(home: Path, root: Path) -> "subprocess.Popen[str]":
 
 def check_in_step(world: World, root: Path) -> None:
     """Hold what is kept to what is on the disk: each line of each file in one chunk."""
-    chunks = [c for c in world.app.store.find(CodeChunk, HERE) if isinstance(c, CodeChunk)]
-    files = [f for f in world.app.store.find(File, HERE) if isinstance(f, File)]
+    chunks = [c for c in world.store.find(CodeChunk, HERE) if isinstance(c, CodeChunk)]
+    files = [f for f in world.store.find(File, HERE) if isinstance(f, File)]
     assert sorted(file.path for file in files) == sorted(path.name for path in root.glob("*.py"))
     by_path: dict[str, list[CodeChunk]] = {}
     for chunk in sorted(chunks, key=lambda c: c.start_line):
@@ -112,9 +112,9 @@ def test_a_run_that_is_cancelled_leaves_what_it_did_and_the_next_goes_on(
     assert progress.project.state is IndexState.FAILED
     assert "interrupted" in (progress.project.reason or "")
     assert 0 < progress.chunks < 60 * 6
-    before = {c.id for c in world.app.store.find(CodeChunk, HERE)}
+    before = {c.id for c in world.store.find(CodeChunk, HERE)}
     world.app.projects.index(world.caller, str(root))
-    assert before < {c.id for c in world.app.store.find(CodeChunk, HERE)}
+    assert before < {c.id for c in world.store.find(CodeChunk, HERE)}
     check_in_step(world, root)
 
 
@@ -178,10 +178,10 @@ def test_a_run_that_is_killed_leaves_what_it_did_and_the_next_goes_on(
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         process.stdout.close()
-        assert world.app.store.check() == []
+        assert world.store.check() == []
     world.app.projects.index(world.caller, str(root))
     check_in_step(world, root)
-    assert len(world.app.store.find(CodeChunk, HERE)) == 80 * 6
+    assert len(world.store.find(CodeChunk, HERE)) == 80 * 6
 
 
 def test_two_processes_that_index_one_folder_double_nothing(opener: Opener, tmp_path: Path) -> None:
@@ -235,8 +235,8 @@ def test_a_project_can_be_deleted_while_it_is_indexed(opener: Opener, tmp_path: 
         world.app.projects.index(heard_by(world, progress), str(root))
     deleting[0].join()
     assert world.app.projects.all(world.caller) == []
-    assert world.app.store.count(CodeChunk, HERE) == 0
-    assert world.app.store.count(File, HERE) == 0
+    assert world.store.count(CodeChunk, HERE) == 0
+    assert world.store.count(File, HERE) == 0
 
 
 def test_a_folder_that_vanished_keeps_its_index_and_says_why(
@@ -247,7 +247,7 @@ def test_a_folder_that_vanished_keeps_its_index_and_says_why(
     world.call("index_project", path=str(root))
     root.rename(tmp_path / "q")
     assert "does not exist" in world.refused("index_project", path=str(root))
-    assert world.app.store.count(CodeChunk, HERE) == 18
+    assert world.store.count(CodeChunk, HERE) == 18
 
 
 def test_what_is_no_longer_there_is_not_read_again(world: World) -> None:
@@ -277,6 +277,6 @@ def test_whatever_changes_and_wherever_a_run_ends_the_next_is_in_step(
         try:
             world.app.projects.index(heard_by(world, ending_after(ends)), str(root))
         except Enough:
-            assert world.app.store.check() == []
+            assert world.store.check() == []
     world.app.projects.index(world.caller, str(root))
     check_in_step(world, root)

@@ -1,5 +1,6 @@
 """Turns are kept in order, found, and heard by whom they concern."""
 
+import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -142,11 +143,11 @@ def test_a_megabyte_is_kept_at_once_and_embedded_in_parts_soon(world: World) -> 
     long = "cormorant " + " ".join(f"word{number}" for number in range(120_000))
     turn = world.app.sessions.add(world.caller, "s", long, "", "")
     assert len(turn.text) > 1_000_000
-    assert world.app.store.get(Turn, "default", turn.id) == turn
+    assert world.store.get(Turn, "default", turn.id) == turn
     found = world.app.journal_search.turns(world.caller, "cormorant", 5)
     assert [(each.record.id, each.distance) for each in found] == [(turn.id, None)]
-    world.app.embeddings.backfill(world.app.stopping)
-    kept = world.app.store.vectors(Turn, "default", turn.id)
+    world.app.embeddings.backfill(threading.Event())
+    kept = world.store.vectors(Turn, "default", turn.id)
     assert kept is not None
     assert len(kept[1]) > 100
     (found_now,) = world.app.journal_search.turns(world.caller, "word0 cormorant", 5)
@@ -156,7 +157,7 @@ def test_a_megabyte_is_kept_at_once_and_embedded_in_parts_soon(world: World) -> 
 
 def test_a_short_turn_has_its_vectors_when_the_call_returns(world: World) -> None:
     turn = say(world, "short")
-    assert world.app.store.vectors(Turn, "default", turn.id) is not None
+    assert world.store.vectors(Turn, "default", turn.id) is not None
 
 
 def test_turns_are_kept_and_found_without_any_model(opener: Opener) -> None:
@@ -177,7 +178,7 @@ def test_what_is_found_is_listed_by_its_true_distance(world: World) -> None:
     assert all(distance is not None and 0.0 <= distance <= 2.0 for distance in distances)
     assert distances == sorted(distances, key=lambda d: d or 0.0)
     vector = world.app.embeddings.require_query_vector("cormorant")
-    kept = world.app.store.vectors(Turn, "default", near.id)
+    kept = world.store.vectors(Turn, "default", near.id)
     assert kept is not None
     assert found[0].distance == pytest.approx(1 - float((kept[1] @ vector).max()), abs=1e-3)
 

@@ -130,7 +130,7 @@ def test_each_summary_is_entered_on_the_trail_and_has_its_vector(world: World) -
     assert [entry.act for entry in entries] == [SUMMARIZE, SUMMARIZE]
     assert entries[0].before == ""
     assert entries[1].before == entries[0].after
-    assert world.app.store.vectors(Summary, "default", "summary_s") is not None
+    assert world.store.vectors(Summary, "default", "summary_s") is not None
 
 
 # In batch
@@ -160,7 +160,7 @@ def test_a_session_whose_last_turn_is_another_is_summarised_again(world: World) 
     converse(world, "a")
     world.app.summaries.summarize_all(world.caller)
     last = world.app.sessions.page(world.caller, "a", 9, 0).turns[-1]
-    world.app.store.delete(Turn, "default", last.id)
+    world.store.delete(Turn, "default", last.id)
     converse(world, "a", 1)
     assert [each.session for each in world.app.summaries.summarize_all(world.caller).done] == ["a"]
 
@@ -187,7 +187,7 @@ def test_a_store_that_cannot_be_written_fails_each_session_by_itself(opener: Ope
     holding, release = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with other.app.store.transaction():
+        with other.app.infrastructure.store.transaction():
             holding.set()
             release.wait(10)
 
@@ -246,7 +246,7 @@ def test_a_kill_in_the_middle_loses_no_summary_that_was_made(
     rest = again.app.summaries.summarize_all(again.caller)
     assert len(rest.done) == 12 - kept
     assert again.app.summaries.page(again.caller, 99, 0).total == 12
-    assert again.app.store.check() == []
+    assert again.app.infrastructure.store.check() == []
 
 
 # Whose it is
@@ -272,7 +272,7 @@ def test_a_summary_of_a_user_never_takes_the_place_of_one_for_all(world: World) 
     converse(world, mine.id)
     ids = {each.id for each in world.app.summaries.summarize_all(world.caller).done}
     assert mine.id not in ids
-    assert world.app.store.get(Summary, "default", mine.id) == mine
+    assert world.store.get(Summary, "default", mine.id) == mine
 
 
 def test_a_viewer_neither_summarises_nor_forgets(world: World) -> None:

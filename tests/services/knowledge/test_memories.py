@@ -60,7 +60,7 @@ def test_a_draft_says_everything_of_a_memory(world: World) -> None:
         metadata={"a": [1]},
     )
     memory = world.app.memories.store(world.by(organization="acme").caller, told)
-    kept = world.app.store.get(Memory, "acme", ID)
+    kept = world.store.get(Memory, "acme", ID)
     assert isinstance(kept, Memory)
     assert kept == memory
     assert (kept.scope, kept.repository, kept.user) == (ScopeLevel.REPOSITORY, "r", None)
@@ -121,7 +121,7 @@ def test_a_place_that_is_wanting_or_closed_is_refused(
 ) -> None:
     with pytest.raises(error):
         world.app.memories.store(world.caller, draft(**said))
-    assert world.app.store.count(Memory, everything("default")) == 0
+    assert world.store.count(Memory, everything("default")) == 0
 
 
 def test_nobody_writes_into_a_scope_that_is_not_theirs(world: World) -> None:
@@ -134,8 +134,8 @@ def test_nobody_writes_into_a_scope_that_is_not_theirs(world: World) -> None:
     ):
         with pytest.raises(ScopeViolation):
             world.app.memories.store(held, draft(**said))
-    assert world.app.store.count(Memory, everything("default")) == 0
-    refusals = world.app.store.find(Entry, everything("default"))
+    assert world.store.count(Memory, everything("default")) == 0
+    refusals = world.store.find(Entry, everything("default"))
     assert len(refusals) == 4
 
 
@@ -148,7 +148,7 @@ def test_storing_a_known_id_is_refused_and_writing_it_changes_the_memory(world: 
     assert (again.id, again.version, again.content) == (ID, 2, "milk")
     assert (again.title, again.importance) == ("Drink", 4.0)
     assert again.ingestion_time == first.ingestion_time
-    assert world.app.store.count(Memory, everything("default")) == 1
+    assert world.store.count(Memory, everything("default")) == 1
     assert [act for act, _ in outcomes(world, ID)] == ["created", "update"]
 
 
@@ -205,7 +205,7 @@ def test_a_batch_is_written_whole_in_order(world: World) -> None:
     written = world.app.memories.write_all(items)
     assert [each.content for each in written] == [item.content for _, item in items]
     assert world.memory(ID).version == 2
-    assert all(world.app.store.vectors(Memory, "default", each.id) for each in written)
+    assert all(world.store.vectors(Memory, "default", each.id) for each in written)
     assert world.app.trail.verify("default") is None
 
 
@@ -223,7 +223,7 @@ def test_of_a_batch_with_a_refused_item_nothing_is_kept_but_the_refusal(
     assert refusal.value.index == place
     assert isinstance(refusal.value.error, Forbidden)
     assert world.memory(ID) == kept
-    assert world.app.store.count(Memory, everything("default")) == 1
+    assert world.store.count(Memory, everything("default")) == 1
     found = world.app.trail.entries(world.caller)
     assert [entry.outcome for entry in found] == ["Forbidden", "done"]
     assert world.app.trail.verify("default") is None
@@ -236,7 +236,7 @@ def test_of_a_batch_that_meets_a_locked_memory_nothing_is_kept(world: World) -> 
     with pytest.raises(InBatch) as refusal:
         world.app.memories.write_all(items)
     assert (refusal.value.index, type(refusal.value.error)) == (1, Locked)
-    assert world.app.store.count(Memory, everything("default")) == 1
+    assert world.store.count(Memory, everything("default")) == 1
     assert outcomes(world, ID)[-1] == ("update", "Locked")
 
 
@@ -272,7 +272,7 @@ def test_any_version_returns_as_a_new_one_that_is_found(world: World) -> None:
     assert (restored.content, restored.version) == ("tea leaves", 3)
     assert [number for number, *_ in texts(world, memory)] == [1, 2, 3]
     assert world.ids("recall", query="leaves") == [memory.id]
-    found = world.app.store.vectors(Memory, "default", memory.id)
+    found = world.store.vectors(Memory, "default", memory.id)
     assert found is not None
     assert float(found[1][0] @ world.app.embeddings.require_query_vector("tea leaves")) > 0.99
     assert outcomes(world, memory.id)[-1] == ("restore", "done")

@@ -95,7 +95,7 @@ def test_a_locked_memory_is_changed_through_no_door_by_nobody(
     world = opener(policy=rules)
     memory, other = kept(world), kept(world)
     world.app.status.lock(world.by(role=Role.ADMIN).caller, memory.id)
-    locked, edges = world.memory(memory.id), world.app.store.edges("default", [memory.id])
+    locked, edges = world.memory(memory.id), world.store.edges("default", [memory.id])
     caller = with_field_writes(replace(world.caller, role=role), rules)
     for name, door in doors(world, memory.id, other.id).items():
         with pytest.raises((Locked, InBatch)) as refusal:
@@ -104,7 +104,7 @@ def test_a_locked_memory_is_changed_through_no_door_by_nobody(
         assert isinstance(error, Locked), name
         assert error.id == memory.id
         assert world.memory(memory.id) == locked
-        assert world.app.store.edges("default", [memory.id]) == edges
+        assert world.store.edges("default", [memory.id]) == edges
     world.app.overview.reset(caller)
     assert world.memory(memory.id) == locked
     assert world.app.trail.verify("default") is None
@@ -203,7 +203,7 @@ def test_a_superseded_memory_stays_superseded(world: World) -> None:
 
 
 def links(world: World) -> set[tuple[str, str, str]]:
-    found = world.app.store.find(Link, everything("default"))
+    found = world.store.find(Link, everything("default"))
     return {(each.source, each.target, each.type) for each in found if isinstance(each, Edge)}
 
 

@@ -13,7 +13,6 @@ from minutebook.domain.errors import (
     NotFound,
 )
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
-from minutebook.services.maintenance.doctor import examine
 from tests.contracts.requirements import requirement
 from tests.services.decided import (
     ADMIN,
@@ -40,7 +39,7 @@ def test_a_decision_is_in_git_in_the_tables_and_in_the_trail(world: World) -> No
     assert git(ledger.path, "fsck", "--strict") == ""
     [entry] = world.entries(made.id)
     assert (entry.actor, entry.act, entry.outcome) == ("ann", "record", "done")
-    assert world.app.store.vectors(Decision, "default", made.id) is not None
+    assert world.store.vectors(Decision, "default", made.id) is not None
 
 
 def test_a_target_that_is_decided_is_not_decided_again(world: World) -> None:
@@ -171,11 +170,11 @@ def test_a_successor_concerns_whom_the_decision_before_it_did(world: World) -> N
 def test_without_a_model_a_decision_is_kept_and_its_meaning_follows(opener: Opener) -> None:
     without = opener(failed())
     made = without.app.decisions.record(PERSON, draft())
-    assert without.app.store.vectors(Decision, "default", made.id) is None
+    assert without.app.infrastructure.store.vectors(Decision, "default", made.id) is None
     without.app.close()
     world = opener()
     assert world.app.embeddings.backfill_batch() == 1
-    assert world.app.store.vectors(Decision, "default", made.id) is not None
+    assert world.store.vectors(Decision, "default", made.id) is not None
 
 
 def test_everything_is_told_by_age_and_the_truth_by_target(world: World) -> None:
@@ -222,7 +221,7 @@ def test_spellings_that_were_decided_apart_are_shown_and_settled_by_a_person(wor
     committed(world.app, *old)
     app = world.app
     assert {each.id for each in app.decisions.truths(AGENT)} == {each.id for each in old}
-    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    [finding] = app.doctor.examine()
     assert "'API Auth', 'api auth', 'api-auth'" in finding.finding
     assert all(each.id in finding.finding for each in old)
     assert "a person supersedes all of them" in finding.remedy
@@ -238,4 +237,4 @@ def test_spellings_that_were_decided_apart_are_shown_and_settled_by_a_person(wor
     new = app.decisions.supersede(PERSON, every, draft("api_auth"))
     assert new.target == "API Auth"
     assert app.decisions.truths(AGENT) == [new]
-    assert examine(app.store, app.trail, app.embedding, app.ledgers) == []
+    assert app.doctor.examine() == []

@@ -29,7 +29,7 @@ def sealed(opener: Opener) -> World:
 
 
 def kept(world: World, id: str) -> Proposal:
-    found = world.app.store.get(Proposal, "default", id)
+    found = world.store.get(Proposal, "default", id)
     assert isinstance(found, Proposal)
     return found
 

@@ -29,7 +29,6 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
-from minutebook.services.maintenance.doctor import examine
 from minutebook.services.maintenance.restores import Restores
 from minutebook.services.search.decisions import Mode
 from tests.contracts.requirements import requirement
@@ -220,7 +219,7 @@ def test_a_history_that_somebody_changed_is_found_served_as_it_was_and_never_men
             act()
     assert world.kept() == kept
     app = world.app
-    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    [finding] = app.doctor.examine()
     assert "read-only" in finding.finding
 
 
@@ -258,7 +257,7 @@ def test_two_truths_after_a_merge_are_a_conflict_on_that_target_alone(world: Wor
     assert violation.rule is Rule.ONE_ACTIVE
     assert set(violation.ids) == {ours.id, theirs.id}
     app = world.app
-    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    [finding] = app.doctor.examine()
     assert "supersedes all of them" in finding.remedy
     with pytest.raises(Decided):
         app.decisions.record(PERSON, draft())
@@ -394,7 +393,7 @@ def test_a_ledger_lies_in_the_data_directory_unless_another_place_is_named(
 def test_how_far_a_ledger_was_followed_is_kept(world: World) -> None:
     made = world.app.decisions.record(AGENT, draft())
     assert made.authorship is Authorship.AGENT
-    mark = world.app.store.get(LedgerMark, "default", "own")
+    mark = world.store.get(LedgerMark, "default", "own")
     assert isinstance(mark, LedgerMark)
     assert mark.commit_id == made.commit_id
 
@@ -475,7 +474,7 @@ def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out
     world.remember("Ana likes tea")
     [reason] = reasons(world)
     assert str(file) in reason
-    [finding] = examine(app.store, app.trail, app.embedding, app.ledgers)
+    [finding] = app.doctor.examine()
     assert str(file) in finding.finding
     assert "git fsck" in finding.remedy
     # The remedy holds: the tables have everything.
@@ -491,7 +490,7 @@ def test_damage_anywhere_in_the_history_is_found_by_the_doctor(world: World) -> 
     world.app.decisions.record(PERSON, draft())
     files = {cut_short(world, "HEAD^", 8), cut_short(world, "HEAD^{tree}", 0)}
     app = world.app
-    found = examine(app.store, app.trail, app.embedding, app.ledgers)
+    found = app.doctor.examine()
     assert len(found) == 2
     assert all(any(str(file) in each.finding for each in found) for file in files)
 

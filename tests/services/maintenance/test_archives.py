@@ -70,15 +70,15 @@ def summary(session: str = "s0", **fields: Any) -> Summary:
 
 
 def put(world: World, *records: Turn | Summary) -> None:
-    with world.app.store.transaction():
+    with world.store.transaction():
         for record in records:
-            world.app.store.put(record)
+            world.store.put(record)
 
 
 def journal(world: World, organization: str = "default") -> list[Turn | Summary]:
     found: list[Any] = []
     for kind in JOURNAL:
-        found += world.app.store.find(CLASSES[kind], everything(organization))
+        found += world.store.find(CLASSES[kind], everything(organization))
     return found
 
 
@@ -158,7 +158,7 @@ def test_what_is_replaced_by_the_same_keeps_its_vectors(world: World) -> None:
     world.app.embeddings.backfill_batch()
     world.app.archives.import_(AGENT, str(exported(world)), Mode.REPLACE)
     space = world.app.embeddings.space
-    assert world.app.store.count_vectors(Turn, everything("default"), space) == 5
+    assert world.store.count_vectors(Turn, everything("default"), space) == 5
 
 
 def test_what_is_imported_is_found_by_its_meaning_soon(opener: Opener) -> None:
@@ -253,9 +253,9 @@ def test_more_than_sessions_is_brought_in_by_the_owner_at_the_command_line(
         one.app.archives.export_to(replace(ADMIN, user="ana"), KINDS, tmp_path / "other.jsonl")
     with pytest.raises(InvalidInput, match="merge"):
         two.app.archives.import_from(ADMIN, path, Mode.REPLACE)
-    assert two.app.store.find(Memory, everything("default")) == []
+    assert two.app.infrastructure.store.find(Memory, everything("default")) == []
     two.app.archives.import_from(replace(ADMIN, role=Role.HUMAN), path, Mode.MERGE)
-    assert len(two.app.store.find(Memory, everything("default"))) == 1
+    assert len(two.app.infrastructure.store.find(Memory, everything("default"))) == 1
 
 
 # Files that do not hold

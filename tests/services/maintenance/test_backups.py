@@ -15,7 +15,6 @@ from minutebook.config import Settings
 from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
 from minutebook.services.maintenance.backups import BackedUp, Backups
-from minutebook.services.maintenance.doctor import examine
 from minutebook.services.maintenance.restores import Restores
 from tests.services.decided import PERSON, decisions_in, draft
 from tests.services.test_archives_processes import small
@@ -28,7 +27,7 @@ __all__ = ["small"]
 
 def backed_up(world: World, home: Path, path: Path) -> BackedUp:
     place = data_directory(Settings(home=home))
-    return Backups(place, world.app.store, world.app.trail, world.clock).make(PERSON, path)
+    return Backups(place, world.store, world.app.trail, world.clock).make(PERSON, path)
 
 
 def restored(home: Path, path: Path) -> None:
@@ -51,7 +50,7 @@ def test_nobody_is_in_the_directory_while_it_is_restored(opener: Opener, tmp_pat
     directory = data_directory(Settings(home=tmp_path / "home"))
     with pytest.raises(StoreBusy, match="in use"), directory.alone():
         pass
-    world.app.store.close()
+    world.store.close()
     # Stopped, but it would go on with whatever is there.
     with pytest.raises(StoreBusy, match="in use"), directory.alone():
         pass
@@ -80,9 +79,7 @@ def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_pat
                 sizes.append(len(check_agreed(other)))
             else:
                 sizes.append(0)
-            findings = examine(
-                other.app.store, other.app.trail, other.app.embedding, other.app.ledgers
-            )
+            findings = other.app.doctor.examine()
             assert findings == []
             assert len(other.ids("list_memories")) == len(sizes)
     assert sizes == sorted(sizes)
@@ -160,9 +157,9 @@ def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
 def large(opener: Opener, tmp_path: Path) -> Path:
     """A data directory of some 40 MB, so that a backup of it can be killed halfway."""
     world = opener(name="home")
-    with world.app.store.transaction():
+    with world.store.transaction():
         for number in range(200):
-            world.app.store.put(memory(f"m{number:03}", metadata={"x": "long " * 40_000}))
+            world.store.put(memory(f"m{number:03}", metadata={"x": "long " * 40_000}))
     world.app.close()
     return tmp_path / "home"
 

@@ -19,7 +19,7 @@ def connected(world: World, session: str) -> Caller:
 
 
 def count(world: World) -> int:
-    return world.app.store.count(Memory, everything("default"))
+    return world.store.count(Memory, everything("default"))
 
 
 def test_what_was_kept_is_there_when_a_stopped_store_is_started(world: World) -> None:
@@ -92,7 +92,7 @@ def test_a_stop_waits_for_the_write_under_way(world: World) -> None:
     kept: list[str] = []
 
     def write() -> None:
-        with world.app.store.transaction():
+        with world.store.transaction():
             inside.set()
             may_go_on.wait(10)
             kept.append(world.remember("Ana likes tea"))
@@ -126,7 +126,7 @@ def test_health_is_told_at_once_while_another_writes_and_the_model_loads(opener:
     release = threading.Event()
     world = opener(loading(release))
     one = connected(world, "one")
-    with world.app.store.transaction():
+    with world.store.transaction():
         told: list[HealthStatus] = []
         asker = threading.Thread(target=lambda: told.append(world.app.database.health(one).pulse))
         asker.start()
@@ -147,7 +147,7 @@ def test_health_is_degraded_without_a_model(opener: Opener) -> None:
 
 def test_a_store_that_cannot_be_read_is_unhealthy(world: World) -> None:
     one = connected(world, "one")
-    path = world.app.store._path
+    path = world.store._path
     world.remember("Ana likes tea")
     world.app.database.stop(one)
     for file in path.parent.glob(f"{path.name}*"):
@@ -168,7 +168,7 @@ def test_background_work_waits_for_the_start(opener: Opener) -> None:
     world.app.database.start(one)
     turn = world.app.sessions.add(one, None, "word " * 5000, "", "")
     for _ in range(1000):
-        if world.app.store.vectors(Turn, turn.organization, turn.id) is not None:
+        if world.store.vectors(Turn, turn.organization, turn.id) is not None:
             break
         threading.Event().wait(0.01)
-    assert world.app.store.vectors(Turn, turn.organization, turn.id) is not None
+    assert world.store.vectors(Turn, turn.organization, turn.id) is not None

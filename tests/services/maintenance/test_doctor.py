@@ -1,11 +1,10 @@
 from minutebook.domain.records import Entry
-from minutebook.services.maintenance.doctor import examine, mend
 from tests.world import Opener, World, failed
 
 
 def findings(world: World) -> list[str]:
     app = world.app
-    return [each.finding for each in examine(app.store, app.trail, app.embedding, app.ledgers)]
+    return [each.finding for each in app.doctor.examine()]
 
 
 def test_a_sound_store_has_no_findings(world: World) -> None:
@@ -20,8 +19,8 @@ def test_a_broken_trail_and_a_model_that_failed_are_findings_with_a_remedy(
     world = opener(failed("model.onnx is damaged"), wait=10)
     for text in ("a", "b", "c"):
         world.remember(text)
-    world.app.store.delete(Entry, "default", "2")
-    found = examine(world.app.store, world.app.trail, world.app.embedding, world.app.ledgers)
+    world.store.delete(Entry, "default", "2")
+    found = world.app.doctor.examine()
     assert len(found) == 2
     assert "default breaks at entry 2" in found[0].finding
     assert "model.onnx is damaged" in found[1].finding
@@ -33,7 +32,7 @@ def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None
         world.remember(text)
     world.entity("Ana")
     before = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
-    mend(world.app.store, world.app.mentions)
+    world.app.doctor.mend()
     again = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
     assert again == before
     assert findings(world) == []

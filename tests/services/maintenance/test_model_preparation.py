@@ -85,7 +85,7 @@ def test_what_is_there_is_opened_without_a_word(tmp_path: Path, models: Path) ->
 
 def test_who_gives_up_says_what_is_under_way(other: Deriving, world: World, tmp_path: Path) -> None:
     embedding = embedding_of(other.models)
-    embedded = Embeddings(world.app.store, embedding, 1.5, NamedLocks(tmp_path / "claims"))
+    embedded = Embeddings(world.store, embedding, 1.5, NamedLocks(tmp_path / "claims"))
     other.is_at(0.42)
     heard: list[str] = []
     with pytest.raises(EmbeddingNotReady) as refusal:

@@ -123,5 +123,5 @@ def test_nobody_finds_what_concerns_others(world: World) -> None:
 
 
 def test_what_is_decided_has_vectors_of_its_own(world: World, chain: list[Decision]) -> None:
-    where = [world.app.store.vectors(Decision, "default", each.id) for each in chain]
+    where = [world.store.vectors(Decision, "default", each.id) for each in chain]
     assert all(each is not None for each in where)

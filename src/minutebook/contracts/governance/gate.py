@@ -27,7 +27,7 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_of, uuid_in
 from minutebook.domain.records import Kind
 from minutebook.services.access.audit import EVERYTHING
-from minutebook.services.access.visibility import organization_with, repository_with
+from minutebook.services.access.visibility import repository_with
 
 ACTS: Mapping[str, str] = {
     "memory-write": "write",
@@ -97,7 +97,7 @@ def _narrowed(app: App, caller: Caller, context: Context) -> Caller:
         )
     held = policy.narrowed_to(
         caller,
-        organization=organization_with(app.store, caller, context.organization),
+        organization=app.overview.organization_with(caller, context.organization),
         repository=repository_with(caller, context.repository),
     )
     return replace(held, governed=True, writes_system=False)

@@ -10,7 +10,6 @@ from prometheus_client.registry import Collector
 
 from minutebook.contracts.answers import Failure
 from minutebook.domain.errors import StoreError
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -22,7 +21,7 @@ from minutebook.domain.records import (
 )
 from minutebook.server.app_loader import AppLoader
 from minutebook.services.journal.summaries import Tally
-from minutebook.store.protocol import Store
+from minutebook.services.maintenance.database import Database
 
 log = logging.getLogger(__name__)
 
@@ -85,11 +84,13 @@ class _Inside(Collector):
         if not self._opening.is_open:
             return
         app = self._opening()
-        writes = app.store.writes
+        writes = app.database.writes
         yield _counter("engine_writes", "Transactions that wrote.", writes.count)
         yield _counter("engine_write_seconds", "Time spent in them.", writes.seconds)
         yield _counter("engine_write_wait_seconds", "Time spent waiting to begin.", writes.waited)
-        yield _gauge("engine_bytes", "Bytes on disk, log and indices included.", app.store.size())
+        yield _gauge(
+            "engine_bytes", "Bytes on disk, log and indices included.", app.database.size()
+        )
         cache = app.embedding.cache_stats
         yield _counter("model_cache_hits", "Questions whose vector was kept.", cache.hits)
         yield _counter("model_cache_misses", "Questions that had to be embedded.", cache.misses)
@@ -97,7 +98,7 @@ class _Inside(Collector):
         ready = app.embedding.state == "ready"
         yield _gauge("model_ready", "1 if meaning can be searched.", float(ready))
         yield from _of_summaries(app.summaries.tally)
-        yield _records(app.store)
+        yield _records(app.database)
 
 
 def _of_summaries(tally: Tally) -> Iterator[Metric]:
@@ -113,12 +114,11 @@ def _of_summaries(tally: Tally) -> Iterator[Metric]:
     )
 
 
-def _records(store: Store) -> Metric:
+def _records(database: Database) -> Metric:
     records = GaugeMetricFamily("minutebook_records", "Records, by kind.", labels=["kind"])
     try:
-        places = [Filter(organization=each) for each in store.organizations()]
-        for each in COUNTED:
-            records.add_metric([each.kind], sum(store.count(each, where) for where in places))
+        for kind, count in database.counts(COUNTED).items():
+            records.add_metric([kind], count)
     except StoreError as error:
         # Every caller may have stopped the store; the other figures are told all the same.
         log.debug("records cannot be counted: %s", type(error).__name__)

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -11,11 +11,12 @@ from typing import Protocol
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
-from minutebook.domain.records import CLASSES, Kind
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.domain.redaction import REASON, redacted_for
 from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.protocol import Store
+from minutebook.store.protocol import Store, Writes
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +37,13 @@ class Engine(Store, Protocol):
     @property
     def pid(self) -> int | None:
         """The process in which the engine runs, None while it is stopped."""
+
+    @property
+    def writes(self) -> Writes:
+        """What this process has written, and how long that took."""
+
+    def size(self) -> int:
+        """Give the bytes on disk, log and index included."""
 
     def open(self) -> None:
         """Start it, unless it runs; StoreError."""
@@ -126,6 +134,20 @@ class Database:
         """Refuse a connection that has stopped the engine; StoreClosed."""
         if caller.call.session in self._stopped:
             raise StoreClosed("the store was stopped")
+
+    @property
+    def writes(self) -> Writes:
+        """What this process has written, and how long that took."""
+        return self._engine.writes
+
+    def size(self) -> int:
+        """Return the bytes on disk, log and indices included."""
+        return self._engine.size()
+
+    def counts(self, classes: Iterable[type[Record]]) -> dict[Kind, int]:
+        """Count the records of some classes in all organizations. Raises StoreError."""
+        wheres = [Filter(organization=each) for each in self._engine.organizations()]
+        return {of.kind: sum(self._engine.count(of, where) for where in wheres) for of in classes}
 
     def pid(self, caller: Caller) -> int | None:
         """Give the process in which the engine runs for the caller's connection, or None."""

@@ -43,25 +43,45 @@ class Finding:
 REPAIR = "run `minutebook doctor --repair`; if it stays, restore a backup"
 
 
-def examine(
-    store: Examinable, trail: Trail, embedding: Embedding, ledgers: Ledgers
-) -> list[Finding]:
-    """Look for damage in store and ledgers, breaks in the trails, and a model that will not load.
+class Doctor:
+    """Examines a store, its audit trails, its ledgers and the model."""
 
-    What cannot be read for damage is a finding, and the rest is looked at nevertheless.
-    """
-    findings = [
-        *_read("The store", lambda: _of_store(store)),
-        *_read("The audit trail", lambda: _of_trails(store, trail)),
-        *_read("The ledger", lambda: _of_ledgers(ledgers)),
-    ]
-    if embedding.state == "error" and not embedding.is_off:
-        findings.append(
-            Finding(
-                f"Search by meaning is off: {embedding.reason}", "run `minutebook model prepare`"
-            )
-        )
-    return findings
+    def __init__(
+        self,
+        store: Examinable,
+        trail: Trail,
+        embedding: Embedding,
+        mentions: Mentions,
+        ledgers: Ledgers,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._embedding = embedding
+        self._mentions = mentions
+        self._ledgers = ledgers
+
+    def examine(self) -> list[Finding]:
+        """Look for damage in store and ledgers, breaks in the trails, and a model that will not load.
+
+        What cannot be read for damage is a finding, and the rest is looked at nevertheless.
+        """
+        findings = [
+            *_read("The store", lambda: _of_store(self._store)),
+            *_read("The audit trail", lambda: _of_trails(self._store, self._trail)),
+            *_read("The ledger", lambda: _of_ledgers(self._ledgers)),
+        ]
+        model = self._embedding
+        if model.state == "error" and not model.is_off:
+            reason = f"Search by meaning is off: {model.reason}"
+            findings.append(Finding(reason, "run `minutebook model prepare`"))
+        return findings
+
+    def mend(self) -> None:
+        """Rebuild every index and the mentions from the records. Raises StoreDamaged if they are not whole."""
+        self._store.rebuild_lookups()
+        self._store.rebuild_text_index()
+        self._store.rebuild_index()
+        self._mentions.rebuild()
 
 
 def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:
@@ -127,11 +147,3 @@ def _of_ledgers(ledgers: Ledgers) -> list[Finding]:
             remedy = "run `minutebook ledger rebuild`; if it is refused, restore a backup"
         findings.append(Finding(f"In the ledger {violation.reason}: {ids}.", remedy))
     return findings
-
-
-def mend(store: Examinable, mentions: Mentions) -> None:
-    """Rebuild every index and the mentions from the records. Raises StoreDamaged if they are not whole."""
-    store.rebuild_lookups()
-    store.rebuild_text_index()
-    store.rebuild_index()
-    mentions.rebuild()

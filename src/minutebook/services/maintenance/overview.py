@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from uuid import UUID
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -18,7 +19,7 @@ from minutebook.domain.records import (
     Relation,
 )
 from minutebook.services.access.audit import EVERYTHING, AuditDraft, Trail
-from minutebook.services.access.visibility import filters
+from minutebook.services.access.visibility import filters, organization_with
 from minutebook.services.code.projects import Projects
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.protocol import Store
@@ -54,6 +55,10 @@ class Overview:
         """Count what the caller may see of some kinds."""
         reach = filters(self._store, caller)
         return Counter({kind: sum(self._count(kind, where) for where in reach) for kind in kinds})
+
+    def organization_with(self, caller: Caller, id: UUID) -> str:
+        """Name the organization that has this UUID, for a caller who names it so."""
+        return organization_with(self._store, caller, id)
 
     def sequences(self, caller: Caller) -> dict[str, int]:
         """Tell how far the changes have come in each organization the caller may see."""

@@ -12,10 +12,10 @@ import apsw
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
-from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
+from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace, Writes
 from minutebook.store.sqlite import change_feed, checks, embeddings, entity_names, rows, texts
 from minutebook.store.sqlite.checkpointer import Housekeeper
-from minutebook.store.sqlite.connections import Connections, Writes
+from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.counts import Counts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices

@@ -6,13 +6,13 @@ import time
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import apsw
 
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
+from minutebook.store.protocol import Writes
 from minutebook.store.sqlite import missing_database, schema
 from minutebook.store.sqlite.errors import translated
 
@@ -26,15 +26,6 @@ _LOG_LIMIT_BYTES = 64 << 20
 # writers have to wait for that, lest it grow without end.
 _LONG, _TOO_LONG = 1_000, 16_000
 _RESTART_MILLISECONDS = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Writes:
-    """Transactions of this process that wrote, their seconds, and the seconds they had to wait."""
-
-    count: int = 0
-    seconds: float = 0.0
-    waited: float = 0.0
 
 
 class _Reader:
