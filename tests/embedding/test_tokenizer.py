@@ -187,3 +187,14 @@ def test_ten_megabytes_take_memory_in_proportion_to_their_tokens(
 
 def test_ten_megabytes_of_blanks_are_empty(tokenizer: Tokenizer) -> None:
     assert tokenizer.ids(" \n\u3000" * 2_000_000) == []
+
+
+def test_a_rare_piece_surprises_more_than_a_frequent_one(tokenizer: Tokenizer) -> None:
+    the, zebra = (tokenizer.surprise(tokenizer.ids(word)).max() for word in ("the", "zebra"))
+    assert 0 < the < zebra
+
+
+def test_a_piece_without_letter_or_digit_does_not_surprise(tokenizer: Tokenizer) -> None:
+    for sign in ("?", "。", "…", "—"):
+        assert tokenizer.surprise(tokenizer.ids(sign)).max() == 0
+    assert tokenizer.surprise([]).shape == (0,)

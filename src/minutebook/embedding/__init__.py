@@ -5,8 +5,9 @@ box, `endpoint` asks a service over HTTP, `folder` runs an ONNX model from a loc
 heavier than numpy is imported until a model opens.
 """
 
-from minutebook.embedding.protocol import Embedded, Embedder, Model, Rows, TokenStates, Vector
+from minutebook.embedding.protocol import Embedded, Embedder, Model, Rows, Vector
 from minutebook.embedding.service import CacheStats, Embedding
+from minutebook.search.late_interaction import TokenStates
 
 __all__ = [
     "CacheStats",

@@ -16,13 +16,14 @@ from numpy.typing import NDArray
 
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import model_cache, runtime, weights
-from minutebook.embedding.protocol import Embedded, Model, TokenStates, spans
+from minutebook.embedding.protocol import Embedded, Model, Rows, spans
+from minutebook.search.late_interaction import TokenStates
 
 NAME = "multilingual-e5-small"
 WIDTH = 384
 RECIPE = 1
 """Counts the ways in which vectors were made; those of different recipes do not mix."""
-STATES_RECIPE = 1
+STATES_RECIPE = 2
 """Counts the ways in which token states were made."""
 FILES_RECIPE = 2
 """Counts the ways in which the files were derived, whether or not their vectors differ."""
@@ -35,6 +36,9 @@ POSITIONS = 512
 OVERLAP = 64
 """Tokens that neighbouring parts of a long text share, at least."""
 QUERY_PREFIX, PASSAGE_PREFIX = "query:", "passage:"
+
+MEAN_STATE = Path(__file__).with_name("mean_state.npy")
+"""The mean token state of questions in twelve languages, shape (384,); see `benchmarks.mean_state`."""
 
 BODY, WORDS, TOKENIZER = "body.onnx", "words.q4", "tokenizer.model"
 _ROW_BYTES = WIDTH // weights.BLOCK * weights.BLOCK_BYTES
@@ -60,6 +64,7 @@ class BuiltInEmbedder:
         self._session = runtime.Session(folder / BODY, threads)
         words = np.memmap(folder / WORDS, dtype=np.uint8, mode="r")
         self._words = words.reshape(-1, _ROW_BYTES // weights.BLOCK_BYTES, weights.BLOCK_BYTES)
+        self._mean = np.load(MEAN_STATE).astype(np.float32)
         self._query = [self._tokenizer.begin, *self._tokenizer.ids(QUERY_PREFIX)]
         self._passage = [self._tokenizer.begin, *self._tokenizer.ids(PASSAGE_PREFIX)]
 
@@ -91,9 +96,13 @@ class BuiltInEmbedder:
                 own[:] = each[part.begin : part.begin + len(own)]
         ends = np.cumsum(np.bincount([part.text for part in parts], minlength=1))[:-1]
         return [
-            Embedded(own_rows, TokenStates(np.array(ids, np.int32), own_states))
+            Embedded(own_rows, self._tokens(ids, own_states))
             for ids, own_rows, own_states in zip(texts, np.split(rows, ends), states, strict=False)
         ]
+
+    def _tokens(self, ids: list[int], states: Rows) -> TokenStates:
+        surprise = self._tokenizer.surprise(ids)
+        return TokenStates(np.array(ids, np.int32), surprise, states - self._mean)
 
     def _parts(self, start: list[int], text: int, ids: list[int]) -> Iterator["_Part"]:
         cuts = spans(len(ids), POSITIONS - len(start) - 1, OVERLAP)

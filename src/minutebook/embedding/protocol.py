@@ -9,25 +9,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from minutebook.search.late_interaction import TokenStates
+
 Vector = NDArray[np.float32]
 """One unit-length vector, shape (dimensions,)."""
 Rows = NDArray[np.float32]
 """Unit-length vectors, shape (rows, dimensions)."""
 
 SURROGATES = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class TokenStates:
-    """What a model makes of each token of a text: its last hidden states, not scaled.
-
-    Tokens that the model itself adds (prefix, begin, end) are left out.
-    """
-
-    pieces: NDArray[np.int32]
-    """The id of each token's word piece, shape (tokens,)."""
-    states: NDArray[np.float32]
-    """Shape (tokens, dimensions)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +38,7 @@ class Embedded:
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """All that it consists of."""
         tokens = self.tokens
-        return (self.rows,) if tokens is None else (self.rows, tokens.pieces, tokens.states)
+        return (self.rows,) if tokens is None else (self.rows, *tokens.arrays)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,21 @@ involve characters for which the model's older table has no rule, or another one
 """
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
+from numpy.typing import NDArray
 
 from minutebook.embedding.protocol import without_surrogates
 from minutebook.embedding.weights import Vocabulary
 
 STRETCH = 16_384
 """Characters tokenized in one go; a longer text is cut, at a blank where there is one."""
+
+LEAST_SURPRISE = 1e-3
+"""What the most frequent piece says; more than one without letter or digit."""
 
 _NORMAL, _UNKNOWN, _CONTROL = 1, 2, 3
 _MASK = b"<mask>"
@@ -41,6 +46,17 @@ class Tokenizer:
             if limit is not None and len(found) >= limit:
                 return found[:limit]
         return found
+
+    def surprise(self, ids: Sequence[int]) -> NDArray[np.float32]:
+        """Give −log of each piece's frequency, shape (ids,); 0 for one without letter or digit."""
+        pieces = self._processor.id_to_piece(list(ids))
+        scores = self._processor.get_score(list(ids))
+        says = (any(map(str.isalnum, piece)) for piece in pieces)
+        told = [
+            max(-score, LEAST_SURPRISE) if each else 0.0
+            for each, score in zip(says, scores, strict=True)
+        ]
+        return np.array(told, np.float32)
 
 
 def _stretches(text: str) -> Iterator[str]:

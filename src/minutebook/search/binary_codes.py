@@ -35,13 +35,20 @@ def encode(
     Plane i holds the i-th word of each code, so that distances read memory in order.
     """
     count, dimensions = vectors.shape
-    turn = _rotation(-(-dimensions // WORD) * WORD)[:dimensions]
-    planes = np.empty((turn.shape[1] // WORD, count), np.uint64)
+    planes = np.empty((-(-dimensions // WORD), count), np.uint64)
     for start in range(0, count, _ENCODED_AT_ONCE):
         part = slice(start, start + _ENCODED_AT_ONCE)
-        signs = (vectors[part].astype(np.float32) - centre) @ turn >= 0
+        signs = rotated(vectors[part].astype(np.float32) - centre) >= 0
         planes[:, part] = np.packbits(signs, axis=1).view(np.uint64).T
     return planes
+
+
+def rotated(vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Turn vectors (n, d) by the fixed rotation of the next multiple of WORD dimensions, (n, w)."""
+    dimensions = vectors.shape[1]
+    turn = _rotation(-(-dimensions // WORD) * WORD)[:dimensions]
+    turned: NDArray[np.float32] = vectors @ turn
+    return turned
 
 
 def distances(planes: NDArray[np.uint64], code: NDArray[np.uint64]) -> NDArray[np.uint16]:

@@ -1,0 +1,145 @@
+"""Compare a question and a text token by token: each token of the question with its best match.
+
+The score is the sum of maximal similarities of Khattab and Zaharia (2020, "ColBERT"), over the last
+hidden states of the embedding model, as a weighted mean. A state of a stored text is turned by
+a fixed random rotation and kept as the signs of its coordinates, one bit a dimension; a
+question's stay as they are. Measured in docs/decisions/0027-late-interaction-and-relevance.md.
+"""
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.search.binary_codes import rotated
+
+Floats = NDArray[np.float32]
+
+FORM = "signs 1"
+"""Names how states are packed; states of another form are made again."""
+
+PRIOR = 200
+"""How many texts the general frequency of word pieces counts for, beside those that are compared."""
+
+TOKENS_OF_A_TEXT = 30
+"""The length of a text in which a word piece is expected as often as it is said in general."""
+
+EXPONENT = 1.5
+"""What a piece's rareness is raised to for its weight."""
+
+_HEADER = struct.Struct("<BHI")
+_VERSION = 1
+_PIECE_BYTES = 3
+_AT_ONCE = 1024
+_LEAST_WEIGHT = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStates:
+    """The tokens of a text: word pieces, how much each says, and what a model makes of them.
+
+    `surprise` is −log of a piece's general frequency; 0 for a piece without a letter or digit,
+    which says nothing.
+    """
+
+    pieces: NDArray[np.int32]
+    """Ids, shape (tokens,)."""
+    surprise: Floats
+    """Shape (tokens,)."""
+    states: Floats
+    """States less the model's mean state, shape (tokens, dimensions)."""
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """All that it consists of."""
+        return self.pieces, self.surprise, self.states
+
+
+def pack(tokens: TokenStates) -> bytes:
+    """Pack the tokens of a text to be found: pieces of three bytes and signs, d / 8 bytes each.
+
+    Tokens that say nothing are left out, unless there are no others.
+    """
+    told = _telling(tokens)
+    signs = np.packbits(rotated(told.states) >= 0, axis=1)
+    pieces = told.pieces.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_PIECE_BYTES]
+    header = _HEADER.pack(_VERSION, signs.shape[1], len(signs))
+    return header + pieces.tobytes() + signs.tobytes()
+
+
+class Question:
+    """The tokens of a question, made ready to be compared with any number of texts."""
+
+    def __init__(self, tokens: TokenStates) -> None:
+        told = _telling(tokens)
+        self._pieces = told.pieces
+        self._surprise = told.surprise
+        turned = rotated(told.states)
+        lengths = np.linalg.norm(turned, axis=1, keepdims=True)
+        self._rows: Floats = turned / np.maximum(lengths, np.finfo(np.float32).tiny)
+
+    def scores(self, packed: Sequence[bytes]) -> Floats:
+        """Score packed texts, shape (texts,), in about [0, 1]; 0 for one without a token.
+
+        A token's weight falls with how many of these texts hold its piece, and with how frequent
+        the piece is in general where these are few.
+        """
+        if not packed or not len(self._pieces):
+            return np.zeros(len(packed), np.float32)
+        texts = [_unpack(each) for each in packed]
+        lengths = np.array([len(signs) for _, signs in texts])
+        scores = np.zeros(len(packed), np.float32)
+        filled = np.flatnonzero(lengths)
+        if not len(filled):
+            return scores
+        starts = np.concatenate([[0], np.cumsum(lengths[filled])[:-1]])
+        weights = self._weights(
+            np.concatenate([pieces for pieces, _ in texts]), starts, len(packed)
+        )
+        best = np.maximum.reduceat(self._cosines([texts[n][1] for n in filled]), starts, axis=0)
+        scores[filled] = np.maximum(best, 0) @ weights
+        return scores
+
+    def _cosines(self, signs: Sequence[NDArray[np.uint8]]) -> Floats:
+        """Give the cosine of each text token with each of the question's, (n, tokens)."""
+        rows = np.concatenate(signs)
+        found = np.empty((len(rows), len(self._rows)), np.float32)
+        # Σ ±q = 2 Σ (bits · q) − Σ q, and a row of d signs is √d long.
+        scale = np.float32(1 / np.sqrt(self._rows.shape[1]))
+        doubled, sums = 2 * scale * self._rows.T, scale * self._rows.sum(axis=1)
+        for start in range(0, len(rows), _AT_ONCE):
+            some = slice(start, start + _AT_ONCE)
+            found[some] = np.unpackbits(rows[some], axis=1).astype(np.float32) @ doubled - sums
+        return found
+
+    def _weights(self, pieces: NDArray[np.uint32], starts: NDArray[np.int64], texts: int) -> Floats:
+        """Give the weights of the question's tokens, shape (tokens,), sum 1."""
+        held = np.logical_or.reduceat(pieces[:, None] == self._pieces, starts, axis=0).sum(axis=0)
+        expected = np.minimum(1, TOKENS_OF_A_TEXT * np.exp(-self._surprise))
+        rareness = np.log((texts + PRIOR + 1) / (held + PRIOR * expected + 0.5))
+        weights = np.maximum(rareness, 0) ** EXPONENT + _LEAST_WEIGHT
+        scaled: Floats = (weights / weights.sum()).astype(np.float32)
+        return scaled
+
+
+def _telling(tokens: TokenStates) -> TokenStates:
+    telling = tokens.surprise > 0
+    if telling.all() or not telling.any():
+        return tokens
+    return TokenStates(tokens.pieces[telling], tokens.surprise[telling], tokens.states[telling])
+
+
+def _unpack(packed: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
+    """Give the pieces (tokens,) and the packed signs (tokens, d / 8) of a text."""
+    _, width, count = _HEADER.unpack_from(packed)
+    start = _HEADER.size
+    narrow = np.frombuffer(packed, np.uint8, count * _PIECE_BYTES, start).reshape(
+        count, _PIECE_BYTES
+    )
+    pieces = np.zeros((count, 4), np.uint8)
+    pieces[:, :_PIECE_BYTES] = narrow
+    signs = np.frombuffer(packed, np.uint8, count * width, start + narrow.size)
+    return pieces.view("<u4").ravel(), signs.reshape(count, width)

@@ -1,0 +1,87 @@
+"""Late interaction: tokens packed as signs, compared with a question's."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.search.late_interaction import Question, TokenStates, pack
+
+WIDTH = 128
+
+
+def direction(piece: int) -> np.ndarray:
+    """Give the state of a piece: the same for the same piece, about orthogonal to all others."""
+    return np.random.RandomState(piece).standard_normal(WIDTH).astype(np.float32)
+
+
+def tokens(*pieces: int, surprise: float = 10.0, silent: tuple[int, ...] = ()) -> TokenStates:
+    """Make tokens whose states are those of their pieces; the `silent` ones say nothing."""
+    states = np.stack([direction(piece) for piece in pieces]) if pieces else np.zeros((0, WIDTH))
+    told = np.array([0.0 if piece in silent else surprise for piece in pieces], np.float32)
+    return TokenStates(np.array(pieces, np.int32), told, states.astype(np.float32))
+
+
+texts = st.lists(st.integers(0, 40), max_size=12).map(lambda pieces: tokens(*pieces))
+
+
+def test_the_text_that_holds_the_question_s_tokens_scores_best() -> None:
+    found = Question(tokens(1, 2, 3)).scores([pack(tokens(4, 5)), pack(tokens(9, 1, 2, 3))])
+    assert found.argmax() == 1
+    assert found[1] > 0.7 > 0.4 > found[0]
+
+
+def test_a_token_that_every_text_holds_weighs_less_than_one_that_few_hold() -> None:
+    packed = [pack(tokens(1, 50 + n)) for n in range(300)] + [pack(tokens(2, 49))]
+    found = Question(tokens(1, 2)).scores(packed)
+    assert found.argmax() == 300
+    assert found[300] > found[0] + 0.2
+
+
+def test_a_piece_that_is_frequent_in_general_weighs_less_where_texts_are_few() -> None:
+    question = TokenStates(
+        np.array([1, 2], np.int32),
+        np.array([3.0, 12.0], np.float32),
+        np.stack([direction(1), direction(2)]),
+    )
+    frequent, rare = Question(question).scores([pack(tokens(1)), pack(tokens(2))])
+    assert rare > frequent + 0.2
+
+
+def test_tokens_that_say_nothing_are_left_out_unless_there_are_no_others() -> None:
+    assert pack(tokens(1, 2, silent=(2,))) == pack(tokens(1))
+    assert len(pack(tokens(1, 2, silent=(1, 2)))) == len(pack(tokens(1, 2)))
+
+
+def test_a_state_takes_one_bit_a_dimension_and_three_bytes_more() -> None:
+    assert len(pack(tokens(*range(10)))) - len(pack(tokens())) == 10 * (WIDTH // 8 + 3)
+
+
+def test_a_piece_of_three_bytes_is_told_apart() -> None:
+    apart = Question(tokens(250_001)).scores(
+        [pack(tokens(250_001)), pack(tokens(250_001 & 0xFFFF))]
+    )
+    assert apart[0] > apart[1]
+
+
+@given(texts, st.lists(texts, max_size=6))
+def test_scores_are_finite_in_range_and_one_for_each_text(
+    question: TokenStates, others: list[TokenStates]
+) -> None:
+    found = Question(question).scores([pack(each) for each in others])
+    assert found.shape == (len(others),)
+    assert ((found >= 0) & (found <= 1 + 1e-5)).all()
+    for score, text in zip(found, others, strict=True):
+        assert len(text.pieces) or score == 0
+
+
+@given(texts, st.lists(texts, min_size=1, max_size=6), st.randoms())
+def test_the_order_of_texts_does_not_matter(
+    question: TokenStates, others: list[TokenStates], random: object
+) -> None:
+    packed = [pack(each) for each in others]
+    order = list(range(len(packed)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    asked = Question(question)
+    np.testing.assert_allclose(
+        asked.scores([packed[n] for n in order]), asked.scores(packed)[order], rtol=1e-5, atol=1e-6
+    )
