@@ -2,14 +2,19 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
-from minutebook.embedding import Embedded, Model
+from minutebook.domain.records import CodeChunk, Kind, Memory
+from minutebook.embedding import Embedded, Model, TokenStates
+from minutebook.search.late_interaction import pack
+from minutebook.search.text import words
 from minutebook.services.embeddings import PRIORITY
+from tests.store.samples import chunk
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready
 
 
@@ -17,6 +22,26 @@ class OtherEmbedder(WordEmbedder):
     """Words again, under another name."""
 
     model = Model("other words", "2", DIMENSIONS)
+
+
+class StateEmbedder(WordEmbedder):
+    """Gives the direction of each word as its state, but for a text about silence."""
+
+    model = replace(WordEmbedder.model, states="1")
+
+    def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
+        made = super().embed_passages(texts)
+        return [
+            each if "silence" in text else replace(each, tokens=states_of(text))
+            for text, each in zip(texts, made, strict=True)
+        ]
+
+
+def states_of(text: str) -> TokenStates:
+    told = words(text)
+    rows = [WordEmbedder().embed_query(word).vector for word in told]
+    pieces = np.array([len(word) for word in told], np.int32)
+    return TokenStates(pieces, np.ones(len(told), np.float32), np.stack(rows))
 
 
 class UnreachableEmbedder(WordEmbedder):
@@ -70,6 +95,62 @@ def test_what_was_stored_without_a_model_gets_its_vectors_once_there_is_one(
     assert {space_of(world, id) for id in made} == {"words"}
     assert pending(world) == 0
     assert len(world.ids("search", query="tea", limit=50)) == 50
+
+
+def states_in(world: World, *ids: str) -> dict[str, bytes]:
+    space = world.app.embeddings.space_of(Memory)
+    return world.store.token_states(Memory, "default", ids, space)
+
+
+def test_a_memory_is_kept_with_the_states_of_its_tokens(opener: Opener) -> None:
+    world = opener(ready(StateEmbedder()))
+    id = world.remember("Ana likes tea")
+    assert states_in(world, id) == {id: pack(states_of("Ana likes tea"))}
+    world.call("update_memory", id=id, content="Ana likes coffee")
+    assert states_in(world, id) == {id: pack(states_of("Ana likes coffee"))}
+    assert pending(world) == 0
+
+
+def test_states_that_a_store_lacks_are_made_in_the_background(opener: Opener) -> None:
+    before = opener(name="same")
+    ids = [before.remember(f"Ana likes tea {number}") for number in range(40)]
+    assert states_in(before, *ids) == {}
+    silent = before.remember("silence")
+    world = opener(ready(StateEmbedder()), name="same")
+    assert pending(world) == 41
+    assert world.app.overview.to_embed(world.caller) == 41
+    assert set(world.ids("search", query="tea", limit=50)) >= set(ids)
+    assert world.app.embeddings.backfill(threading.Event()) == 41
+    assert set(states_in(world, *ids)) == set(ids)
+    assert states_in(world, silent) == {silent: b""}
+    assert pending(world) == 0
+    held = sum(map(len, states_in(world, *ids).values()))
+    assert world.app.overview.token_states(world.caller)[Kind.MEMORY] == held
+
+
+def test_what_has_no_vectors_comes_before_what_lacks_only_states(opener: Opener) -> None:
+    opener(name="same").remember("Ana likes tea")
+    late = opener(failed(), name="same", wait=10).remember("Ben likes coffee")
+    embedder = StateEmbedder()
+    world = opener(ready(embedder), name="same")
+    code = chunk(organization="default")
+    world.store.put(code)
+    done = [world.app.embeddings.backfill_batch() for _ in range(4)]
+    assert done == [1, 1, 1, 0]
+    assert embedder.embedded == ["Ben likes coffee", code.text, "Ana likes tea"]
+    assert set(states_in(world, late)) == {late}
+    assert world.store.states_size(CodeChunk, "default") == 0
+
+
+def test_states_are_off_by_a_setting(opener: Opener) -> None:
+    world = opener(ready(StateEmbedder()), name="same", token_states=False)
+    id = world.remember("Ana likes tea")
+    assert pending(world) == 0
+    assert world.store.states_size(Memory, "default") == 0
+    again = opener(ready(StateEmbedder()), name="same")
+    assert pending(again) == 1
+    assert again.app.embeddings.backfill(threading.Event()) == 1
+    assert set(states_in(again, id)) == {id}
 
 
 def test_catching_up_stops_when_it_is_told(opener: Opener) -> None:

@@ -203,15 +203,12 @@ class DictStore:
             for key, record in sorted(state.records.items())
             if isinstance(record, of)
             and record.organization == organization
-            and (
-                state.vectors.get(key, (None,))[0] != space
-                or (space.states and not _has_states(state, key, space))
-            )
+            and not _has_all(state, key, space)
         ][:limit]
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
-        held = self._state().vectors
-        return sum(held.get(_key(r), (None,))[0] == space for r in self._selected(of, where))
+        state = self._state()
+        return sum(_has_all(state, _key(r), space) for r in self._selected(of, where))
 
     def nearest(
         self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
@@ -297,6 +294,12 @@ def _has_states(state: State, key: Key, space: VectorSpace) -> bool:
         and held is not None
         and (held[0], held[0].states) == (space, space.states)
     )
+
+
+def _has_all(state: State, key: Key, space: VectorSpace) -> bool:
+    if space.states:
+        return _has_states(state, key, space)
+    return state.vectors.get(key, (None,))[0] == space
 
 
 def _selected(state: State, of: type[R], where: Filter) -> list[R]:

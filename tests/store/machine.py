@@ -189,7 +189,7 @@ class StoreMachine(RuleBasedStateMachine):
             assert list(self.store.each(Memory, where, order)) == found
         assert self.store.ids(Memory, where, order) == [record.id for record in found]
 
-    @rule(selection=drawn.selections, space=st.sampled_from(SPACES))
+    @rule(selection=drawn.selections, space=spaces)
     def counts_are_the_same(self, selection: Selection, space: VectorSpace) -> None:
         assert self.store.count(*selection) == self.oracle.count(*selection)
         counted = self.store.count_vectors(*selection, space)

@@ -251,6 +251,8 @@ class SearchPromises(Promises):
         assert lacking(FORMED, 2) == "bc"
         assert lacking(other) == "abce"
         assert lacking(SPACE) == "e"
+        counted = [store.count_vectors(Memory, ACME, space) for space in (FORMED, other, SPACE)]
+        assert counted == [1, 1, 4]
         assert lacking(replace(OTHER_SPACE, states="one")) == "abcde"
 
     def test_records_without_vectors_of_a_space_come_oldest_id_first(self, store: Store) -> None:

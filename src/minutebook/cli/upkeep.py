@@ -59,12 +59,26 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "dimensions": model.dimensions,
             "model_state": state,
             "model_reason": reason,
+            "to_embed": 0 if app.embedding.is_off else app.overview.to_embed(caller),
             "bytes": app.database.size(),
+            "token_state_bytes": {
+                _SHOWN[kind]: size
+                for kind, size in app.overview.token_states(caller).items()
+                if kind in _SHOWN
+            },
         }
     lines = [
-        f"{name.replace('_', ' '):<14} {value}" for name, value in shape.items() if value != ""
+        f"{name.replace('_', ' '):<17} {_shown(value)}"
+        for name, value in shape.items()
+        if value != ""
     ]
     say(shape, lines, as_json)
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {size}" for name, size in value.items() if size) or 0
+    return value
 
 
 @click.command(short_help="Say what is wrong, and how to mend it.")

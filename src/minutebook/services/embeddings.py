@@ -4,7 +4,8 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from minutebook.domain.caller import Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
@@ -18,8 +19,8 @@ from minutebook.domain.records import (
     TextRecord,
     Turn,
 )
-from minutebook.embedding.protocol import Embedded
 from minutebook.embedding.service import Embedding, State
+from minutebook.search.late_interaction import FORM, pack
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store, Vectors, VectorSpace
@@ -29,8 +30,11 @@ log = logging.getLogger(__name__)
 BATCH = 32
 """How many records are embedded before their vectors are written, at most."""
 
-BATCH_CHARACTERS = 200_000
-"""Characters after which a batch ends; a killed process loses the work of one batch."""
+BATCH_CHARACTERS = 60_000
+"""Characters after which a batch ends; a killed process loses the work of one batch.
+
+Until it is packed the state of a token takes 1,536 bytes, so this bounds memory, too.
+"""
 
 IN_ORDER: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Summary, Turn, CodeChunk)
 """The records whose texts have vectors; the first are embedded first."""
@@ -50,10 +54,28 @@ WAIT_SHARE = 0.1
 _LOCK = "vectors"
 
 
-class Embeddings:
-    """Embed texts and keep their vectors in the store."""
+@dataclass(frozen=True, slots=True)
+class TextEmbedding:
+    """What is kept of an embedded text."""
 
-    def __init__(self, store: Store, embedding: Embedding, wait: float, locks: NamedLocks) -> None:
+    vectors: Vectors
+    states: bytes | None
+    """Packed token states; None where the model gives none or they are not to be kept."""
+
+
+class Embeddings:
+    """Embed texts and keep their vectors and token states in the store."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedding: Embedding,
+        wait: float,
+        locks: NamedLocks,
+        *,
+        keeps_states: bool = True,
+    ) -> None:
+        self._keeps_states = keeps_states
         self._store = store
         self._embedding = embedding
         self._timeout = wait
@@ -62,9 +84,14 @@ class Embeddings:
 
     @property
     def space(self) -> VectorSpace:
-        """The space of the model in use."""
+        """The space of the model in use, with the form of its token states if they are kept."""
         model = self._embedding.model
-        return VectorSpace(model.name, model.digest, model.dimensions)
+        form = f"{model.states} {FORM}" if model.states and self._keeps_states else ""
+        return VectorSpace(model.name, model.digest, model.dimensions, form)
+
+    def space_of(self, of: type[TextRecord]) -> VectorSpace:
+        """Return the space for records of a class: code is kept without token states."""
+        return replace(self.space, states="") if of is CodeChunk else self.space
 
     @property
     def state(self) -> State:
@@ -76,21 +103,21 @@ class Embeddings:
         if self.space.dimensions == 0 and self._is_unavailable(no_progress):
             raise EmbeddingNotReady("error", self._embedding.reason)
 
-    def embed_passage(self, text: str, progress: Progress = no_progress) -> Vectors | None:
-        """Return the vectors of a text to keep, shape (parts, dimensions); None if the model failed.
+    def embed_passage(self, text: str, progress: Progress = no_progress) -> TextEmbedding | None:
+        """Return what is to be kept of a text; None if the model failed.
 
         Waits while the model loads. Raises EmbeddingNotReady if it is still loading after that.
         """
         if self._is_unavailable(progress):
             return None
-        return self._embedding.embed_passages([text[:MAX_TEXT]])[0].rows
+        return self._embed_texts([text])[0]
 
-    def try_embed_passage(self, text: str) -> Vectors | None:
-        """Return the vectors of a text to keep if the model is ready now; None leaves it to `backfill`."""
+    def try_embed_passage(self, text: str) -> TextEmbedding | None:
+        """Return what is to be kept of a text if the model is ready now; None leaves it to `backfill`."""
         if self.state != "ready":
             return None
         try:
-            return self._embedding.embed_passages([text[:MAX_TEXT]])[0].rows
+            return self._embed_texts([text])[0]
         except (EmbeddingNotReady, ModelUnavailable) as error:
             log.warning("a text is kept without its meaning for now: %s", error)
             return None
@@ -123,16 +150,18 @@ class Embeddings:
         except EmbeddingNotReady:
             return None
 
-    def put_vectors(self, record: TextRecord, vectors: Vectors | None) -> None:
-        """Put the vectors of a record that was just put; None leaves it to `backfill`."""
-        if vectors is not None:
-            self._store.put_vectors(
-                type(record), record.organization, record.id, self.space, vectors
-            )
+    def put(self, record: TextRecord, made: TextEmbedding | None) -> None:
+        """Put the embedding of a record that was just put; None leaves it to `backfill`."""
+        if made is not None:
+            of = type(record)
+            space = self.space_of(of)
+            states = made.states if space.states else None
+            self._store.put_vectors(of, record.organization, record.id, space, made.vectors, states)
 
     def pending(self, of: type[TextRecord], where: Filter) -> int:
-        """Count the selected records without vectors of the model in use."""
-        return self._store.count(of, where) - self._store.count_vectors(of, where, self.space)
+        """Count the selected records that lack vectors or token states of the model in use."""
+        kept = self._store.count_vectors(of, where, self.space_of(of))
+        return self._store.count(of, where) - kept
 
     def notify(self) -> None:
         """Wake the thread in `wait`: there are records without vectors."""
@@ -144,7 +173,7 @@ class Embeddings:
         self._pending.clear()
 
     def backfill(self, stop: threading.Event) -> int:
-        """Embed every record without vectors of the model in use; return how many.
+        """Embed every record that lacks vectors or token states of the model in use; return how many.
 
         Returns at once if another process is embedding. Raises EmbeddingError if the model fails.
         """
@@ -154,7 +183,7 @@ class Embeddings:
         return done
 
     def backfill_batch(self) -> int:
-        """Embed one batch of records without vectors of the model in use; return how many.
+        """Embed one batch of the records that `backfill` embeds; return how many.
 
         Returns 0 if another process is embedding. Raises EmbeddingError if the model fails.
         """
@@ -162,9 +191,14 @@ class Embeddings:
             return self._embed(self._next()) if is_held else 0
 
     def _next(self) -> Sequence[TextRecord]:
-        for of in IN_ORDER:
+        bare = replace(self.space, states="")
+        # What cannot be found by meaning at all comes before what lacks no more than token states.
+        for of, space in (
+            *((of, bare) for of in IN_ORDER),
+            *((of, self.space_of(of)) for of in IN_ORDER),
+        ):
             for organization in self._store.organizations():
-                found = self._store.without_vectors(of, organization, self.space, BATCH)
+                found = self._store.without_vectors(of, organization, space, BATCH)
                 if found:
                     return list(_first_texts(found))
         return []
@@ -172,15 +206,22 @@ class Embeddings:
     def _embed(self, records: Sequence[TextRecord]) -> int:
         if not records:
             return 0
-        made = _embed_at_low_priority(
-            self._embedding, [record.text[:MAX_TEXT] for record in records]
-        )
+        made = _at_low_priority(lambda: self._embed_texts([record.text for record in records]))
         with self._store.transaction():
             for record, embedded in zip(records, made, strict=True):
                 current = self._store.get(type(record), record.organization, record.id)
                 if current is not None and current.text == record.text:
-                    self.put_vectors(record, embedded.rows)
+                    self.put(record, embedded)
         return len(records)
+
+    def _embed_texts(self, texts: Sequence[str]) -> list[TextEmbedding]:
+        made = self._embedding.embed_passages([text[:MAX_TEXT] for text in texts])
+        if not self.space.states:
+            return [TextEmbedding(each.rows, None) for each in made]
+        packed = (b"" if each.tokens is None else pack(each.tokens) for each in made)
+        return [
+            TextEmbedding(*each) for each in zip((each.rows for each in made), packed, strict=True)
+        ]
 
     def _is_unavailable(self, progress: Progress) -> bool:
         """Wait while the model loads; tell whether it failed. Raises EmbeddingNotReady at the timeout."""
@@ -205,16 +246,15 @@ class Embeddings:
 
 
 class _LowPriorityEmbedding(threading.Thread):
-    """Embeds texts at low priority and keeps the vectors or the error.
+    """Embeds texts at low priority and keeps what is made of them or the error.
 
     A daemon thread, because a process that ends does not wait for vectors.
     """
 
-    def __init__(self, embedding: Embedding, texts: Sequence[str]) -> None:
+    def __init__(self, embed: Callable[[], list[TextEmbedding]]) -> None:
         super().__init__(name="passages", daemon=True)
-        self._embedding = embedding
-        self._texts = texts
-        self.made: list[Embedded] | None = None
+        self._embed = embed
+        self.made: list[TextEmbedding] | None = None
         self.refused: MinutebookError | None = None
 
     def run(self) -> None:
@@ -224,7 +264,7 @@ class _LowPriorityEmbedding(threading.Thread):
             niceness = os.getpriority(os.PRIO_PROCESS, own)
             os.setpriority(os.PRIO_PROCESS, own, max(niceness, PRIORITY))
         try:
-            self.made = self._embedding.embed_passages(self._texts)
+            self.made = self._embed()
         except MinutebookError as error:
             self.refused = error
 
@@ -239,9 +279,9 @@ def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
             return
 
 
-def _embed_at_low_priority(embedding: Embedding, texts: Sequence[str]) -> list[Embedded]:
+def _at_low_priority(embed: Callable[[], list[TextEmbedding]]) -> list[TextEmbedding]:
     """Embed texts in a thread that leaves the processor to queries. Raises what the embedder raises."""
-    worker = _LowPriorityEmbedding(embedding, texts)
+    worker = _LowPriorityEmbedding(embed)
     worker.start()
     worker.join()
     if worker.refused is not None:

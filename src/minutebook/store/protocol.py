@@ -224,7 +224,7 @@ class Store(Protocol):
         """
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
-        """Count the selected records that have vectors of that space."""
+        """Count the selected records that have vectors of that space, and states of its form if it names one."""
 
     def nearest(
         self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int

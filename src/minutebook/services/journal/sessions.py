@@ -83,15 +83,15 @@ class Sessions:
             origin=caller.call.origin,
         )
         is_short = len(turn.text) <= EMBEDDED_AT_ONCE
-        vectors = self._embedded.try_embed_passage(turn.text) if is_short else None
+        embedding = self._embedded.try_embed_passage(turn.text) if is_short else None
         with self._trail.act(caller, turn.organization, ADDED, Kind.TURN, name) as deed:
             deed.check(turn)
             turn = self._in_its_place(turn)
             self._store.put(turn)
-            self._embedded.put_vectors(turn, vectors)
+            self._embedded.put(turn, embedding)
             deed.subject = turn.id
             deed.changes(None, turn.text)
-        if vectors is None:
+        if embedding is None:
             self._embedded.notify()
         return turn
 

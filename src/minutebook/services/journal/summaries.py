@@ -239,15 +239,15 @@ class Summaries:
                 user=session.user,
                 origin=caller.call.origin,
             )
-            vectors = self._embedded.try_embed_passage(summary.text)
+            embedding = self._embedded.try_embed_passage(summary.text)
             said = (caller, session.organization, SUMMARIZE, Kind.SUMMARY, summary.id)
             with self._trail.act(*said) as deed:
                 deed.check(summary)
                 earlier = self.of(session)
                 self._store.put(summary)
-                self._embedded.put_vectors(summary, vectors)
+                self._embedded.put(summary, embedding)
                 deed.changes(None if earlier is None else earlier.text, summary.text)
-        if vectors is None:
+        if embedding is None:
             self._embedded.notify()
         return summary
 

@@ -35,10 +35,11 @@ from minutebook.services.access.visibility import (
     read_memory,
     sees_ends,
 )
+from minutebook.services.embeddings import TextEmbedding
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import Embed, MemoryWriter, version_id
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Store
 
 NEWEST_FIRST = "-ingestion_time"
 
@@ -106,9 +107,9 @@ class Memories:
         """
         text = text_of(draft.title, draft.content)
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
-        vectors = {text: self._keeping.embed(caller)(text)}
+        embeddings = {text: self._keeping.embed(caller)(text)}
         with self._trail.together():
-            memory = self._create(caller, draft, vectors.get)
+            memory = self._create(caller, draft, embeddings.get)
             for target, type in links:
                 self._links.link(caller, memory.id, target, type)
             for old in supersedes:
@@ -127,17 +128,17 @@ class Memories:
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none; InBatch says which one stood in the way, and why."""
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
-        vectors: dict[str, Vectors | None] = {}
+        embeddings: dict[str, TextEmbedding | None] = {}
         for place, (caller, draft) in enumerate(items):
             with _in_batch(place):
                 text = self._planned(caller, draft)
-                if text not in vectors:
-                    vectors[text] = self._keeping.embed(caller)(text)
+                if text not in embeddings:
+                    embeddings[text] = self._keeping.embed(caller)(text)
         written = []
         with self._trail.together():
             for place, (caller, draft) in enumerate(items):
                 with _in_batch(place):
-                    written.append(self._write(caller, draft, vectors.get))
+                    written.append(self._write(caller, draft, embeddings.get))
         return written
 
     def read(self, caller: Caller, id: str) -> Memory:
@@ -308,12 +309,12 @@ class Memories:
         id = draft.id if draft.id is not None else new_id(now, self._randbits)
         with self._trail.guard(caller, default_organization(caller), CREATED, Kind.MEMORY, id):
             memory = drafts.drafted(caller, self._rules(), draft, id, now)
-        vectors = embed(memory.text)
+        embedding = embed(memory.text)
         with self._trail.act(caller, memory.organization, CREATED, Kind.MEMORY, id) as deed:
             deed.check(memory)
             if self._store.get(Memory, memory.organization, id) is not None:
                 raise Conflict(id, "this id is taken; leave it out to get a new one")
-            self._keeping.keep(caller, memory, vectors)
+            self._keeping.keep(caller, memory, embedding)
             deed.changes(None, memory.text)
         return memory
 

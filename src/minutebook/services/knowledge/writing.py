@@ -7,12 +7,12 @@ from functools import partial
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind, Memory, Version
 from minutebook.services.access.audit import Trail
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.embeddings import Embeddings, TextEmbedding
 from minutebook.services.knowledge.mentions import Mentions
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Store
 
-Embed = Callable[[str], Vectors | None]
-"""Gives the vectors of a text to keep; None where they are to follow later."""
+Embed = Callable[[str], TextEmbedding | None]
+"""Gives what is kept of an embedded text; None where it is to follow later."""
 
 Rule = Callable[[Memory], Memory]
 """Judges a change and gives the memory as it will be."""
@@ -33,7 +33,7 @@ class MemoryWriter:
         """Give what embeds a text that a caller keeps; EmbeddingNotReady while the model loads."""
         return partial(self._embedded.embed_passage, progress=caller.call.progress)
 
-    def keep(self, caller: Caller, memory: Memory, vectors: Vectors | None) -> None:
+    def keep(self, caller: Caller, memory: Memory, embedding: TextEmbedding | None) -> None:
         """Put a memory whose text is new; call inside the transaction of the act."""
         self._store.put(memory)
         self._store.put(
@@ -51,7 +51,7 @@ class MemoryWriter:
             )
         )
         self._mentions.note_memory(memory)
-        self._embedded.put_vectors(memory, vectors)
+        self._embedded.put(memory, embedding)
 
     def change(
         self,
@@ -70,7 +70,7 @@ class MemoryWriter:
         said = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
         with self._trail.guard(*said):
             text = rule(earlier).text
-        vectors = None if text == earlier.text else (embed or self.embed(caller))(text)
+        embedding = None if text == earlier.text else (embed or self.embed(caller))(text)
         with self._trail.act(*said) as deed:
             current = find()
             changed = rule(current)
@@ -79,7 +79,7 @@ class MemoryWriter:
                 self._store.put(changed)
             else:
                 changed = replace(changed, version=current.version + 1)
-                self.keep(caller, changed, vectors if changed.text == text else None)
+                self.keep(caller, changed, embedding if changed.text == text else None)
             deed.changes(current.text, changed.text)
         return changed
 

@@ -32,14 +32,14 @@ class DecisionWriter:
 
     def propose(self, caller: Caller, proposal: Proposal) -> None:
         """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
-        vectors = self._embedded.try_embed_passage(proposal.text)
+        embedding = self._embedded.try_embed_passage(proposal.text)
         said = (caller, proposal.organization, "propose", Kind.PROPOSAL, proposal.id)
         with self._trail.act(*said) as deed:
             deed.check(proposal)
             self._store.put(proposal)
-            self._embedded.put_vectors(proposal, vectors)
+            self._embedded.put(proposal, embedding)
             deed.changes(None, proposal.text)
-        if vectors is None:
+        if embedding is None:
             self._embedded.notify()
 
     def enact(
@@ -55,7 +55,7 @@ class DecisionWriter:
         Nothing is changed where anything is raised, but for a store that fails once the commit is
         made: it says so, and the commit is taken in later.
         """
-        vectors = self._embedded.try_embed_passage(draft.text)
+        embedding = self._embedded.try_embed_passage(draft.text)
         said = (caller, draft.organization, act, Kind.DECISION, draft.id)
         what = f"{act.capitalize()} {draft.target}: {draft.title}"
 
@@ -65,7 +65,7 @@ class DecisionWriter:
                 with self._trail.act(*said) as deed:
                     deed.check(draft)
                     made = deciding.commit(what, caller, plan)[0]
-                    self._embedded.put_vectors(made, vectors)
+                    self._embedded.put(made, embedding)
                     sequel(made)
                     deed.changes(None, made.text)
             except StoreError as error:
@@ -81,6 +81,6 @@ class DecisionWriter:
         # The lock, and whatever has to be waited for, come before the transaction.
         with self.ledgers.deciding(draft.organization) as deciding:
             made = deciding.repeat(attempt)
-        if vectors is None:
+        if embedding is None:
             self._embedded.notify()
         return made

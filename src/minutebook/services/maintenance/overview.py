@@ -21,6 +21,7 @@ from minutebook.domain.records import (
 from minutebook.services.access.audit import EVERYTHING, AuditDraft, Trail
 from minutebook.services.access.visibility import filters, organization_with
 from minutebook.services.code.projects import Projects
+from minutebook.services.embeddings import IN_ORDER, Embeddings
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.protocol import Store
 
@@ -44,7 +45,9 @@ class Overview:
         supersession: Supersession,
         projects: Projects,
         rules: Rules,
+        embedded: Embeddings,
     ) -> None:
+        self._embedded = embedded
         self._store = store
         self._trail = trail
         self._supersession = supersession
@@ -59,6 +62,24 @@ class Overview:
     def organization_with(self, caller: Caller, id: UUID) -> str:
         """Name the organization that has this UUID, for a caller who names it so."""
         return organization_with(self._store, caller, id)
+
+    def to_embed(self, caller: Caller) -> int:
+        """Count the texts that the caller may see and that wait to be embedded."""
+        return sum(
+            self._embedded.pending(of, where)
+            for of in IN_ORDER
+            for where in filters(self._store, caller)
+        )
+
+    def token_states(self, caller: Caller) -> Counter[Kind]:
+        """Sum the bytes of token states, by kind, in the organizations that the caller may see."""
+        reach = filters(self._store, caller)
+        return Counter(
+            {
+                of.kind: sum(self._store.states_size(of, where.organization) for where in reach)
+                for of in IN_ORDER
+            }
+        )
 
     def sequences(self, caller: Caller) -> dict[str, int]:
         """Tell how far the changes have come in each organization the caller may see."""

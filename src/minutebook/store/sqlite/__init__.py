@@ -206,7 +206,7 @@ class SqliteStore:
             return embeddings.without(connection, of, organization, space, limit)
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
-        """Count the selected records that have vectors of that space."""
+        """Count the selected records that have vectors of that space and states of its form."""
         with self._connections.snapshot() as connection:
             return embeddings.count(connection, of, where, space)
 

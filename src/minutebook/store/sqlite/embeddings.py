@@ -179,11 +179,14 @@ def without(
 def count(
     connection: apsw.Connection, of: type[TextRecord], where: Filter, space: VectorSpace
 ) -> int:
-    """Count the selected records that have vectors of that space."""
+    """Count the selected records that have vectors of that space and states of its form."""
     table, number = table_of(of), number_of(connection, space)
     if number is None:
         return 0
     condition, values = selection(of, where)
+    if space.states:
+        condition += " AND r.states = ?"
+        values.append(space.states)
     counted: int = connection.execute(
         f"SELECT count(*) FROM {table.name} AS r WHERE {condition} AND r.space = ?",  # noqa: S608
         (*values, number),
