@@ -20,13 +20,11 @@ from minutebook.domain.turns import (
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings
+from minutebook.services.record_writer import RecordWriter
 from minutebook.store.protocol import Store
 
 ADDED = "add_turn"
 """The act of keeping a turn."""
-
-EMBEDDED_AT_ONCE = 4000
-"""Characters of a turn that is embedded before the call returns; a longer one follows later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +48,7 @@ class Sessions:
 
     def __init__(self, store: Store, embedded: Embeddings, trail: Trail, clock: Clock) -> None:
         self._store = store
-        self._embedded = embedded
+        self._writer = RecordWriter[Turn](store, embedded, trail)
         self._trail = trail
         self._clock = clock
 
@@ -69,11 +67,12 @@ class Sessions:
         if not name:
             raise InvalidInput("sessionId", "must be given: this caller has no session of its own")
         check_session(name)
+        now = self._clock()
         turn = Turn(
             organization=place.organization,
-            id="",
+            id=turn_id(now),
             session=name,
-            at=self._clock(),
+            at=now,
             prompt=prompt,
             thought=thought,
             response=response,
@@ -82,18 +81,7 @@ class Sessions:
             user=place.user,
             origin=caller.call.origin,
         )
-        is_short = len(turn.text) <= EMBEDDED_AT_ONCE
-        embedding = self._embedded.try_embed_passage(turn.text) if is_short else None
-        with self._trail.act(caller, turn.organization, ADDED, Kind.TURN, name) as deed:
-            deed.check(turn)
-            turn = self._in_its_place(turn)
-            self._store.put(turn)
-            self._embedded.put(turn, embedding)
-            deed.subject = turn.id
-            deed.changes(None, turn.text)
-        if embedding is None:
-            self._embedded.notify()
-        return turn
+        return self._writer.write(caller, ADDED, turn, self._in_its_place)
 
     def turn_after(self, caller: Caller, record: Memory) -> Turn | None:
         """Give the turn in whose course a memory was first written: the next one of its session.

@@ -17,6 +17,7 @@ from minutebook.services.access.visibility import Clock, filters, narrowed, page
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summarizers import Summarizer, Summarizers
+from minutebook.services.record_writer import RecordWriter
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store
 
@@ -94,7 +95,7 @@ class Summaries:
         clock: Clock,
     ) -> None:
         self._store = store
-        self._embedded = embedded
+        self._writer = RecordWriter[Summary](store, embedded, trail)
         self._trail = trail
         self._locks = locks
         self._sessions = sessions
@@ -239,17 +240,7 @@ class Summaries:
                 user=session.user,
                 origin=caller.call.origin,
             )
-            embedding = self._embedded.try_embed_passage(summary.text)
-            said = (caller, session.organization, SUMMARIZE, Kind.SUMMARY, summary.id)
-            with self._trail.act(*said) as deed:
-                deed.check(summary)
-                earlier = self.of(session)
-                self._store.put(summary)
-                self._embedded.put(summary, embedding)
-                deed.changes(None if earlier is None else earlier.text, summary.text)
-        if embedding is None:
-            self._embedded.notify()
-        return summary
+            return self._writer.write(caller, SUMMARIZE, summary)
 
     def _turns(self, session: Session) -> Iterator[Turn]:
         return self._store.each(Turn, session.turns, ["at"])

@@ -94,7 +94,7 @@ class Entities:
                     origin=caller.call.origin,
                 )
             self._store.put(entity)
-            self._mentions.note_entity(entity)
+            self._mentions.note(entity)
             deed.subject = entity.id
             return entity
 

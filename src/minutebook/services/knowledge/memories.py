@@ -92,7 +92,9 @@ class Memories:
 
         Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
         """
-        return self._create(caller, self._with_own_id(caller, draft), self._keeping.embed(caller))
+        return self._create(
+            caller, self._with_own_id(caller, draft), self._keeping.embed_for(caller)
+        )
 
     def store_joined(
         self,
@@ -107,7 +109,7 @@ class Memories:
         """
         text = text_of(draft.title, draft.content)
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
-        embeddings = {text: self._keeping.embed(caller)(text)}
+        embeddings = {text: self._keeping.embed_for(caller)(text)}
         with self._trail.together():
             memory = self._create(caller, draft, embeddings.get)
             for target, type in links:
@@ -123,7 +125,7 @@ class Memories:
         as an unknown one: the memory gets another, the same each time. Raises Refused,
         InvalidInput, EmbeddingNotReady.
         """
-        return self._write(caller, draft, self._keeping.embed(caller))
+        return self._write(caller, draft, self._keeping.embed_for(caller))
 
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none; InBatch says which one stood in the way, and why."""
@@ -133,7 +135,7 @@ class Memories:
             with _in_batch(place):
                 text = self._planned(caller, draft)
                 if text not in embeddings:
-                    embeddings[text] = self._keeping.embed(caller)(text)
+                    embeddings[text] = self._keeping.embed_for(caller)(text)
         written = []
         with self._trail.together():
             for place, (caller, draft) in enumerate(items):
@@ -310,12 +312,11 @@ class Memories:
         with self._trail.guard(caller, default_organization(caller), CREATED, Kind.MEMORY, id):
             memory = drafts.drafted(caller, self._rules(), draft, id, now)
         embedding = embed(memory.text)
-        with self._trail.act(caller, memory.organization, CREATED, Kind.MEMORY, id) as deed:
-            deed.check(memory)
-            if self._store.get(Memory, memory.organization, id) is not None:
-                raise Conflict(id, "this id is taken; leave it out to get a new one")
-            self._keeping.keep(caller, memory, embedding)
-            deed.changes(None, memory.text)
+        return self._keeping.commit(caller, CREATED, memory, embedding, self._with_new_id)
+
+    def _with_new_id(self, memory: Memory) -> Memory:
+        if self._store.get(Memory, memory.organization, memory.id) is not None:
+            raise Conflict(memory.id, "this id is taken; leave it out to get a new one")
         return memory
 
     def _with_own_id(self, caller: Caller, draft: Draft) -> Draft:

@@ -1,7 +1,7 @@
 """Which memories name which entities, kept up to date from both ends."""
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Entity, Kind, Memory, Mention
+from minutebook.domain.records import Entity, Kind, Memory, Mention, Record
 from minutebook.search.text import words
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store
@@ -16,7 +16,14 @@ class Mentions:
         self._store = store
         self._clock = clock
 
-    def note_memory(self, memory: Memory) -> None:
+    def note(self, record: Record) -> None:
+        """Bring the mentions of a memory or an entity up to date; others have none."""
+        if isinstance(record, Memory):
+            self._note_memory(record)
+        elif isinstance(record, Entity):
+            self._note_entity(record)
+
+    def _note_memory(self, memory: Memory) -> None:
         """Join a new or changed memory to the entities that its text names, and to no other."""
         here = Filter(organization=memory.organization)
         named = set(self._store.entities_named(here, words(memory.text)))
@@ -27,7 +34,7 @@ class Mentions:
         for entity in sorted(named):
             self._join(memory.organization, memory.id, entity)
 
-    def note_entity(self, entity: Entity) -> None:
+    def _note_entity(self, entity: Entity) -> None:
         """Join a new entity to the memories that name it."""
         everything = Filter(organization=entity.organization, with_deleted=True)
         found: set[str] = set()
@@ -45,7 +52,7 @@ class Mentions:
                 for mention in self._store.find(Mention, everything):
                     self._store.delete(Mention, organization, mention.id)
                 for entity in self._store.find(Entity, everything):
-                    self.note_entity(entity)
+                    self._note_entity(entity)
 
     def _join(self, organization: str, memory: str, entity: str) -> None:
         self._store.put(

@@ -9,6 +9,7 @@ from minutebook.domain.records import Kind, Memory, Version
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings, TextEmbedding
 from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.record_writer import RecordWriter
 from minutebook.store.protocol import Store
 
 Embed = Callable[[str], TextEmbedding | None]
@@ -18,24 +19,22 @@ Rule = Callable[[Memory], Memory]
 """Judges a change and gives the memory as it will be."""
 
 
-class MemoryWriter:
-    """Puts memories into the store with version, mentions, vectors and audit entry."""
+class MemoryWriter(RecordWriter[Memory]):
+    """Writes memories, with version and mentions."""
 
     def __init__(
         self, store: Store, embedded: Embeddings, trail: Trail, mentions: Mentions
     ) -> None:
-        self._store = store
-        self._embedded = embedded
-        self._trail = trail
+        super().__init__(store, embedded, trail)
         self._mentions = mentions
 
-    def embed(self, caller: Caller) -> Embed:
-        """Give what embeds a text that a caller keeps; EmbeddingNotReady while the model loads."""
-        return partial(self._embedded.embed_passage, progress=caller.call.progress)
+    def embed_for(self, caller: Caller) -> Embed:
+        """Return the function that embeds a caller's text; it raises EmbeddingNotReady."""
+        return partial(self._embeddings.embed_passage, progress=caller.call.progress)
 
-    def keep(self, caller: Caller, memory: Memory, embedding: TextEmbedding | None) -> None:
+    def put(self, caller: Caller, memory: Memory, embedding: TextEmbedding | None) -> None:
         """Put a memory whose text is new; call inside the transaction of the act."""
-        self._store.put(memory)
+        super().put(caller, memory, embedding)
         self._store.put(
             Version(
                 organization=memory.organization,
@@ -50,8 +49,7 @@ class MemoryWriter:
                 origin=caller.call.origin,
             )
         )
-        self._mentions.note_memory(memory)
-        self._embedded.put(memory, embedding)
+        self._mentions.note(memory)
 
     def change(
         self,
@@ -70,7 +68,7 @@ class MemoryWriter:
         said = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
         with self._trail.guard(*said):
             text = rule(earlier).text
-        embedding = None if text == earlier.text else (embed or self.embed(caller))(text)
+        embedding = None if text == earlier.text else (embed or self.embed_for(caller))(text)
         with self._trail.act(*said) as deed:
             current = find()
             changed = rule(current)
@@ -79,7 +77,7 @@ class MemoryWriter:
                 self._store.put(changed)
             else:
                 changed = replace(changed, version=current.version + 1)
-                self.keep(caller, changed, embedding if changed.text == text else None)
+                self.put(caller, changed, embedding if changed.text == text else None)
             deed.changes(current.text, changed.text)
         return changed
 

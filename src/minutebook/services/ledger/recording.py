@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import LedgerError, StoreError
-from minutebook.domain.records import Decision, Kind, Proposal
+from minutebook.domain.records import Decision, Proposal
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.record_writer import RecordWriter
 from minutebook.store.protocol import Store
 
 Plan = Callable[[], Sequence[Decision]]
@@ -28,19 +29,12 @@ class DecisionWriter:
         self._store = store
         self.ledgers = ledgers
         self._embedded = embedded
-        self._trail = trail
+        self._proposals = RecordWriter[Proposal](store, embedded, trail)
+        self._decisions = RecordWriter[Decision](store, embedded, trail)
 
     def propose(self, caller: Caller, proposal: Proposal) -> None:
         """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
-        embedding = self._embedded.try_embed_passage(proposal.text)
-        said = (caller, proposal.organization, "propose", Kind.PROPOSAL, proposal.id)
-        with self._trail.act(*said) as deed:
-            deed.check(proposal)
-            self._store.put(proposal)
-            self._embedded.put(proposal, embedding)
-            deed.changes(None, proposal.text)
-        if embedding is None:
-            self._embedded.notify()
+        self._proposals.write(caller, "propose", proposal)
 
     def enact(
         self,
@@ -55,19 +49,22 @@ class DecisionWriter:
         Nothing is changed where anything is raised, but for a store that fails once the commit is
         made: it says so, and the commit is taken in later.
         """
-        embedding = self._embedded.try_embed_passage(draft.text)
-        said = (caller, draft.organization, act, Kind.DECISION, draft.id)
+        embedding = self._decisions.embed(draft.text)
         what = f"{act.capitalize()} {draft.target}: {draft.title}"
 
         def attempt() -> Decision:
             made: Decision | None = None
+
+            def commit(draft: Decision) -> Decision:
+                nonlocal made
+                made, *replaced = deciding.commit(what, caller, plan)
+                for each in replaced:
+                    self._store.put(each)
+                sequel(made)
+                return made
+
             try:
-                with self._trail.act(*said) as deed:
-                    deed.check(draft)
-                    made = deciding.commit(what, caller, plan)[0]
-                    self._embedded.put(made, embedding)
-                    sequel(made)
-                    deed.changes(None, made.text)
+                return self._decisions.commit(caller, act, draft, embedding, commit)
             except StoreError as error:
                 if made is None:
                     raise
@@ -76,7 +73,6 @@ class DecisionWriter:
                     f"{error.reason}",
                     "mend the store; the commit is taken in at the next start or question",
                 ) from error
-            return made
 
         # The lock, and whatever has to be waited for, come before the transaction.
         with self.ledgers.deciding(draft.organization) as deciding:

@@ -124,18 +124,16 @@ class Ledgers:
         caller: Caller,
         plan: Callable[[], Sequence[Decision]],
     ) -> tuple[Decision, ...]:
-        """Commit and keep what `plan` gives; call inside the transaction of the act.
+        """Commit what `plan` returns; call inside the transaction that puts it.
 
-        `plan` is asked when the tables are at the ledger's head; what it raises goes through. Gives
-        the decisions with their commit. Raises LedgerError; LedgerBusy where the ledger has moved
-        on since the writer looked at it.
+        Calls `plan` when the tables are at the ledger's head; returns the decisions with their
+        commit. Raises what `plan` raises, LedgerError, LedgerBusy if the ledger has moved on since
+        the writer looked at it.
         """
         mark = self._mark(organization)
         if writer.head != (None if mark is None else mark.commit_id):
             raise LedgerBusy("others decide faster than this process", "try again")
         committed = writer.commit(self._act(what, caller, plan()))
-        for decision in committed.decisions:
-            self._store.put(decision)
         self._note_mark(organization, committed.id)
         return committed.decisions
 
@@ -513,7 +511,7 @@ class Deciding:
     def commit(
         self, what: str, caller: Caller, plan: Callable[[], Sequence[Decision]]
     ) -> tuple[Decision, ...]:
-        """Commit and keep what `plan` gives, as `Ledgers.commit` does."""
+        """Commit what `plan` returns, as `Ledgers.commit` does."""
         return self._ledgers.commit(self._organization, self._writer, what, caller, plan)
 
     def read(self) -> GitSide:

@@ -15,7 +15,6 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.records import (
     CLASSES,
-    Entity,
     Kind,
     Link,
     Memory,
@@ -181,11 +180,7 @@ class Import:
 
     def _put(self, record: Record) -> None:
         self._store.put(record)
-        match record:
-            case Memory():
-                self._mentions.note_memory(record)
-            case Entity():
-                self._mentions.note_entity(record)
+        self._mentions.note(record)
         self.told.imported[record.kind] += 1
         self._touched.add((record.organization, record.kind))
 

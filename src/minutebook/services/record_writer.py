@@ -1,0 +1,68 @@
+"""Write a record with a text: embed it outside any lock, then put and audit it in one transaction."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.records import Decision, Memory, Proposal, Summary, Turn
+from minutebook.services.access.audit import Trail
+from minutebook.services.embeddings import Embeddings, TextEmbedding
+from minutebook.store.protocol import Store
+
+T = TypeVar("T", Memory, Decision, Proposal, Turn, Summary)
+
+EMBEDDED_AT_ONCE = 4000
+"""Characters of a text that is embedded before the call returns; a longer one follows soon."""
+
+
+def unchanged(record: T) -> T:
+    """Return the record as it is."""
+    return record
+
+
+class RecordWriter(Generic[T]):
+    """Writes records of one class: first the embedding, then record, embedding and entry together."""
+
+    def __init__(self, store: Store, embeddings: Embeddings, trail: Trail) -> None:
+        self._store = store
+        self._embeddings = embeddings
+        self._trail = trail
+
+    def write(self, caller: Caller, act: str, record: T, finish: Callable[[T], T] = unchanged) -> T:
+        """Embed a record and commit it; without vectors it is found by words until `backfill`."""
+        embedding = self.embed(record.text)
+        written = self.commit(caller, act, record, embedding, finish)
+        if embedding is None:
+            self._embeddings.notify()
+        return written
+
+    def embed(self, text: str) -> TextEmbedding | None:
+        """Return the embedding of a short text if the model is ready, else None."""
+        return self._embeddings.try_embed_passage(text) if len(text) <= EMBEDDED_AT_ONCE else None
+
+    def commit(
+        self,
+        caller: Caller,
+        act: str,
+        record: T,
+        embedding: TextEmbedding | None,
+        finish: Callable[[T], T] = unchanged,
+    ) -> T:
+        """Put a record, its embedding and its audit entry in one transaction; return what was put.
+
+        `finish` completes the record inside the transaction, or raises. Raises Forbidden and
+        ScopeViolation if the caller may not write there.
+        """
+        with self._trail.act(caller, record.organization, act, record.kind, record.id) as audit:
+            audit.check(record)
+            record = finish(record)
+            earlier = self._store.get(type(record), record.organization, record.id)
+            self.put(caller, record, embedding)
+            audit.subject = record.id
+            audit.changes(None if earlier is None else earlier.text, record.text)
+        return record
+
+    def put(self, caller: Caller, record: T, embedding: TextEmbedding | None) -> None:
+        """Put a record whose text is new, and its embedding; call inside the transaction of the act."""
+        self._store.put(record)
+        self._embeddings.put(record, embedding)
