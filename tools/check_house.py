@@ -23,8 +23,8 @@ BROAD_EXCEPTS = {
 }
 # The entry hands the environment on unread: importing settings would slow the thin proxy.
 ENVIRONMENT_READS = {"config.py", "__main__.py"}
-# ONNX Runtime looks at its variables when it is imported, so they are set right before.
-ENVIRONMENT_WRITES = {"embedding/runtime.py"}
+# ONNX Runtime and OpenBLAS look at their variables when they are loaded, so they are set before.
+ENVIRONMENT_WRITES = {"embedding/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
 SQL_FOLDER = "store"
 # Elsewhere in the command line, click's own printing would let stored text steer the terminal.

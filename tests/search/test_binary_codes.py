@@ -1,5 +1,9 @@
 """Codes keep the order of angles, near enough, and count differing signs exactly."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -86,3 +90,21 @@ def test_the_rotation_is_orthogonal_and_always_the_same() -> None:
 
 
 FIRST = [-0.0168493, -0.0812988, -0.0685031]
+
+
+PRODUCT = """
+import os, minutebook, numpy as np
+rows = np.ones((200, 384), np.float32)
+rows @ np.ones((384, 384), np.float32)
+print(len(os.listdir("/proc/self/task")))
+"""
+
+
+@pytest.mark.cold_start
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+def test_a_product_of_matrices_runs_on_the_thread_that_asks_for_it() -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "OPENBLAS_NUM_THREADS"}
+    told = subprocess.run(
+        [sys.executable, "-c", PRODUCT], env=environment, check=True, capture_output=True
+    )
+    assert told.stdout == b"1\n"
