@@ -21,7 +21,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import Role
 from minutebook.domain.roots import NamedRoots
-from minutebook.invocation import FILE, PREFIX, SECRET, absolute, path_from
+from minutebook.invocation import DAEMON_WAIT, FILE, PREFIX, SECRET, absolute, path_from
 
 Parse = Callable[[Any, str], Any]
 """Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""
@@ -288,6 +288,12 @@ class Settings:
     )
     daemon_idle: float = _setting(
         600.0, SECONDS, "Seconds without any client after which that process ends."
+    )
+    daemon_wait: float = _setting(
+        float(DAEMON_WAIT),
+        SECONDS,
+        "Seconds to wait for that process where it lives and does not answer; then the client is "
+        "served by a process of its own.",
     )
     log_level: LogLevel | None = _setting(
         None,

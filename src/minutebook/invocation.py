@@ -18,6 +18,9 @@ SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
 
 FILE = "config.toml"
 
+DAEMON_WAIT = "60"
+"""The default of the setting `daemon_wait`: what clients commonly wait for an answer."""
+
 DEFAULT_CONTRACT = "knowledge"
 """What is served to those who name none."""
 
@@ -93,6 +96,14 @@ class Invocation:
         return self._value("daemon", "on") == "on"
 
     @property
+    def daemon_wait(self) -> float:
+        """Seconds to wait for a daemon that lives and does not answer; a bad value is for `load`."""
+        try:
+            return float(str(self._value("daemon_wait", DAEMON_WAIT)))
+        except ValueError:
+            return float(DAEMON_WAIT)
+
+    @property
     def tool_names(self) -> object:
         """How tools' names are spelled, as far as argv, environment and file tell."""
         return self._value("tool_names", "contract")
@@ -127,7 +138,9 @@ class Invocation:
                 *((n.removeprefix(PREFIX).lower(), v) for n, v in self.variables.items()),
                 *self.given.items(),
             ]
-            if name not in OWN | SECRETS and name != SECRET.lower() and name != "daemon"
+            if name not in OWN | SECRETS
+            and name != SECRET.lower()
+            and name not in ("daemon", "daemon_wait")
         }
         told: list[object] = [
             __version__,

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
     Promise = Mapping[str, Any]
 
+MODERN_VERSION = "2026-07-28"
+"""The revision of the protocol without a handshake: each request says the version in `_meta`."""
+
 _FOLDER = os.path.dirname(__file__)
 
 _SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annotations")
@@ -50,19 +53,42 @@ class Announced:
 
     def initialize(self, version: str) -> "dict[str, Any]":
         """Give the result of `initialize`, at a negotiated protocol version."""
+        info = joint_info(self._promises)
+        return {
+            "protocolVersion": version,
+            "capabilities": self._capabilities(),
+            "serverInfo": self._server_info(),
+            "instructions": info["instructions"],
+        }
+
+    def discover(self) -> "dict[str, Any]":
+        """Give the result of `server/discover` at MODERN_VERSION."""
+        return self.modern(
+            {
+                "capabilities": self._capabilities(),
+                "instructions": joint_info(self._promises)["instructions"],
+                "supportedVersions": [MODERN_VERSION],
+            }
+        )
+
+    def modern(self, result: "dict[str, Any]") -> "dict[str, Any]":
+        """Give a result with what MODERN_VERSION adds to each."""
+        meta = {"io.modelcontextprotocol/serverInfo": self._server_info()}
+        common = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0, "_meta": meta}
+        return {**result, **common}
+
+    def _server_info(self) -> "dict[str, str]":
+        info = joint_info(self._promises)
+        return {name: info[name] for name in ("name", "title", "version")}
+
+    def _capabilities(self) -> "dict[str, Any]":
         capabilities: dict[str, Any] = {"tools": {"listChanged": False}}
         if any("uri" in each for one in self._promises for each in one.get("resources", ())):
             capabilities["resources"] = {"listChanged": True, "subscribe": True}
             capabilities["completions"] = {}
         if any(each.get("prompts") for each in self._promises):
             capabilities["prompts"] = {"listChanged": False}
-        info = joint_info(self._promises)
-        return {
-            "protocolVersion": version,
-            "capabilities": capabilities,
-            "serverInfo": {name: info[name] for name in ("name", "title", "version")},
-            "instructions": info["instructions"],
-        }
+        return capabilities
 
     def tools(self) -> "dict[str, Any]":
         """Give the result of `tools/list`."""

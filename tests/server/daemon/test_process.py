@@ -337,6 +337,7 @@ def test_a_daemon_without_clients_ends_and_leaves_nothing(house: House) -> None:
         b"7",
         b"[1]",
         b"no JSON",
+        b"[" * 5000 + b"]" * 5000,
         b"{}",
         b'{"version": 7, "given": 8}',
         b'{"version": "0.1.0"}',

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import InitializeRequestParams, methods
-from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from minutebook.config import load
-from minutebook.contracts.announced import announced
+from minutebook.contracts.announced import MODERN_VERSION, announced
 from minutebook.contracts.registry import CONTRACTS, opened
 from minutebook.domain.errors import InvalidInput
 from minutebook.server.app_loader import AppLoader
@@ -247,3 +247,63 @@ def test_what_is_answered_is_what_the_server_accepts(
         for version in VERSIONS:
             methods.validate_client_request("initialize", version, begun["params"])
         InitializeRequestParams.model_validate(begun["params"], by_name=False)
+
+
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+    "io.modelcontextprotocol/clientInfo": {"name": "x", "version": "1"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def modern(method: str, **meta: Any) -> dict[str, Any]:
+    """A request of the revision without a handshake."""
+    params = {"_meta": {f"io.modelcontextprotocol/{k}": v for k, v in meta.items()} or META}
+    return {"jsonrpc": "2.0", "id": method, "method": method, "params": params}
+
+
+@pytest.mark.parametrize("spelling", ["contract", "safe"])
+@pytest.mark.parametrize("names", [*([name] for name in CONTRACTS), *TOGETHER], ids=",".join)
+def test_what_is_discovered_is_the_servers(names: list[str], spelling: str) -> None:
+    assert tuple(MODERN_PROTOCOL_VERSIONS) == (MODERN_VERSION,)
+    answers = early(names, spelling)
+    with server(names, spelling) as real:
+        for method in ("server/discover", "tools/list"):
+            assert asked(answers, modern(method)) == real.asks(modern(method))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {**modern("server/discover"), "params": {}},
+        {**modern("server/discover"), "params": {"_meta": META, "more": 1}},
+        modern("server/discover", protocolVersion="2025-06-18", clientCapabilities={}),
+        modern("server/discover", protocolVersion=MODERN_VERSION),
+        modern("server/discover", protocolVersion=MODERN_VERSION, clientCapabilities=[]),
+        modern(
+            "server/discover", protocolVersion=MODERN_VERSION, clientCapabilities={}, clientInfo={}
+        ),
+        modern("tools/call"),
+    ],
+)
+def test_what_is_discovered_in_another_form_is_left_to_the_server(
+    request_: dict[str, Any],
+) -> None:
+    assert asked(early(["knowledge"]), request_) is None
+
+
+def test_after_a_handshake_nothing_is_discovered() -> None:
+    answers = early(["knowledge"])
+    assert asked(answers, INITIALIZE) is not None
+    assert asked(answers, modern("server/discover")) is None
+
+
+@given(st.dictionaries(_NAMES, _NESTED | _JSON, max_size=4))
+def test_what_is_discovered_is_asked_for_as_the_server_accepts(
+    capabilities: dict[str, Any],
+) -> None:
+    asking = modern(
+        "server/discover", protocolVersion=MODERN_VERSION, clientCapabilities=capabilities
+    )
+    if asked(early(["knowledge"]), asking) is not None:
+        methods.validate_client_request("server/discover", MODERN_VERSION, asking["params"])

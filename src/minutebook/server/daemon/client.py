@@ -81,8 +81,10 @@ def serve(asked: Invocation) -> None:
     for signum in (signal.SIGINT, signal.SIGTERM):
         signal.signal(signum, lambda signum, frame: server.end())
     stdin, stdout = own_pipes()
+    proxy = Proxy(link, server.link, stdin, stdout, early)
+    proxy.watch(server.hangs, asked.daemon_wait)
     try:
-        Proxy(link, server.link, stdin, stdout, early).run()
+        proxy.run()
     except Unserved as reason:
         sys.stderr.write(f"minutebook: {reason}\n")
         server.end(1)
@@ -98,6 +100,7 @@ class _Server:
         self._entered: socket.socket | None = None
         self._here: InProcess | None = None
         self._has_served = False
+        self._hung = False
         self._losses: list[float] = []
 
     def found(self) -> Link | None:
@@ -122,6 +125,15 @@ class _Server:
         self._entered = connection
         return None
 
+    def hangs(self) -> bool:
+        """Tell whether the daemon that serves here, though it lives, does not even say how it is."""
+        within = min(WELCOME_WAIT, self._asked.daemon_wait)
+        place = meeting(self._asked.address)
+        if self._here is not None or ask(place, "status", within) is not None:
+            return False
+        self._hung = True
+        return True
+
     def link(self, goes_on: "GoesOn") -> Link | None:
         """Give a link, once there is a server; None once nobody waits for one any more.
 
@@ -133,6 +145,8 @@ class _Server:
             now = time.monotonic()
             self._losses = [*(at for at in self._losses if now - at < LATELY), now]
         try:
+            if self._hung:
+                raise Unattached(_hung(self._asked, "no longer answers"))
             if len(self._losses) > MOST_LOSSES:
                 raise Unattached(f"it ended {len(self._losses)} times in {LATELY:g} s")
             entered, self._entered = self._entered, None
@@ -191,7 +205,7 @@ def attach(
     """
     from minutebook.server.daemon.spawning import Ended, started
 
-    waiting = _Waiting(goes_on)
+    waiting = _Waiting(goes_on, asked)
     reason: Exception | None = None
     for _ in range(ATTEMPTS):
         try:
@@ -216,6 +230,9 @@ def attach(
                     connection.close()
                     return None
             return _welcome(connection)
+        except Unattached:
+            connection.close()
+            raise
         except (ConnectionError, EOFError) as error:
             # It was ending while it let us in: the next is another.
             reason = error
@@ -225,16 +242,20 @@ def attach(
 
 
 class _Waiting:
-    """Waits for a daemon, and says so from time to time."""
+    """Waits for a daemon, not for ever, and says so from time to time."""
 
-    def __init__(self, goes_on: "GoesOn") -> None:
+    def __init__(self, goes_on: "GoesOn", asked: Invocation) -> None:
         self._goes_on = goes_on
+        self._asked = asked
+        self._most = asked.daemon_wait
         self._since = time.monotonic()
         self._says_after = PATIENCE
 
     def goes_on(self) -> bool:
-        """Tell whether somebody still waits."""
+        """Tell whether somebody still waits. Raises Unattached once the daemon has had its time."""
         waited = time.monotonic() - self._since
+        if waited > self._most:
+            raise Unattached(_hung(self._asked, f"has not answered for {waited:.0f} s"))
         if waited > self._says_after:
             self._says_after *= 2
             sys.stderr.write(
@@ -244,12 +265,18 @@ class _Waiting:
         return self._goes_on()
 
 
-def ask(place: DaemonAddress, word: str) -> dict[str, object] | None:
+def _hung(asked: Invocation, how: str) -> str:
+    """Say that the daemon lives and does not answer, and what a person can do about it."""
+    pid = meeting(asked.address).door.process()
+    return f"it lives but {how}; end it" + (f" with: kill -9 {pid}" if pid else "")
+
+
+def ask(place: DaemonAddress, word: str, within: float = WELCOME_WAIT) -> dict[str, object] | None:
     """Ask a daemon something about itself; None where none answers."""
     try:
-        with place.door.enter(WELCOME_WAIT) as connection:
+        with place.door.enter(within) as connection:
             connection.sendall(json.dumps({"ask": word}).encode() + b"\n")
-            told: dict[str, object] = json.loads(read_line(connection, WELCOME_WAIT))
+            told: dict[str, object] = json.loads(read_line(connection, within))
             return told
     except (OSError, EOFError, ValueError):
         return None
@@ -272,7 +299,7 @@ def start(asked: Invocation, place: DaemonAddress) -> None:
 
     try:
         connection = _connected(place) or started(
-            asked, place, _connected, _Waiting(_always).goes_on
+            asked, place, _connected, _Waiting(_always, asked).goes_on
         )
     except Ended as error:
         raise Unattached(str(error)) from error

@@ -26,6 +26,7 @@ from minutebook.domain.caller import ANYBODY, in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.records import Role
 from minutebook.domain.turns import check_session
+from minutebook.invocation import DAEMON_WAIT
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.daemon import commands
 from minutebook.server.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
@@ -152,7 +153,7 @@ class Daemon:
     def _attend(self, connection: socket.socket) -> None:
         try:
             self._place.door.check(connection)
-            hello = _checked(json.loads(read_line(connection, HELLO_WAIT)))
+            hello = _hello(read_line(connection, HELLO_WAIT))
             if "ask" in hello:
                 _say(connection, self._told(str(hello["ask"])))
             elif "command" in hello:
@@ -160,6 +161,10 @@ class Daemon:
                 commands.answer(connection, hello, host, self._run_command)
             else:
                 self._serve(connection, hello)
+        except BadHello as error:
+            log.info("a client was refused: %s", error)
+            with suppress(OSError):
+                _say(connection, {"refused": str(error)})
         except (OSError, EOFError, ValueError) as error:
             log.info("a client left before it was served: %s", error)
         finally:
@@ -286,23 +291,32 @@ def shared(settings: Settings) -> Settings:
         organization=None if settings.ledger is None else settings.organization,
         repository=None,
         user=None,
+        daemon_wait=float(DAEMON_WAIT),
         tool_names="contract",
     )
 
 
-def _checked(hello: object) -> Mapping[str, Any]:
-    """Give what a guest says first, if it is in its form; ValueError."""
+class BadHello(Exception):
+    """The first line of a client is not in its form; the message says how."""
+
+
+def _hello(line: bytes) -> Mapping[str, Any]:
+    """Return what a client says first. Raises BadHello if it is not in its form."""
+    try:
+        hello = json.loads(line)
+    except (ValueError, RecursionError):
+        raise BadHello("its first line is not JSON, or nested too deeply") from None
     if not isinstance(hello, dict):
-        raise ValueError("its first line is no object")
+        raise BadHello("its first line is no object")
     if "ask" in hello or "command" in hello or hello.get("version") != __version__:
         return {"version": None, **hello}
     for name, kind in _HELLO.items():
         told = hello.get(name)
         if not isinstance(told, kind):
-            raise ValueError(f"its first line tells no {name}")
+            raise BadHello(f"its first line tells no {name}")
         parts = told.values() if isinstance(told, dict) else told
         if not all(isinstance(part, str) for part in parts):
-            raise ValueError(f"its first line tells of {name} what is no text")
+            raise BadHello(f"its first line tells of {name} what is no text")
     return hello
 
 

@@ -5,6 +5,7 @@ Standard library only and little of it, for the thin proxy imports it.
 
 import os
 import socket
+import sys
 
 BACKLOG = 1024
 """How many guests wait to be let in; the system sends the next away at once."""
@@ -27,6 +28,10 @@ class Door:
     def enter(self, wait: float) -> socket.socket:
         """Connect, after `wait` seconds at most; OSError where no daemon answers."""
         raise NotImplementedError
+
+    def process(self) -> int | None:
+        """Return the id of the process that listens; None if none does, or the system hides it."""
+        return None
 
     def take_away(self) -> None:
         """Leave no trace of it."""
@@ -61,3 +66,14 @@ class UnixSocket(Door):
             connection.close()
             raise
         return connection
+
+    def process(self) -> int | None:
+        """Return the id of the process that listens."""
+        if not hasattr(socket, "SO_PEERCRED"):
+            return None
+        try:
+            with self.enter(1.0) as connection:
+                told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 4)
+        except OSError:
+            return None
+        return int.from_bytes(told, sys.byteorder)

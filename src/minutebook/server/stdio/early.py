@@ -1,4 +1,4 @@
-"""Answer a client while its server starts: `initialize`, `ping` and `tools/list`.
+"""Answer a client while its server starts: `initialize`, `server/discover`, `ping`, `tools/list`.
 
 Only a request in the form that clients send is answered here, and only as the server would; the
 server gets the handshake later, and judges everything else itself. Standard library only.
@@ -6,7 +6,7 @@ server gets the handshake later, and judges everything else itself. Standard lib
 
 import json
 
-from minutebook.contracts.announced import Announced
+from minutebook.contracts.announced import MODERN_VERSION, Announced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
 VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """The revisions of the protocol that begin with a handshake; another is answered with the last."""
+
+_VERSION, _CAPABILITIES, _CLIENT = (
+    f"io.modelcontextprotocol/{name}"
+    for name in ("protocolVersion", "clientCapabilities", "clientInfo")
+)
+"""What a request without a handshake says in its `_meta`."""
 
 _MOST_EXACT = 1 << 53
 _CLIENT_INFO = {"name", "version", "title", "description", "websiteUrl"}
@@ -44,6 +50,10 @@ class EarlyAnswers:
             result = {}
         elif method == "tools/list" and self._has_begun and _is_plain(params):
             result = self._announced.tools()
+        elif method == "server/discover" and not self._has_begun and _is_modern(params):
+            result = self._announced.discover()
+        elif method == "tools/list" and not self._has_begun and _is_modern(params):
+            result = self._announced.modern(self._announced.tools())
         else:
             return None
         if result is None:
@@ -86,6 +96,20 @@ def _is_plain(params: "dict[str, Any]") -> bool:
     return isinstance(meta, dict) and all(
         name == "progressToken" and (isinstance(token, str) or type(token) is int)
         for name, token in meta.items()
+    )
+
+
+def _is_modern(params: "dict[str, Any]") -> bool:
+    """Tell whether a request says only that it is of the revision without a handshake, and by whom."""
+    meta = params.get("_meta")
+    if set(params) != {"_meta"} or not isinstance(meta, dict):
+        return False
+    required = {_VERSION, _CAPABILITIES}
+    return (
+        required <= set(meta) <= required | {_CLIENT}
+        and meta[_VERSION] == MODERN_VERSION
+        and _are_capabilities(meta[_CAPABILITIES])
+        and (_CLIENT not in meta or _is_client_info(meta[_CLIENT]))
     )
 
 

@@ -9,6 +9,7 @@ import json
 import os
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterator
 
 from minutebook.server.protocol.methods import ENDLESS
@@ -51,6 +52,13 @@ class Link:
             return False
         return True
 
+    def cut(self) -> None:
+        """Have `lines` end, whatever the server does."""
+        try:
+            self.connection.shutdown(socket.SHUT_RDWR)
+        except OSError:
+            pass
+
     def end(self) -> None:
         """Say that nothing more will be sent."""
         try:
@@ -74,6 +82,7 @@ class _Request:
         self.tool = tool
         self.is_sent = False
         self.is_repeated = False
+        self.since = time.monotonic()
 
     @property
     def name(self) -> str:
@@ -222,6 +231,25 @@ class Proxy:
         except BrokenPipeError:
             # The client is gone.
             return None
+
+    def watch(self, hangs: Callable[[], bool], patience: float) -> None:
+        """Cut the link if a request waits longer than `patience` seconds and `hangs` says so.
+
+        Then `connect` is asked for another, as where a server ended.
+        """
+        work = threading.Thread(target=self._watch, args=(hangs, patience), name="watch")
+        work.daemon = True
+        work.start()
+
+    def _watch(self, hangs: Callable[[], bool], patience: float) -> None:
+        while True:
+            time.sleep(patience / 4)
+            late = time.monotonic() - patience
+            with self._changed:
+                link, requests = self._link, list(self._conversation.requests.values())
+            is_late = any(each.since < late and each.method != ENDLESS for each in requests)
+            if link is not None and is_late and hangs():
+                link.cut()
 
     def _linked(self) -> Link | None:
         """Give another link, resumed; None where the client has ended and waits for nothing."""
