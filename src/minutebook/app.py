@@ -52,6 +52,7 @@ from minutebook.services.search.code import CodeSearch
 from minutebook.services.search.combined import CombinedRecall
 from minutebook.services.search.decisions import DecisionSearch
 from minutebook.services.search.filtered import FilteredSearch
+from minutebook.services.search.governed import GovernedMemories
 from minutebook.services.search.recall import Recall
 from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.named_locks import NamedLocks
@@ -92,6 +93,7 @@ class App:
     recall: Recall
     combined: CombinedRecall
     filtered_search: FilteredSearch
+    governed: GovernedMemories
     overview: Overview
     projects: Projects
     watching: Watching
@@ -193,34 +195,35 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
     store, embeddings, locks = infrastructure.store, infrastructure.embeddings, infrastructure.locks
     trail, tokens = infrastructure.trail, infrastructure.tokens
     clock, randbits, stop = infrastructure.clock, infrastructure.randbits, threading.Event()
-    embedding, summarizer = infrastructure.models.embedding, infrastructure.models.summarizer
-    rules = rules_for(settings, tokens)
+    models, rules = infrastructure.models, rules_for(settings, tokens)
     mentions, supersession = Mentions(store, clock), Supersession(store, clock)
     memory_writer = MemoryWriter(store, embeddings, trail, mentions)
     links = Links(store, trail, clock, rules)
+    memories = Memories(store, memory_writer, trail, supersession, links, clock, randbits, rules)
+    filtered_search = FilteredSearch(store, embeddings, clock)
     ledgers = Ledgers(store, trail, embeddings, locks, place_of(settings), clock, randbits)
     decision_writer = DecisionWriter(store, ledgers, embeddings, trail)
     secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
-    window = timedelta(seconds=settings.review_window)
     decision_search = DecisionSearch(store, embeddings, ledgers)
     recall = Recall(store, embeddings, clock, decision_search)
     code_search = CodeSearch(store, embeddings)
     home = default_organization(settings.caller())
-    roots = Roots(settings.index_roots, home)
+    roots, window = Roots(settings.index_roots, home), timedelta(seconds=settings.review_window)
     projects = Projects(store, embeddings, trail, locks, roots, clock, randbits)
     paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
     sessions = Sessions(store, embeddings, trail, clock)
     return App(
-        embedding=embedding,
+        embedding=models.embedding,
         embeddings=embeddings,
         trail=trail,
-        memories=Memories(store, memory_writer, trail, supersession, links, clock, randbits, rules),
+        memories=memories,
         status=StatusChanges(store, memory_writer, trail, clock, rules),
         links=links,
         entities=Entities(store, trail, mentions, clock, randbits),
         recall=recall,
         combined=CombinedRecall(recall, code_search),
-        filtered_search=FilteredSearch(store, embeddings, clock),
+        filtered_search=filtered_search,
+        governed=GovernedMemories(memories, filtered_search, trail),
         browsing=Browsing(store),
         id_lookup=IdLookup(store),
         ledgers=ledgers,
@@ -233,9 +236,9 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         database=Database(store, embeddings, embeddings.notify),
         archives=Archives(store, trail, embeddings, mentions, ledgers, paths, clock, rules),
         backups=Backups(data_directory(settings), store, trail, clock),
-        doctor=Doctor(store, trail, embedding, mentions, ledgers),
+        doctor=Doctor(store, trail, models.embedding, mentions, ledgers),
         sessions=sessions,
-        summaries=Summaries(store, embeddings, trail, locks, sessions, summarizer, clock),
+        summaries=Summaries(store, embeddings, trail, locks, sessions, models.summarizer, clock),
         journal_search=JournalSearch(store, embeddings),
         overview=Overview(store, trail, supersession, projects, rules, embeddings),
         rules=rules,
@@ -243,7 +246,7 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         watching=Watching(projects, locks, stop),
         code_search=code_search,
         clock=clock,
-        background=BackgroundWork(embedding, embeddings, ledgers, projects, stop),
+        background=BackgroundWork(models.embedding, embeddings, ledgers, projects, stop),
         infrastructure=infrastructure,
     )
 

@@ -125,7 +125,7 @@ def check(role: Role, may: bool, attempt: Attempt) -> None:
         ("change a fact, governed", "n y y y y y", change(GOVERNED, memory())),
         ("change another's fact", "n y y y y y", change(GOVERNED, memory(author="other"))),
         ("write to a scope", "n y y y y y", write_to("acme")),
-        ("summarise sessions", "n y y y y y", policy.check_may_journal),
+        ("summarise sessions", "n y y y y y", lambda who: policy.check_may_act(who, "summarize")),
     ),
 )
 def test_everyone_but_a_viewer_writes(role: Role, may: bool, attempt: Attempt) -> None:
@@ -202,7 +202,7 @@ def test_a_governed_store_keeps_rules_from_agents(role: Role, may: bool, attempt
         (
             "keep the system's turns",
             "n n n n n n",
-            lambda who: policy.check_may_journal(who, SYSTEM_ORGANIZATION),
+            lambda who: policy.check_may_act(who, "summarize", SYSTEM_ORGANIZATION),
         ),
     ),
 )
@@ -425,8 +425,8 @@ def test_an_agent_with_a_token_deletes_not_even_nobodys() -> None:
         ("delete nobody's", "n y y y y y", delete(GOVERNED, memory(author=ANYBODY))),
         ("delete another's, open", "n n y y y y", delete(OPEN, memory(author="other"))),
         ("delete another's, governed", "n n y y y y", delete(GOVERNED, memory(author="other"))),
-        ("reset", "n y y y y y", policy.check_may_reset),
-        ("stop", "n y y y y y", lambda caller: policy.check_may_operate(caller, "stop")),
+        ("reset", "n y y y y y", lambda caller: policy.check_may_act(caller, "reset")),
+        ("stop", "n y y y y y", lambda caller: policy.check_may_act(caller, "stop")),
     ),
 )
 def test_an_agent_deletes_only_its_own(role: Role, may: bool, attempt: Attempt) -> None:

@@ -128,7 +128,7 @@ def check_may_write_to(caller: Caller, act: str, owned: Owned) -> None:
     """
     _check_not_viewer(caller, act)
     if owned.organization == SYSTEM_ORGANIZATION:
-        _check_system_door(caller, act)
+        _check_system_scope(caller, act)
     if caller.repository_bound and owned.repository is None and owned.user is None:
         raise ScopeViolation(
             act,
@@ -176,11 +176,14 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
     check_may_remove_work_of(caller, memory.author)
 
 
-def check_may_journal(caller: Caller, organization: str | None = None) -> None:
-    """Refuse to keep turns, or to summarise, to whoever may only read; the system's to most."""
-    _check_not_viewer(caller, "journal")
+def check_may_act(caller: Caller, act: str, organization: str | None = None) -> None:
+    """Refuse an act on no single record to a viewer; on the system organization's, to most.
+
+    Raises Forbidden, ScopeViolation.
+    """
+    _check_not_viewer(caller, act)
     if organization == SYSTEM_ORGANIZATION:
-        _check_system_door(caller, "journal")
+        _check_system_scope(caller, act)
 
 
 def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
@@ -191,16 +194,6 @@ def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
             "over a token only folders that the setting index_roots names for its organization are "
             "indexed, and none is named for this one",
         )
-
-
-def check_may_operate(caller: Caller, act: str) -> None:
-    """Refuse to start or stop the store to whoever may only read."""
-    _check_not_viewer(caller, act)
-
-
-def check_may_reset(caller: Caller) -> None:
-    """Refuse a reset to whoever may only read."""
-    _check_not_viewer(caller, "reset")
 
 
 def survives_reset(caller: Caller, rules: Policy, memory: Memory) -> bool:
@@ -355,13 +348,13 @@ def _check_unprotected(
         reason = f"the scope {scope} is kept from agents; a person may"
         raise ScopeViolation(act, reason, needs=Role.HUMAN)
     if scope is ScopeLevel.SYSTEM:
-        _check_system_door(caller, act)
+        _check_system_scope(caller, act)
         if rules is Policy.GOVERNED and caller.role not in _STEWARDS:
             reason = f"the role {caller.role} may not write system scope here; a manager may"
             raise Forbidden(act, reason, needs=Role.MANAGER)
 
 
-def _check_system_door(caller: Caller, act: str) -> None:
+def _check_system_scope(caller: Caller, act: str) -> None:
     if not caller.writes_system:
         raise ScopeViolation(
             act,

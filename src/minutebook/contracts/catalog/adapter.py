@@ -11,14 +11,13 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import (
-    Conflict,
     InBatch,
     InvalidInput,
     MinutebookError,
     NotFound,
     ScopeViolation,
 )
-from minutebook.domain.filters import MemoryQuery, default_organization
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import id_of, uuid_of
 from minutebook.domain.records import Kind, MemoryType, ScopeLevel, Status
 
@@ -144,29 +143,15 @@ def _drafted(app: App, caller: Caller, said: Mapping[str, Any]) -> tuple[Caller,
     """Give the caller narrowed to the organization that is named, and the draft."""
     given = said.get("id")
     id = None if given is None else _id(given)
-    organization = said["organization"]
-    with app.trail.guard(caller, default_organization(caller), "write", Kind.MEMORY, id or "*"):
-        asking = policy.narrowed_to(caller, organization=organization)
-    if id is not None:
-        _check_at_home(app, caller, id, organization)
+    narrowed = app.memories.narrowed(caller, said["organization"], id)
     fields = {_FIELDS[name]: _told(name, told) for name, told in said.items() if name in _FIELDS}
-    return asking, Draft(
+    return narrowed, Draft(
         **fields,
         id=id,
         given_uuid=given if id is not None and given not in (id, str(uuid_of(id))) else None,
         repository=said.get("repository"),
         initial=Status.DRAFT,
     )
-
-
-def _check_at_home(app: App, caller: Caller, id: str, organization: str) -> None:
-    """Refuse to write under an id that names a memory of another organization."""
-    try:
-        known = app.memories.read(caller, id)
-    except NotFound:
-        return
-    if known.scope is not ScopeLevel.SYSTEM and known.organization != organization:
-        raise Conflict(id, f"it belongs to the organization {known.organization!r}")
 
 
 def _narrowing(filters: Mapping[str, Any]) -> MemoryQuery:

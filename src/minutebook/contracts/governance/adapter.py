@@ -8,16 +8,12 @@ from minutebook.contracts.contract import Operation
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import default_organization, repository_of
+from minutebook.domain.filters import repository_of
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import Kind, Memory, MemoryType, ScopeLevel, Status, Version
-from minutebook.services.access.audit import EVERYTHING
+from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status, Version
 
 LATEST = 10
 """How many versions are shown of a memory."""
-
-ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
-"""Where an edit leaves a memory that holds no longer: it does not come back by itself."""
 
 Shape = dict[str, Any]
 
@@ -43,10 +39,7 @@ def memory_write(
         return _state(app.memories.store(caller, draft))
     if scope is not None:
         raise InvalidInput("scope", "must be left out with memory_id: an edit moves no memory")
-    changes: dict[str, object] = {"content": content, "type": MemoryType(type)}
-    if app.memories.read(caller, memory_id).status not in ENDED:
-        changes["status"] = Status.UNVERIFIED
-    return _state(app.memories.update(caller, memory_id, changes))
+    return _state(app.governed.edit(caller, memory_id, content, MemoryType(type)))
 
 
 def memory_search(
@@ -54,16 +47,13 @@ def memory_search(
 ) -> Shape:
     """Find what this repository, its organization and the system say of something."""
     types = None if type_filter is None else frozenset({MemoryType(type_filter)})
-    found = [each.memory for each in app.filtered_search.governed(caller, query, types, limit)]
-    _enter_read(app, caller, found)
+    found = app.governed.search(caller, query, types, limit)
     return {"memories": [_brief(memory) for memory in found], "count": len(found)}
 
 
 def memory_read(app: App, caller: Caller, memory_id: str) -> Shape:
     """Show one memory whole, with its latest versions."""
-    memory = app.memories.read(caller, memory_id)
-    versions = app.memories.history(caller, memory).versions
-    _enter_read(app, caller, [memory])
+    memory, versions = app.governed.read(caller, memory_id)
     return _whole(memory, versions[-LATEST:])
 
 
@@ -85,12 +75,6 @@ OPERATIONS: Mapping[str, Operation] = {
     "memory.lock": memory_lock,
     "memory.deprecate": memory_deprecate,
 }
-
-
-def _enter_read(app: App, caller: Caller, memories: Sequence[Memory]) -> None:
-    """Enter who was shown what: one entry a memory, or one that says there was none."""
-    subjects = [memory.id for memory in memories] or [EVERYTHING]
-    app.trail.note(caller, default_organization(caller), "read", Kind.MEMORY, subjects)
 
 
 def _state(memory: Memory) -> Shape:

@@ -19,13 +19,10 @@ from minutebook.domain.caller import ANYBODY, Caller, in_call
 from minutebook.domain.errors import (
     Conflict,
     InvalidInput,
-    MinutebookError,
     NotFound,
     ScopeViolation,
 )
-from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import id_of, uuid_in
-from minutebook.domain.records import Kind
 from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.visibility import repository_with
 
@@ -65,28 +62,11 @@ def admit(
     request = claimed.get("request_id", caller.call.request)
     known = in_call(replace(caller, name=name), request=request)
     act, subject = ACTS[tool.name], _subject(arguments)
-    with _entering(app, known, act, subject, (InvalidInput, ScopeViolation)):
+    with app.trail.audit_errors(known, act, subject, (InvalidInput, ScopeViolation)):
         asking = _narrowed(app, known, _checked(tool, arguments))
     others = {name: value for name, value in arguments.items() if name != "context"}
-    with _entering(app, asking, act, subject, (Conflict, InvalidInput, NotFound)):
+    with app.trail.audit_errors(asking, act, subject, (Conflict, InvalidInput, NotFound)):
         yield asking, others
-
-
-@contextmanager
-def _entering(
-    app: App,
-    caller: Caller,
-    act: str,
-    subject: str,
-    kinds: tuple[type[MinutebookError], ...],
-) -> Iterator[None]:
-    """Enter an error of some kinds as a refusal, then let it go on."""
-    try:
-        yield
-    except kinds as error:
-        organization, outcome = default_organization(caller), type(error).__name__
-        app.trail.note(caller, organization, act, Kind.MEMORY, [subject], outcome)
-        raise
 
 
 def _narrowed(app: App, caller: Caller, context: Context) -> Caller:

@@ -9,7 +9,7 @@ from itertools import islice
 
 from minutebook.domain import policy, trail
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Fault, Refused
+from minutebook.domain.errors import Fault, MinutebookError, Refused
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.policy import Owned
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind
@@ -123,6 +123,18 @@ class Trail:
                 self._enter_refusals([refusal])
             else:
                 self._together.refusals.append(refusal)
+            raise
+
+    @contextmanager
+    def audit_errors(
+        self, caller: Caller, act: str, subject: str, kinds: tuple[type[MinutebookError], ...]
+    ) -> Iterator[None]:
+        """Enter errors of some kinds as refusals of an act on a memory, then let them go on."""
+        try:
+            yield
+        except kinds as error:
+            home, outcome = default_organization(caller), type(error).__name__
+            self.note(caller, home, act, Kind.MEMORY, [subject], outcome)
             raise
 
     @contextmanager

@@ -181,7 +181,7 @@ class Summaries:
 
     def _check_may(self, caller: Caller, act: str, organization: str, subject: str) -> None:
         with self._trail.guard(caller, organization, act, Kind.SUMMARY, subject):
-            policy.check_may_journal(caller, organization)
+            policy.check_may_act(caller, act, organization)
 
     def _is_due(self, caller: Caller, session: Session) -> bool:
         """Tell whether a session has changed since its summary, or has none, and may have one."""

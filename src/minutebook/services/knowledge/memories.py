@@ -25,7 +25,7 @@ from minutebook.domain.records import (
     text_of,
 )
 from minutebook.domain.validity import ended
-from minutebook.services.access.audit import Trail
+from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.access.visibility import (
     Clock,
     filters,
@@ -142,6 +142,23 @@ class Memories:
                 with _in_batch(place):
                     written.append(self._write(caller, draft, embeddings.get))
         return written
+
+    def narrowed(self, caller: Caller, organization: str, id: str | None) -> Caller:
+        """Return the caller narrowed to the organization in which `write` is to keep a memory.
+
+        `id` is the memory's, where one is given. Raises ScopeViolation, audited, for an organization
+        that is not the caller's; Conflict for the id of another organization's memory.
+        """
+        home = default_organization(caller)
+        with self._trail.guard(caller, home, "write", Kind.MEMORY, id or EVERYTHING):
+            narrowed = policy.narrowed_to(caller, organization=organization)
+        try:
+            known = None if id is None else self.read(caller, id)
+        except NotFound:
+            return narrowed
+        if known is not None and known.organization not in (organization, SYSTEM_ORGANIZATION):
+            raise Conflict(known.id, f"it belongs to the organization {known.organization!r}")
+        return narrowed
 
     def read(self, caller: Caller, id: str) -> Memory:
         """Give a memory; NotFound."""

@@ -109,7 +109,7 @@ class Database:
 
     def start(self, caller: Caller) -> bool:
         """Let the caller's connection have the engine again; tell whether it had not. StoreError."""
-        policy.check_may_operate(caller, "start the database")
+        policy.check_may_act(caller, "start the database")
         with self._guard:
             had_not = caller.call.session in self._stopped
             self._want(caller.call.session)
@@ -121,7 +121,7 @@ class Database:
 
         It stops when no other connection wants it, after what is under way.
         """
-        policy.check_may_operate(caller, "stop the database")
+        policy.check_may_act(caller, "stop the database")
         with self._guard:
             had = caller.call.session not in self._stopped
             self._stopped.add(caller.call.session)

@@ -94,7 +94,7 @@ class Overview:
         with self._trail.guard(
             caller, default_organization(caller), "reset", Kind.MEMORY, EVERYTHING
         ):
-            policy.check_may_reset(caller)
+            policy.check_may_act(caller, "reset")
         deleted, locked, others = Counter[Kind](), 0, 0
         for where in filters(self._store, caller):
             if where.organization == SYSTEM_ORGANIZATION:

@@ -1,0 +1,50 @@
+"""Memories as a governed client meets them: what is shown is audited, what is edited is unverified."""
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.filters import default_organization
+from minutebook.domain.records import Kind, Memory, MemoryType, Status, Version
+from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.knowledge.memories import Memories
+from minutebook.services.search.filtered import FilteredSearch
+
+ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
+"""The statuses that an edit leaves: a memory that holds no longer does not come back by itself."""
+
+
+class GovernedMemories:
+    """Reads, searches and edits memories for a governed client."""
+
+    def __init__(self, memories: Memories, search: FilteredSearch, trail: Trail) -> None:
+        self._memories = memories
+        self._search = search
+        self._trail = trail
+
+    def search(
+        self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int
+    ) -> list[Memory]:
+        """Return the few memories that answer best, and audit each. Raises EmbeddingNotReady."""
+        found = [each.memory for each in self._search.governed(caller, query, types, limit)]
+        self._audit(caller, found)
+        return found
+
+    def read(self, caller: Caller, id: str) -> tuple[Memory, list[Version]]:
+        """Return a memory with its versions, oldest first, and audit that. Raises NotFound."""
+        memory = self._memories.read(caller, id)
+        versions = self._memories.history(caller, memory).versions
+        self._audit(caller, [memory])
+        return memory, versions
+
+    def edit(self, caller: Caller, id: str, content: str, type: MemoryType) -> Memory:
+        """Change a memory, which is unverified from then on. Raises as `Memories.update` does."""
+        changes: dict[str, object] = {"content": content, "type": type}
+        if self._memories.read(caller, id).status not in ENDED:
+            changes["status"] = Status.UNVERIFIED
+        return self._memories.update(caller, id, changes)
+
+    def _audit(self, caller: Caller, memories: Sequence[Memory]) -> None:
+        """Write an audit entry for each memory shown, or one that says there was none."""
+        subjects = [memory.id for memory in memories] or [EVERYTHING]
+        self._trail.note(caller, default_organization(caller), "read", Kind.MEMORY, subjects)
