@@ -14,16 +14,23 @@ import pytest
 from hypothesis import given
 
 from minutebook.disk.filelock import FileLock
-from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreTooNew
+from minutebook.domain.errors import (
+    InvalidInput,
+    StoreBusy,
+    StoreClosed,
+    StoreDamaged,
+    StoreError,
+    StoreTooNew,
+)
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Decision, Entity, Memory, Turn
+from minutebook.domain.records import Decision, Entity, Link, Memory, Turn
 from minutebook.search.text import parse_query, terms
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sqlite import SqliteStore, schema
 from minutebook.store.sqlite.tables import ALL_TABLES, microseconds
 from tests.store.given import anything
-from tests.store.samples import SPACES, START, decision, entity, memory, turn, unit
+from tests.store.samples import SPACES, START, decision, edge, entity, memory, turn, unit
 from tests.store.small_index import small_index
 from tests.store.worker import direction
 
@@ -482,4 +489,15 @@ def test_size_counts_the_index_too(filled: Path) -> None:
     store.put(entity("e"))
     index = sum(f.stat().st_size for f in filled.with_name("store.db-index").glob("*/*"))
     assert store.size() > index + filled.stat().st_size
+    store.close()
+
+
+def test_an_edge_of_an_unknown_kind_is_damage(path: Path) -> None:
+    store = SqliteStore(path)
+    store.put(edge(Link, "a", "b"))
+    writer = apsw.Connection(str(path))
+    writer.execute("UPDATE edges SET kind = 'other'")
+    writer.close()
+    with pytest.raises(StoreDamaged, match="an edge has the kind 'other'"):
+        store.edges("acme", ["a"])
     store.close()

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
 from enum import StrEnum
 from types import NoneType, UnionType
-from typing import Any, NoReturn, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, Union, get_args, get_origin, get_type_hints
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.origin import Origin
@@ -88,7 +88,7 @@ def _read(field: _Field, value: Any) -> Any:
         raise InvalidInput(field.name, f"must be {field.wanted}") from error
 
 
-def _plain(value: Any) -> object:
+def _plain(value: object) -> object:
     match value:
         case datetime():
             return value.astimezone(UTC).isoformat()
@@ -97,7 +97,7 @@ def _plain(value: Any) -> object:
         case Origin():
             return value.parts
         case _:
-            return cast("object", value)
+            return value
 
 
 def _refuse_constant(name: str) -> NoReturn:

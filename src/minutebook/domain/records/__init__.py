@@ -35,23 +35,8 @@ from minutebook.domain.records.record import (
 CLASSES: dict[Kind, type[Record]] = {
     record.kind: record
     for record in (
-        Memory,
-        Version,
-        Entity,
-        Relation,
-        Link,
-        Mention,
-        Entry,
-        Head,
-        Project,
-        File,
-        CodeChunk,
-        Decision,
-        Proposal,
-        LedgerMark,
-        Token,
-        Turn,
-        Summary,
+        *(Memory, Version, Entity, Relation, Link, Mention, Entry, Head, Project, File),
+        *(CodeChunk, Decision, Proposal, LedgerMark, Token, Turn, Summary),
     )
 }
 """The class of each kind of record."""

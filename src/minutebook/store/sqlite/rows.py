@@ -22,7 +22,6 @@ from minutebook.store.protocol import Group, R
 from minutebook.store.sqlite import change_feed, embeddings, entity_names, texts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.tables import (
-    EDGES,
     Selection,
     Table,
     Value,
@@ -230,7 +229,7 @@ def edges(
     connection: apsw.Connection, organization: str, nodes: Collection[str], limit: int | None
 ) -> list[Edge]:
     """Give the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
-    number = change_feed.number_of(connection, organization)
+    table, number = table_of(Link), change_feed.number_of(connection, organization)
     found: dict[tuple[str, str], Edge] = {}
     distinct = sorted(set(nodes))
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
@@ -238,14 +237,14 @@ def edges(
         batch = padded([text_value(node) for node in distinct[start : start + _BATCH]])
         marks = ", ".join(f"?{place}" for place in range(3, 3 + len(batch)))
         rows = connection.execute(
-            f"SELECT r.kind, {EDGES.fields} FROM edges AS r WHERE r.organization = ?1"  # noqa: S608
+            f"SELECT r.kind, {table.fields} FROM {table.name} AS r WHERE r.organization = ?1"  # noqa: S608
             f" AND (r.source IN ({marks}) OR r.target IN ({marks})) ORDER BY {order} LIMIT ?2",
             (number, -1 if limit is None else limit, *batch),
         )
         for kind, *row in rows:
             if kind not in _EDGE_CLASSES:
                 raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
-            edge = EDGES.record_of(_EDGE_CLASSES[kind], organization, row)
+            edge = table.record_of(_EDGE_CLASSES[kind], organization, row)
             found[edge.id, edge.kind] = edge
     if limit is None:
         return sorted(found.values(), key=lambda e: (e.id, e.kind))

@@ -252,38 +252,22 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-MEMORIES = _described("memories", Memory)
-ENTITIES = _described("entities", Entity)
-VERSIONS = _described("versions", Version)
-EDGES = _described("edges", Relation, Link, Mention, derived=["kind"])
-ENTRIES = _described("entries", Entry)
-HEADS = _described("heads", Head)
-PROJECTS = _described("projects", Project)
-FILES = _described("files", File)
-CHUNKS = _described("chunks", CodeChunk)
-DECISIONS = _described("decisions", Decision, derived=["target_key"])
-PROPOSALS = _described("proposals", Proposal)
-LEDGERS = _described("ledgers", LedgerMark)
-TOKENS = _described("tokens", Token)
-TURNS = _described("turns", Turn)
-SUMMARIES = _described("summaries", Summary)
-
 ALL_TABLES = (
-    MEMORIES,
-    ENTITIES,
-    VERSIONS,
-    EDGES,
-    ENTRIES,
-    HEADS,
-    PROJECTS,
-    FILES,
-    CHUNKS,
-    DECISIONS,
-    PROPOSALS,
-    LEDGERS,
-    TOKENS,
-    TURNS,
-    SUMMARIES,
+    _described("memories", Memory),
+    _described("entities", Entity),
+    _described("versions", Version),
+    _described("edges", Relation, Link, Mention, derived=["kind"]),
+    _described("entries", Entry),
+    _described("heads", Head),
+    _described("projects", Project),
+    _described("files", File),
+    _described("chunks", CodeChunk),
+    _described("decisions", Decision, derived=["target_key"]),
+    _described("proposals", Proposal),
+    _described("ledgers", LedgerMark),
+    _described("tokens", Token),
+    _described("turns", Turn),
+    _described("summaries", Summary),
 )
 
 _TABLE_OF = {record: table for table in ALL_TABLES for record in table.records}
