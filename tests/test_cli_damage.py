@@ -197,3 +197,13 @@ def test_no_damage_leads_to_a_traceback(run: Run, home: Path, seed: int) -> None
         result = run(*command)
         assert result.exception is None or isinstance(result.exception, SystemExit), command
         assert result.exit_code in (0, 1)
+
+
+def test_doctor_names_a_client_whose_entry_lets_a_folder_run_code(run: Run, tmp_path: Path) -> None:
+    run("remember", "tea at five")
+    entry = {"command": "python3", "args": ["-m", "minutebook", "serve"]}
+    (tmp_path / ".claude.json").write_text(json.dumps({"mcpServers": {"minutebook": entry}}))
+    examined = run("doctor")
+    assert examined.exit_code == 1
+    assert "of Claude Code starts Python with -m and without -P" in examined.output
+    assert "`minutebook install claude-code --name minutebook`" in examined.output

@@ -21,6 +21,7 @@ from minutebook.install.clients import (
     plan,
     plan_removal,
     snippet,
+    unsafe_entries,
 )
 
 NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
@@ -417,3 +418,49 @@ def test_an_argument_that_no_client_could_use_is_named(
     with pytest.raises(InvalidInput) as refused:
         snippet(right.pop("client"), **right)
     assert refused.value.argument == argument
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_an_entry_that_lets_the_working_directory_run_code_is_found_and_mended(
+    client: str, here: Places
+) -> None:
+    old = install(client, here, command=["/usr/bin/python3", "-m", "minutebook", "serve"])
+    (found,) = unsafe_entries(here)
+    assert (found.path, found.title, found.name) == (
+        old.path,
+        CLIENTS[client].title,
+        "minutebook",
+    )
+    assert f"`minutebook install {client} --name minutebook`" in found.remedy
+    install(client, here, now=NOW + timedelta(seconds=1))
+    assert unsafe_entries(here) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "count"),
+    [
+        (["-m", "minutebook", "serve"], 1),
+        (["-u", "-m", "minutebook"], 1),
+        (["-P", "-m", "minutebook", "serve"], 0),
+        (["-uI", "-m", "minutebook"], 0),
+        (["-m", "http.server"], 0),
+        (["serve"], 0),
+        ("-m minutebook", 0),
+        (None, 0),
+    ],
+)
+def test_only_a_module_that_is_found_from_the_working_directory_is_unsafe(
+    here: Places, arguments: Any, count: int
+) -> None:
+    path = here.cwd / ".mcp.json"
+    entry = {"command": "python", "args": arguments}
+    path.write_text(json.dumps({"mcpServers": {"memory": entry, "other": 7}}))
+    found = unsafe_entries(here)
+    assert len(found) == count
+    assert all("install claude-code --project --name memory" in each.remedy for each in found)
+
+
+def test_a_configuration_that_cannot_be_read_is_passed_over(here: Places) -> None:
+    (here.home / ".claude.json").write_text("{")
+    (here.cwd / ".mcp.json").write_bytes(b"\xff")
+    assert unsafe_entries(here) == []

@@ -5,6 +5,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,6 +17,9 @@ from minutebook.config import Settings, environment, load, option_of
 from minutebook.domain.caller import ANYBODY
 from minutebook.invocation import DEFAULT_CONTRACT, SERVING
 from minutebook.server.logs import log_to_stderr
+
+if TYPE_CHECKING:
+    from minutebook.install.clients import Places
 
 
 @click.command(short_help="Serve contracts to MCP clients, over stdio or HTTP.")
@@ -99,9 +103,7 @@ def install(
 
     opened(contracts)
     serve_command = [*installed_command(), *_arguments(load(given), client, contracts)]
-    places = clients.Places(
-        platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment()
-    )
+    places = places_here()
     scope: clients.Scope = "project" if project else "user"
     now = datetime.now(UTC)
     if remove:
@@ -129,6 +131,13 @@ def install(
         if plan.backup is not None:
             echo(f"The file as it was: {plan.backup}")
         echo(body(plan.note))
+
+
+def places_here() -> "Places":
+    """Return where clients keep their configuration on this machine."""
+    from minutebook.install.clients import Places
+
+    return Places(platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment())
 
 
 def _arguments(settings: Settings, client: str, contracts: tuple[str, ...]) -> list[str]:

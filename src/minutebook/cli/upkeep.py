@@ -7,6 +7,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import echo, say, warn
+from minutebook.cli.serving import places_here
 from minutebook.cli.terminal import (
     PREPARED_LATER,
     as_json,
@@ -106,6 +107,7 @@ def doctor(
     if start_anew:
         _start_anew(given, is_damaged=any(each.is_damage for each in findings))
         findings = _findings(given, repair=False)
+    findings += _of_clients()
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
     told = [(each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings]
     say(shapes, [line for lines in told for line in lines] or "Everything is in order.", as_json)
@@ -134,6 +136,20 @@ def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
         found = damage_of(settings_of(given))
         findings += [each for each in found if each.finding not in known]
     return findings
+
+
+def _of_clients() -> "list[Finding]":
+    from minutebook.install.clients import unsafe_entries
+    from minutebook.services.maintenance.doctor import Finding
+
+    return [
+        Finding(
+            f"{each.path}: the entry {each.name} of {each.title} starts Python with -m and without -P, "
+            "so the folder that the client is in can run code",
+            each.remedy,
+        )
+        for each in unsafe_entries(places_here())
+    ]
 
 
 def _clear_left(settings: Settings) -> None:

@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import Conflict, InvalidInput
@@ -258,6 +259,44 @@ def apply(installation: Installation) -> None:
         if installation.backup is not None and installation.before is not None:
             replace_file(installation.backup, installation.before.encode(), mode)
         replace_file(target, installation.after.encode(), mode)
+
+
+@dataclass(frozen=True, slots=True)
+class UnsafeEntry:
+    """An entry by which the folder that a client is in can run code, and what mends it."""
+
+    path: Path
+    title: str
+    name: str
+    remedy: str
+
+
+def unsafe_entries(places: Places) -> list[UnsafeEntry]:
+    """Find entries that start `python -m minutebook` without `-P`, as early versions wrote them.
+
+    Looks at each client's own file and at the one of the working directory; one that cannot be read is
+    passed over.
+    """
+    found: dict[tuple[Path, str], UnsafeEntry] = {}
+    for client, scope in product(CLIENTS.values(), get_args(Scope)):
+        try:
+            path = location(client, scope, places)
+            servers = read(client.format, _read(path) or "", str(path)).get(client.section)
+        except (InvalidInput, Conflict):
+            continue
+        for name, entry in servers.items() if isinstance(servers, dict) else ():
+            if isinstance(entry, dict) and _imports_from_folder(entry.get("args")):
+                options = " --project" * (scope == "project") + f" --name {name}"
+                remedy = f'put "-P" before "-m" there, or run `minutebook install {client.name}{options}`'
+                found.setdefault((path, name), UnsafeEntry(path, client.title, name, remedy))
+    return list(found.values())
+
+
+def _imports_from_folder(arguments: object) -> bool:
+    # The options of Python, as far as they stand before the module.
+    words = " ".join(map(str, arguments)) if isinstance(arguments, list) else ""
+    options, module, _ = f" {words} ".partition(" -m minutebook ")
+    return bool(module) and not re.search(r" -[a-zA-Z]*[PI]", options)
 
 
 def snippet(
