@@ -251,6 +251,10 @@ def test_an_entry_is_merged_into_any_toml_and_the_rest_says_what_it_said(text: s
     after = changed(Format.TOML, text, "mcp_servers", "minutebook", ENTRY)
     assert loads(after) == toml_with(loads(text), ENTRY)
     assert changed(Format.TOML, after, "mcp_servers", "minutebook", ENTRY) == after
+    plain, shown = text.replace("\r\n", "\n"), after.replace("\r\n", "\n")
+    kept = sorted((plain.index(block), block) for block in toml_blocks if block in plain)
+    places = [shown.index(block) for _, block in kept]
+    assert places == sorted(places)
 
 
 @given(toml_texts())

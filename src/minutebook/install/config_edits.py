@@ -12,6 +12,9 @@ from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+
 from minutebook.domain.errors import InvalidInput
 
 _BOM = "\ufeff"
@@ -68,17 +71,17 @@ def edited(
     if wanted == data:
         return text
     bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
-    if format is Format.TOML:
-        lines, path = _LINE.findall(body), (section, name)
-        lines = _toml_without(lines, path) if entry is None else _toml_with(lines, path, entry)
-        body = "".join(lines)
-    elif entry is None:
-        body = _json_without(body, (section, name))
-    else:
-        body = _json_with(body, {section: {name: entry}})
     try:
+        if format is Format.TOML and entry is None:
+            body = _toml_without(body, section, name)
+        elif format is Format.TOML:
+            body = _toml_with(body, section, name, entry or {})
+        elif entry is None:
+            body = _json_without(body, (section, name))
+        else:
+            body = _json_with(body, {section: {name: entry}})
         proven = _pruned(read(format, body, "after")) == _pruned(wanted)
-    except InvalidInput:
+    except (InvalidInput, TOMLKitError):
         return None
     return bom + body if proven else None
 
@@ -281,79 +284,58 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-# TOML. A statement ends with the first line at which the standard parser finds it whole, so that
-# the parser, and nothing here, decides what strings and arrays over many lines are.
+# TOML.
+
+
+def _toml_with(text: str, section: str, name: str, entry: Mapping[str, Any]) -> str:
+    newline = _newline(text)
+    lines, path = _LINE.findall(text), (section, name)
+    statements = list(_statements(lines))
+    ours = [each for each in statements if each.path[:2] == path]
+    if ours:
+        # The tables that hold the entry, alone: tomlkit moves others that stand between two of them.
+        heads = [each.start for each in statements if each.is_header]
+        start = max((head for head in heads if head <= ours[0].start), default=0)
+        document = tomlkit.parse("".join(lines[start : ours[-1].end]))
+        _merge_toml(document[section][name], entry)
+        changed = re.sub(r"\r?\n", newline, document.as_string())
+        return "".join([*lines[:start], changed, *lines[ours[-1].end :]])
+    servers, server = tomlkit.table(is_super_table=True), tomlkit.table()
+    _merge_toml(server, entry)
+    block = tomlkit.document().append(section, servers.append(name, server)).as_string()
+    end = "" if not text or text.endswith("\n") else newline
+    gap = newline if text.strip() and not text.endswith((2 * "\n", 2 * "\r\n")) else ""
+    return f"{text}{end}{gap}{block.replace(chr(10), newline)}"
+
+
+def _merge_toml(table: Any, entry: Mapping[str, Any]) -> None:
+    for key, value in entry.items():
+        if isinstance(value, dict) and isinstance(table.get(key), dict):
+            _merge_toml(table[key], value)
+        elif isinstance(value, dict):
+            table[key] = tomlkit.inline_table()
+            _merge_toml(table[key], value)
+        elif table.get(key) != value:
+            table[key] = value
+
+
+# A statement of TOML ends with the first line at which the standard parser finds it whole, so that the
+# parser, and nothing here, decides what strings and arrays over many lines are. tomlkit would move
+# the tables around the one that it takes out.
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    table: _Path
     path: _Path
     start: int
     end: int
-
-    @property
-    def is_header(self) -> bool:
-        return self.path == self.table
+    is_header: bool
 
 
-def _toml_with(lines: list[str], path: _Path, entry: Mapping[str, Any]) -> list[str]:
-    if any(statement.path[: len(path)] == path for statement in _statements(lines)):
-        return _assigned(lines, path, entry)
-    newline = _newline("".join(lines))
-    before = _ended(lines, newline)
-    gap = [newline] if before and before[-1].strip() else []
-    block = [f"[{_toml_key(path)}]"]
-    block += [f"{_toml_key((key,))} = {_toml(value)}" for key, value in entry.items()]
-    return [*before, *gap, *(line + newline for line in block)]
-
-
-def _assigned(lines: list[str], path: _Path, value: Any) -> list[str]:
-    statements = list(_statements(lines))
-    exact = next((s for s in statements if s.path == path and not s.is_header), None)
-    if exact is not None:
-        return _replaced(lines, exact, value)
-    if isinstance(value, dict) and any(s.path[: len(path)] == path for s in statements):
-        for key, part in value.items():
-            lines = _assigned(lines, (*path, key), part)
-        return lines
-    parent = path[:-1]
-    beside = [s for s in statements if s.table == parent] or [
-        s for s in statements if s.path[: len(parent)] == parent and not s.is_header
-    ]
-    if not beside:
-        return lines
-    at, newline = beside[-1].end, _newline("".join(lines))
-    key = _toml_key(path[len(beside[-1].table) :])
-    line = f"{_margin(lines[at - 1], 0)}{key} = {_toml(value)}{newline}"
-    return [*_ended(lines[:at], newline), line, *lines[at:]]
-
-
-def _replaced(lines: list[str], statement: _Statement, value: Any) -> list[str]:
-    key = statement.path[len(statement.table) :]
-    present: Any = _loads(lines[statement.start : statement.end])
-    for part in key:
-        present = present[part]
-    if isinstance(value, dict) and isinstance(present, dict):
-        value = _merged(present, value)
-    if value == present:
-        return lines
-    last = lines[statement.end - 1]
-    end = last[len(last.rstrip("\r\n")) :]
-    line = f"{_margin(lines[statement.start], 0)}{_toml_key(key)} = {_toml(value)}{end}"
-    return [*lines[: statement.start], line, *lines[statement.end :]]
-
-
-def _ended(lines: list[str], newline: str) -> list[str]:
-    if not lines or lines[-1].endswith("\n"):
-        return lines
-    return [*lines[:-1], lines[-1] + newline]
-
-
-def _toml_without(lines: list[str], path: _Path) -> list[str]:
+def _toml_without(text: str, section: str, name: str) -> str:
+    lines, path = _LINE.findall(text), (section, name)
     statements = list(_statements(lines))
     gone: set[int] = set()
     for statement, following in zip_longest(statements, statements[1:]):
@@ -366,7 +348,7 @@ def _toml_without(lines: list[str], path: _Path) -> list[str]:
         is_last = after == len(lines) or not lines[after].strip()
         if at > 0 and at - 1 not in gone and not lines[at - 1].strip() and is_last:
             gone.add(at - 1)
-    return [line for at, line in enumerate(lines) if at not in gone]
+    return "".join(line for at, line in enumerate(lines) if at not in gone)
 
 
 def _statements(lines: list[str]) -> Iterator[_Statement]:
@@ -379,7 +361,8 @@ def _statements(lines: list[str]) -> Iterator[_Statement]:
                 end += 1
             if line[0] == "[":
                 table = _path(_loads([line]))
-            yield _Statement(table, table if line[0] == "[" else table + _key(line), at, end)
+            is_header = line[0] == "["
+            yield _Statement(table if is_header else table + _key(line), at, end, is_header)
         at = end
 
 
@@ -410,26 +393,3 @@ def _path(data: Any) -> _Path:
         ((key, data),) = data.items()
         path += (key,)
     return path
-
-
-def _toml_key(path: _Path) -> str:
-    return ".".join(key if _BARE_KEY.fullmatch(key) else _toml(key) for key in path)
-
-
-def _toml(value: Any) -> str:
-    match value:
-        case str():
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case bool():
-            return str(value).lower()
-        case int():
-            return str(value)
-        case (str(number),) if isinstance(value, tuple):
-            return number
-        case list():
-            return f"[{', '.join(map(_toml, value))}]"
-        case dict():
-            pairs = ", ".join(f"{_toml_key((k,))} = {_toml(v)}" for k, v in value.items())
-            return f"{{ {pairs} }}" if pairs else "{}"
-        case _:
-            return str(value.isoformat())
