@@ -137,11 +137,10 @@ def test_search_text_needs_no_model(opener: Opener) -> None:
 
 
 @requirement("knowledge/search/not-ready", "knowledge/errors/embedding-not-ready")
-@pytest.mark.parametrize("tool", ["search", "recall"])
-def test_while_the_model_loads_meaning_cannot_be_searched(opener: Opener, tool: str) -> None:
+def test_while_the_model_loads_meaning_cannot_be_searched(opener: Opener) -> None:
     release = threading.Event()
     world = opener(loading(release))
-    text = world.refused(tool, query="tea")
+    text = world.refused("search", query="tea")
     assert text == "Embedding service not ready. Please try again."
     release.set()
 

@@ -330,6 +330,7 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         if asks.name == ANYBODY:
             asks = replace(asks, name=user)
         yield app, asks
+        warn(*(note.text for note in asks.call.notes.values()))
 
 
 def time_given(option: str, text: str, *, ahead: bool = False) -> datetime:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from minutebook.domain.caller import Note
+
 Content = Mapping[str, Any] | Iterable[Mapping[str, Any]] | str
 """What an operation gives: an object, a list of objects (any iterable), or a plain text."""
 
@@ -28,11 +30,15 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a call came to; `content` is the object that `text` writes out, if it is an object."""
+    """What a call came to; `content` is the object that `text` writes out, if it is an object.
+
+    `notes` are what the promised shape has no room for, by name.
+    """
 
     text: str
     content: Mapping[str, Any] | None = None
     error: Failure | None = None
+    notes: Mapping[str, Note] = field(default_factory=dict)
 
 
 def answered(content: Content) -> Answer:

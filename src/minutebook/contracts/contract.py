@@ -14,7 +14,7 @@ from minutebook.contracts.answers import Answer, Content, Failure, answered, fai
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note, in_call
 from minutebook.domain.errors import (
     InvalidInput,
     MinutebookError,
@@ -169,7 +169,8 @@ class Contract:
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
-        given = arguments
+        given, notes = arguments, dict[str, Note]()
+        caller = in_call(caller, notes=notes)
         try:
             name = self._names[safe(name)]
             if name in self.aliases:
@@ -177,7 +178,8 @@ class Contract:
             tool = self.tools[name]
             with self._gate(app, caller, tool, arguments) as (admitted, remaining):
                 checked = tool.arguments.check(remaining)
-                return answered(self._operations[name](app, admitted, **checked))
+                answer = answered(self._operations[name](app, admitted, **checked))
+                return replace(answer, notes=notes)
         except MinutebookError as error:
             return failed(self.worded(error, caller, given))
 

@@ -1,6 +1,6 @@
 """Callers: who makes a request, with which rights; and the request itself, which no rule looks at."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +31,14 @@ Raises Unanswered if the client or its user declines, or if the answer is of no 
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is said beside an answer: facts for programs, a sentence for readers."""
+
+    facts: Mapping[str, object]
+    text: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One request: what identifies it, and how to reach its client while it runs.
@@ -38,7 +46,7 @@ class Call:
     `request` is its id in the log and on the audit trail. `session` is the connection's own session,
     which keeps turns that name no other. `origin` is the client's program, the contract and the
     session: provenance. `progress` reports how far a long act is. `sample` asks the client's model;
-    None if the client offers none.
+    None if the client offers none. `notes` collects by name what is to be said beside the answer.
     """
 
     request: str = ""
@@ -46,6 +54,7 @@ class Call:
     origin: Origin | None = None
     progress: Progress = field(default=no_progress, repr=False)
     sample: Sample | None = field(default=None, repr=False)
+    notes: dict[str, Note] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

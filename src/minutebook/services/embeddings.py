@@ -4,10 +4,10 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from minutebook.domain.caller import Progress, no_progress
+from minutebook.domain.caller import Note, Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
@@ -47,6 +47,9 @@ Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisio
 
 REPORT_EVERY = 0.5
 """Seconds between two reports that the model is still loading."""
+
+QUERY_WAIT = 1.0
+"""Seconds for which a search that words can answer waits for a model that is loading."""
 
 WAIT_SHARE = 0.1
 """The share of an act's progress that waiting for the model is reported as."""
@@ -133,22 +136,44 @@ class Embeddings:
         return self._embedding.embed_query(text).vector
 
     def embed_query(self, text: str, progress: Progress = no_progress) -> Vectors | None:
-        """Return the vector of a query, None if the model failed. Raises EmbeddingNotReady while it loads."""
-        try:
-            return self.require_query_vector(text, progress)
-        except EmbeddingNotReady as error:
-            if error.state == "loading":
-                raise
-        except ModelUnavailable as error:
-            log.warning("a question is answered without its meaning: %s", error)
-        return None
+        """Return the vector of a query, None if the model failed or does not load at once.
 
-    def try_embed_query(self, text: str, progress: Progress = no_progress) -> Vectors | None:
-        """Return the vector of a query, None if the model is loading or failed."""
+        For searches that words can answer. Raises InvalidInput for an unfit query.
+        """
+        check_query(text)
         try:
-            return self.embed_query(text, progress)
+            if self._is_unavailable(progress, min(self._timeout, QUERY_WAIT)):
+                return None
+            return self._embedding.embed_query(text).vector
         except EmbeddingNotReady:
             return None
+        except ModelUnavailable as error:
+            log.warning("a question is answered without its meaning: %s", error)
+            return None
+
+    def note_of_words_alone(self) -> Note | None:
+        """Return what is to be said of an answer without vectors; None if the user chose no model."""
+        if self._embedding.is_off:
+            return None
+        state = self.state
+        loads = "is still loading; ask again soon to find by meaning too"
+        failed = f"cannot be used ({self._embedding.reason})"
+        reason = failed if state == "error" else loads
+        return Note({"state": state}, f"Found by words alone: the embedding model {reason}.")
+
+    def note_of_pending(self, of: type[TextRecord], wheres: Iterable[Filter]) -> Note | None:
+        """Return what is to be said of records that have no vectors yet; None if all have them."""
+        space = replace(self.space_of(of), states="")
+        pending = sum(
+            self._store.count(of, where) - self._store.count_vectors(of, where, space)
+            for where in wheres
+            # Counting reads an index entry for each record, this one for each organization.
+            if self._store.without_vectors(of, where.organization, space, 1)
+        )
+        if not pending:
+            return None
+        text = f"{pending:,} records were compared by words alone: their vectors are still to come."
+        return Note({"state": "ready", "pending": pending}, text)
 
     def put(self, record: TextRecord, made: TextEmbedding | None) -> None:
         """Put the embedding of a record that was just put; None leaves it to `backfill`."""
@@ -223,22 +248,22 @@ class Embeddings:
             TextEmbedding(*each) for each in zip((each.rows for each in made), packed, strict=True)
         ]
 
-    def _is_unavailable(self, progress: Progress) -> bool:
+    def _is_unavailable(self, progress: Progress, timeout: float | None = None) -> bool:
         """Wait while the model loads; tell whether it failed. Raises EmbeddingNotReady at the timeout."""
-        waited = 0.0
+        waited, timeout = 0.0, self._timeout if timeout is None else timeout
         while True:
-            step = min(REPORT_EVERY, self._timeout - waited)
+            step = min(REPORT_EVERY, timeout - waited)
             try:
                 self._embedding.wait(step)
             except EmbeddingNotReady as error:
                 if error.state != "loading":
                     return True
                 waited += step
-                if waited >= self._timeout:
+                if waited >= timeout:
                     raise
                 # How much of the load is done is not known; how much of the wait is over is.
                 what = "loading" if self._embedding.prepared is None else "being prepared, once"
-                progress(waited / self._timeout * WAIT_SHARE, f"the embedding model is {what}")
+                progress(waited / timeout * WAIT_SHARE, f"the embedding model is {what}")
             except ModelUnavailable:
                 return True
             else:

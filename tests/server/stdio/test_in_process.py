@@ -132,6 +132,18 @@ def test_a_failed_call_is_a_result_that_the_model_can_read(tmp_path: Path) -> No
         ]
 
 
+def test_what_the_promised_shape_has_no_room_for_is_said_beside_the_result(tmp_path: Path) -> None:
+    with serving(tmp_path, MINUTEBOOK_EMBEDDER=str(tmp_path / "none")) as pipe:
+        pipe.handshake("2025-06-18")
+        pipe.call("store_memory", content="the boiler hums")
+        result = pipe.call("recall", query="boiler")["result"]
+        whole, note = (each["text"] for each in result["content"])
+        assert json.loads(whole) == result["structuredContent"]
+        assert note.startswith("Found by words alone: the embedding model cannot be used")
+        assert result["_meta"] == {"minutebook/meaning": {"state": "error"}}
+        assert "_meta" not in pipe.call("list_memories")["result"]
+
+
 def test_an_unknown_tool_is_a_protocol_error_that_names_it(tmp_path: Path) -> None:
     with serving(tmp_path, MINUTEBOOK_EMBEDDER="none") as pipe:
         pipe.handshake()

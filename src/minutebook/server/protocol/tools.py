@@ -21,6 +21,9 @@ log = logging.getLogger(__name__)
 REPORT_EVERY = 0.5
 """Seconds between two progress notifications of one call."""
 
+_NOTES = "minutebook"
+"""The prefix of the names under which notes are in a result's `_meta`."""
+
 _Context = ServerRequestContext[Any, Any]
 
 
@@ -105,10 +108,12 @@ def _as_result(outcome: Answer | Failure) -> types.CallToolResult:
     if failure is not None and failure.code is not None:
         raise protocol_error(failure)
     structured = answer.content if failure is None else failure.structured
+    texts = [answer.text, *(note.text for note in answer.notes.values())]
     return types.CallToolResult(
-        content=[types.TextContent(type="text", text=answer.text)],
+        content=[types.TextContent(type="text", text=text) for text in texts],
         structured_content=None if structured is None else dict(structured),
         is_error=failure is not None,
+        _meta={f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()} or None,
     )
 
 

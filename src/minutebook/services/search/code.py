@@ -52,14 +52,13 @@ class CodeSearch:
     ) -> list[FoundCode]:
         """Rank chunks, of one project or language where these are named.
 
-        Raises NotFound for an unknown project, InvalidInput for an unknown language,
-        EmbeddingNotReady while the model loads.
+        Raises NotFound for an unknown project, InvalidInput for an unknown language.
 
         A language may be called as people do: `C++`, `TypeScript`, `py`.
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
         words say stands in for what its meaning would.
         """
-        vector, parsed = self._embedded.embed_query(query, caller.call.progress), parse_query(query)
+        vector, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
         reach = self._reach(caller, project, language)
         signals = Signals(None, {})
         for where in reach:

@@ -54,7 +54,7 @@ class CombinedRecall:
 
         Memories and decisions are scored together. Code is scored by itself: where both are found,
         each list's scores become z-scores. `project` and `language` narrow the code. Raises
-        EmbeddingNotReady, NotFound for an unknown project, InvalidInput for an unknown language.
+        NotFound for an unknown project, InvalidInput for an unknown language.
         """
         texts = Ranking([])
         if Kind.MEMORY in kinds:

@@ -92,7 +92,7 @@ class DecisionSearch:
         """
         classes = (Decision, Proposal) if mode is Mode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
-        vector = self._embedded.try_embed_query(query, caller.call.progress)
+        vector = self._signals.embed(query, caller, Decision)
         found = self._candidates(caller, vector, parse_query(query), classes)
         hits = fuse(found.signals.found(), TEXT_WEIGHTS, len(found.records))
         ranked = []

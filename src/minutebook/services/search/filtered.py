@@ -68,15 +68,14 @@ class FilteredSearch:
         """Give every memory that matches, ended ones last, by relevance in [0, 1], then importance.
 
         The latest comes first of equals. Without a query every memory matches, with relevance 0.
-        Records are read as they are asked for. A scope that is not the caller's holds nothing. Raises EmbeddingNotReady.
+        Records are read as they are asked for. A scope that is not the caller's holds nothing.
         """
         wheres = self._narrowed(caller, narrowing)
         if query is None:
             found = self._listed(wheres)
         else:
-            scores = self._relevance(
-                wheres, self._embedded.embed_query(query, caller.call.progress), parse_query(query)
-            )
+            vector = self._signals.embed(query, caller, Memory)
+            scores = self._relevance(wheres, vector, parse_query(query))
             found = self._ranked(wheres, scores)
         return self._current_first(wheres, narrowing, found)
 
@@ -129,7 +128,7 @@ class FilteredSearch:
         ]
         scores = self._relevance(
             wheres,
-            self._embedded.embed_query(query, caller.call.progress),
+            self._signals.embed(query, caller, Memory),
             parse_query(query),
             CANDIDATES,
         )

@@ -114,7 +114,7 @@ class Recall:
         """Rank memories by vector, lexical and graph signals together.
 
         Weights are relative; a signal that has nothing to say costs the others nothing. Without a
-        model the other two answer. While the model loads: EmbeddingNotReady.
+        model the other two answer.
         """
         return self._recall(caller, query, limit, weights, None)
 
@@ -135,7 +135,7 @@ class Recall:
         weights: Mapping[Signal, float],
         decided: DecisionSearch | None,
     ) -> Recollection:
-        vector = self._embedded.embed_query(query, caller.call.progress)
+        vector = self._signals.embed(query, caller, Memory)
         parsed = parse_query(query)
         where_of: dict[Key, Filter] = {}
         total, nodes = Signals(None if vector is None else {}, {}), 0

@@ -58,7 +58,7 @@ class JournalSearch:
     def _search(
         self, of: type[R], caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[R]]:
-        vector = self._embedded.try_embed_query(query, caller.call.progress)
+        vector = self._signals.embed(query, caller, of)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         signals = self._signals.gather(of, reach, vector, parse_query(query), CANDIDATES)
         scores = fuse_scores(signals.found(), TEXT_WEIGHTS)

@@ -3,10 +3,12 @@
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
 from minutebook.search.fusion import Signal
 from minutebook.search.text import TextQuery
+from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings
 from minutebook.store.protocol import R, Store, Vectors
 
@@ -65,6 +67,21 @@ class Candidates:
     def __init__(self, store: Store, embedded: Embeddings) -> None:
         self._store = store
         self._embedded = embedded
+
+    def embed(self, query: str, caller: Caller, of: type[TextRecord]) -> Vectors | None:
+        """Embed a query for a search by meaning and words; None if no model is ready.
+
+        Notes in the call that records are searched by words alone. Raises InvalidInput for a query
+        that is too long.
+        """
+        vector = self._embedded.embed_query(query, caller.call.progress)
+        if vector is None:
+            note = self._embedded.note_of_words_alone()
+        else:
+            note = self._embedded.note_of_pending(of, filters(self._store, caller))
+        if note is not None:
+            caller.call.notes["meaning"] = note
+        return vector
 
     def gather(
         self,
