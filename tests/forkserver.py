@@ -111,7 +111,8 @@ def _locale(environment: Mapping[str, str]) -> str:
 
 
 def _read_once(environment: Mapping[str, str]) -> dict[str, str]:
-    return {
+    # The package sets it where it is not set.
+    return {"OPENBLAS_NUM_THREADS": "1"} | {
         name: value
         for name, value in environment.items()
         if name.startswith(READ_ONCE) and name not in READ_AGAIN
@@ -471,7 +472,6 @@ def warm() -> None:
 
     # Read when the libraries are loaded: no thread may run in a process that forks, and none that
     # tests start may tell anybody of itself.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"
     for found in pkgutil.walk_packages(minutebook.__path__, "minutebook."):
         if not found.name.endswith("__main__"):
