@@ -13,7 +13,8 @@ _ERF = np.array([math.erf(place) for place in _GRID])
 
 def erf(value: Floats) -> Floats:
     """Return the error function, read off a table whose error is below 5e-9."""
-    return np.interp(value, _GRID, _ERF).astype(np.float32)
+    read: Floats = np.interp(value, _GRID, _ERF).astype(np.float32)
+    return read
 
 
 class Oracle:
