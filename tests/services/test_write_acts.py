@@ -109,9 +109,9 @@ BESIDE = {
     "tokens.create",
     "tokens.revoke",
     "tokens.rotate",
-    "trail.act",
-    "trail.guard",
-    "trail.note",
+    "trail.audited",
+    "trail.audit_refusals",
+    "trail.log",
 }
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
