@@ -86,7 +86,7 @@ def proof(entries: int) -> tuple[int, float, float, float]:
         trail = Trail(store, lambda: datetime.now(UTC))
         ids = [f"{number:020}" for number in range(entries)]
         for start in range(0, entries, 1000):
-            trail.note(CALLER, data.MAIN, "read", Kind.MEMORY, ids[start : start + 1000])
+            trail.log(CALLER, data.MAIN, "read", Kind.MEMORY, ids[start : start + 1000])
         before = peak_mb()
         wall, cpu = time.perf_counter(), time.process_time()
         assert trail.verify(data.MAIN) is None

@@ -120,7 +120,7 @@ READS = {
     "entities": {"communities", "related"},
     "ledgers": {"heed", "states"},
     "memories": {"history", "page", "read", "read_any", "valid_at", "version"},
-    "overview": {"counts", "organization_with", "sequences"},
+    "overview": {"counts", "organization_with", "sequences", "to_embed", "token_states"},
     "projects": {"all", "progress", "read"},
     "proposals": {"pending"},
     "sessions": {"all", "overview", "page", "turn_after"},

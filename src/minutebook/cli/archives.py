@@ -195,7 +195,7 @@ def _restore_backup(given: dict[str, str], path: Path) -> None:
     ):
         done = Restores(data_directory(settings)).run(path, now())
     with opened(given) as (app, caller):
-        app.trail.note(caller, default_organization(caller), "restore", Kind.HEAD, [done.digest])
+        app.trail.log(caller, default_organization(caller), "restore", Kind.HEAD, [done.digest])
     echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:
         echo(f"What was there before is in {done.aside}.")

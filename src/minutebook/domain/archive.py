@@ -96,15 +96,15 @@ def header(made_at: datetime, counts: Mapping[Kind, int]) -> dict[str, object]:
     return {"format": FORMAT, "version": VERSION, "made_at": made, "counts": dict(counts)}
 
 
-def counts_of(said: Mapping[str, Any]) -> dict[Kind, int]:
+def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
     """Read a header; InvalidInput for one that is not ours, or of a later version."""
-    if said.get("format") != FORMAT:
+    if header.get("format") != FORMAT:
         raise InvalidInput("format", f"must be {FORMAT}")
-    if said.get("version") not in range(1, VERSION + 1):
+    if header.get("version") not in range(1, VERSION + 1):
         raise InvalidInput(
             "version", f"must be 1 to {VERSION}; for a later one, upgrade Minutebook"
         )
-    counts = said.get("counts")
+    counts = header.get("counts")
     if not isinstance(counts, dict) or not all(_is_count(each) for each in counts.values()):
         raise InvalidInput("counts", "must say how many records there are of each kind")
     unknown = counts.keys() - set(KINDS)
@@ -144,21 +144,21 @@ def check_sound(record: Record) -> None:
         raise InvalidInput("turn_count", "must not be negative")
 
 
-def foreign_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
+def foreign_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
     """Make the record of a line as Memory Core writes them; its embedding is not of our model."""
-    metadata = said.get("metadata")
+    metadata = item.get("metadata")
     if not isinstance(metadata, dict):
         raise InvalidInput("metadata", "must be an object, as in Memory Core's exports")
     if "title" not in metadata:
         # Its store keeps no nulls: who gave no thought has none there.
         thought = _text(metadata, "thought") if "thought" in metadata else ""
-        return _turn(metadata, owner, _text(said, "id"), thought)
+        return _turn(metadata, owner, _text(item, "id"), thought)
     category = str(metadata.get("category", ""))
     is_known = category in list(Category)
     return _summary(
         metadata,
         owner,
-        summary=_text(said, "document"),
+        summary=_text(item, "document"),
         category=Category(category) if is_known else Category.OTHER,
         made_by="memory-core",
         reasons={} if is_known else {"category": f"Memory Core called it {category!r}"},
@@ -170,11 +170,11 @@ def journal_line(record: Turn | Summary) -> bytes:
 
     Whose it is, who wrote it and the reasons for the scores have no field there and are left out.
     """
-    said = {"id": record.id, "sessionId": record.session, "timestamp": rfc3339(record.at)}
+    common = {"id": record.id, "sessionId": record.session, "timestamp": rfc3339(record.at)}
     if isinstance(record, Turn):
         return json_line(
             {
-                **said,
+                **common,
                 "prompt": record.prompt,
                 "thought": record.thought,
                 "response": record.response,
@@ -183,7 +183,7 @@ def journal_line(record: Turn | Summary) -> bytes:
         )
     return json_line(
         {
-            **said,
+            **common,
             "title": record.title,
             "summary": record.summary,
             "category": record.category,
@@ -194,46 +194,46 @@ def journal_line(record: Turn | Summary) -> bytes:
     )
 
 
-def journal_record(said: Mapping[str, Any], owner: Owner) -> Turn | Summary:
+def journal_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
     """Make the record of a line of the journal's published data model.
 
     A line with a title is a summary; its id follows from the session's name, as always. Raises
     InvalidInput that names the field which is missing, unknown or does not fit.
     """
-    fields = _SUMMARY_FIELDS if "title" in said else _TURN_FIELDS
-    unknown = said.keys() - set(fields)
+    fields = _SUMMARY_FIELDS if "title" in item else _TURN_FIELDS
+    unknown = item.keys() - set(fields)
     if unknown:
-        what = "summary" if "title" in said else "turn"
+        what = "summary" if "title" in item else "turn"
         raise InvalidInput(min(unknown), f"is no field of a {what} (it has {', '.join(fields)})")
-    id = _text(said, "id")
+    id = _text(item, "id")
     if not id:
         raise InvalidInput("id", "must not be empty")
-    if "title" not in said:
-        if said.get("type", TURN_TYPE) != TURN_TYPE:
+    if "title" not in item:
+        if item.get("type", TURN_TYPE) != TURN_TYPE:
             raise InvalidInput("type", f"must be {TURN_TYPE}")
-        return _turn(said, owner, id, _text(said, "thought"))
-    category = _text(said, "category")
+        return _turn(item, owner, id, _text(item, "thought"))
+    category = _text(item, "category")
     if category not in list(Category):
         raise InvalidInput("category", f"must be one of {', '.join(Category)}")
     return _summary(
-        said,
+        item,
         owner,
-        summary=_text(said, "summary"),
+        summary=_text(item, "summary"),
         category=Category(category),
         made_by="imported",
         reasons={},
     )
 
 
-def _turn(said: Mapping[str, Any], owner: Owner, id: str, thought: str) -> Turn:
+def _turn(item: Mapping[str, Any], owner: Owner, id: str, thought: str) -> Turn:
     return Turn(
         organization=owner.organization,
         id=id,
-        session=_text(said, "sessionId"),
-        at=_instant(said),
-        prompt=_text(said, "prompt"),
+        session=_text(item, "sessionId"),
+        at=_instant(item),
+        prompt=_text(item, "prompt"),
         thought=thought,
-        response=_text(said, "response"),
+        response=_text(item, "response"),
         author=owner.author,
         repository=owner.repository,
         user=owner.user,
@@ -241,7 +241,7 @@ def _turn(said: Mapping[str, Any], owner: Owner, id: str, thought: str) -> Turn:
 
 
 def _summary(
-    said: Mapping[str, Any],
+    item: Mapping[str, Any],
     owner: Owner,
     *,
     summary: str,
@@ -249,21 +249,21 @@ def _summary(
     made_by: str,
     reasons: Mapping[str, str],
 ) -> Summary:
-    session = _text(said, "sessionId")
+    session = _text(item, "sessionId")
     return Summary(
         organization=owner.organization,
         id=summary_id(session, owner.repository, owner.user),
         session=session,
-        at=_instant(said),
-        title=_text(said, "title"),
+        at=_instant(item),
+        title=_text(item, "title"),
         summary=summary,
         category=category,
-        turn_count=_whole(said, "memoryCount"),
-        quality=_whole(said, "quality"),
-        productivity=_whole(said, "productivity"),
-        impact=_whole(said, "impact"),
-        complexity=_whole(said, "complexity"),
-        technologies=_technologies(said),
+        turn_count=_whole(item, "memoryCount"),
+        quality=_whole(item, "quality"),
+        productivity=_whole(item, "productivity"),
+        impact=_whole(item, "impact"),
+        complexity=_whole(item, "complexity"),
+        technologies=_technologies(item),
         made_by=made_by,
         reasons=reasons,
         last_turn="",
@@ -277,24 +277,24 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
-def _text(said: Mapping[str, Any], name: str) -> str:
-    value = said.get(name)
+def _text(item: Mapping[str, Any], name: str) -> str:
+    value = item.get(name)
     if not isinstance(value, str):
         raise InvalidInput(name, "must be a text")
     return value
 
 
-def _whole(said: Mapping[str, Any], name: str) -> int:
+def _whole(item: Mapping[str, Any], name: str) -> int:
     """Read a number; a model that was asked for a whole one may have given another."""
-    value = said.get(name, 0)
+    value = item.get(name, 0)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidInput(name, "must be a number")
     return round(value)
 
 
-def _technologies(said: Mapping[str, Any]) -> tuple[str, ...]:
+def _technologies(item: Mapping[str, Any]) -> tuple[str, ...]:
     """Read a list of texts, or the names with commas between them that Memory Core keeps."""
-    value = said.get("technologies", "")
+    value = item.get("technologies", "")
     if isinstance(value, str):
         value = value.split(",")
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
@@ -302,9 +302,9 @@ def _technologies(said: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(each.strip() for each in value if each.strip())
 
 
-def _instant(said: Mapping[str, Any]) -> datetime:
+def _instant(item: Mapping[str, Any]) -> datetime:
     """Read ISO text, taken for UTC where it names no zone, or milliseconds since 1970."""
-    value = said.get("timestamp")
+    value = item.get("timestamp")
     try:
         if isinstance(value, str):
             read = datetime.fromisoformat(value)

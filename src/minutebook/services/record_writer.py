@@ -53,7 +53,7 @@ class RecordWriter(Generic[T]):
         `finish` completes the record inside the transaction, or raises. Raises Forbidden and
         ScopeViolation if the caller may not write there.
         """
-        with self._trail.act(caller, record.organization, act, record.kind, record.id) as audit:
+        with self._trail.audited(caller, record.organization, act, record.kind, record.id) as audit:
             audit.check(record)
             record = finish(record)
             earlier = self._store.get(type(record), record.organization, record.id)

@@ -19,7 +19,7 @@ def trail_of(world: World) -> list[Entry]:
 
 
 def test_an_act_ends_with_its_entry(world: World) -> None:
-    with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m") as deed:
+    with world.app.trail.audited(world.caller, "default", "paint", Kind.MEMORY, "m") as deed:
         deed.check(Scope("default"))
         deed.changes("old", "new")
         deed.subject = "n"
@@ -38,14 +38,14 @@ def test_what_callers_choose_fills_no_trail(world: World) -> None:
 
 
 def test_an_act_that_came_to_nothing_leaves_none(world: World) -> None:
-    with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m") as deed:
+    with world.app.trail.audited(world.caller, "default", "paint", Kind.MEMORY, "m") as deed:
         deed.changes_nothing()
     assert trail_of(world) == []
 
 
 def test_a_refusal_undoes_the_act_and_is_entered_alone(world: World) -> None:
     def attempt() -> None:
-        with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m"):
+        with world.app.trail.audited(world.caller, "default", "paint", Kind.MEMORY, "m"):
             world.entity("Ana")
             raise Forbidden("paint", "no colours")
 
@@ -58,7 +58,7 @@ def test_a_refusal_undoes_the_act_and_is_entered_alone(world: World) -> None:
 
 def test_a_failure_undoes_the_act_and_leaves_no_entry(world: World) -> None:
     def attempt() -> None:
-        with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m"):
+        with world.app.trail.audited(world.caller, "default", "paint", Kind.MEMORY, "m"):
             world.entity("Ana")
             raise StoreError("the disk is full")
 
@@ -70,7 +70,7 @@ def test_a_failure_undoes_the_act_and_leaves_no_entry(world: World) -> None:
 
 def test_an_act_that_did_not_ask_whether_it_may_write_changes_nothing(world: World) -> None:
     def attempt() -> None:
-        with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m"):
+        with world.app.trail.audited(world.caller, "default", "paint", Kind.MEMORY, "m"):
             world.entity("Ana")
 
     with pytest.raises(Fault):
@@ -103,9 +103,9 @@ def test_writers_at_once_leave_one_unbroken_trail(world: World) -> None:
 
 def test_a_refused_act_of_several_leaves_its_refusal_and_nothing_else(world: World) -> None:
     def attempt() -> None:
-        with world.app.trail.together():
+        with world.app.trail.audited_batch():
             world.entity("Ana")
-            with world.app.trail.act(world.caller, "default", "paint", Kind.MEMORY, "m"):
+            with world.app.trail.audited(world.caller, "default", "paint", Kind.MEMORY, "m"):
                 raise Forbidden("paint", "no colours")
 
     with pytest.raises(Forbidden):
@@ -117,8 +117,8 @@ def test_a_refused_act_of_several_leaves_its_refusal_and_nothing_else(world: Wor
 
 
 def test_a_reading_is_entered_once_for_each_record(world: World) -> None:
-    world.app.trail.note(world.caller, "acme", "read", Kind.MEMORY, ["a", "b"])
-    world.app.trail.note(world.caller, "acme", "read", Kind.MEMORY, ["c"], outcome="Forbidden")
+    world.app.trail.log(world.caller, "acme", "read", Kind.MEMORY, ["a", "b"])
+    world.app.trail.log(world.caller, "acme", "read", Kind.MEMORY, ["c"], outcome="Forbidden")
     found = world.store.find(Entry, everything("acme"), order=["number"])
     entries = [each for each in found if isinstance(each, Entry)]
     assert [(e.subject, e.outcome) for e in entries] == [

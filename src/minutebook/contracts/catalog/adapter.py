@@ -44,9 +44,9 @@ def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) ->
     yield policy.with_field_writes(caller, app.rules()), arguments
 
 
-def memory_write(app: App, caller: Caller, **said: Any) -> Shape:
-    """Keep a new memory, or bring a known one to what is said."""
-    return written(app.memories.write(*_drafted(app, caller, said)), said.get("id"))
+def memory_write(app: App, caller: Caller, **arguments: Any) -> Shape:
+    """Keep a new memory, or bring a known one to what the arguments say."""
+    return written(app.memories.write(*_drafted(app, caller, arguments)), arguments.get("id"))
 
 
 def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iterator[Shape]:
@@ -66,11 +66,11 @@ def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iter
     return (written(*each) for each in zip(memories, (i.get("id") for i in items), strict=True))
 
 
-def memory_update(app: App, caller: Caller, id: str, **said: Any) -> Shape:
+def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
     """Change what is given of a memory."""
-    if not said:
+    if not arguments:
         raise InvalidInput(" or ".join(_FIELDS), "is required: there is nothing to change")
-    changes = {_FIELDS[name]: _told(name, value) for name, value in said.items()}
+    changes = {_FIELDS[name]: _told(name, value) for name, value in arguments.items()}
     if changes.get("metadata", ...) is None:
         changes["metadata"] = {}
     return written(app.memories.update(caller, _id(id), changes))
@@ -139,17 +139,19 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-def _drafted(app: App, caller: Caller, said: Mapping[str, Any]) -> tuple[Caller, Draft]:
+def _drafted(app: App, caller: Caller, arguments: Mapping[str, Any]) -> tuple[Caller, Draft]:
     """Give the caller narrowed to the organization that is named, and the draft."""
-    given = said.get("id")
+    given = arguments.get("id")
     id = None if given is None else _id(given)
-    narrowed = app.memories.narrowed(caller, said["organization"], id)
-    fields = {_FIELDS[name]: _told(name, told) for name, told in said.items() if name in _FIELDS}
+    narrowed = app.memories.narrowed(caller, arguments["organization"], id)
+    fields = {
+        _FIELDS[name]: _told(name, told) for name, told in arguments.items() if name in _FIELDS
+    }
     return narrowed, Draft(
         **fields,
         id=id,
         given_uuid=given if id is not None and given not in (id, str(uuid_of(id))) else None,
-        repository=said.get("repository"),
+        repository=arguments.get("repository"),
         initial=Status.DRAFT,
     )
 

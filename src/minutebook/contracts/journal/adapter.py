@@ -44,16 +44,16 @@ def healthcheck_unopened(unopened: NotOpen) -> Shape:
 def start_database(app: App, caller: Caller) -> Shape:
     """Open the store again."""
     done = app.database.start(caller)
-    said = "The store is open." if done else "The store was open already."
-    return _life(app, caller, "started" if done else "already_running", said)
+    message = "The store is open." if done else "The store was open already."
+    return _life(app, caller, "started" if done else "already_running", message)
 
 
 def stop_database(app: App, caller: Caller) -> Shape:
     """Close the store."""
     done = app.database.stop(caller)
-    said = "The store is closed to this connection." if done else "It was closed already."
-    said += " start_database opens it again."
-    return _life(app, caller, "stopped" if done else "not_running", said)
+    message = "The store is closed to this connection." if done else "It was closed already."
+    message += " start_database opens it again."
+    return _life(app, caller, "stopped" if done else "not_running", message)
 
 
 def add_memory(
@@ -118,10 +118,10 @@ def get_all_summaries(
 def delete_all_summaries(app: App, caller: Caller) -> Shape:
     """Delete every summary that the caller may delete."""
     done = app.summaries.delete_all(caller)
-    said = f"Deleted {_several(done.deleted, 'summary', 'summaries')}"
+    message = f"Deleted {_several(done.deleted, 'summary', 'summaries')}"
     if done.kept:
-        said += f"; {done.kept} stay, which an agent may not delete because others wrote them"
-    return {"deleted": done.deleted, "message": f"{said}."}
+        message += f"; {done.kept} stay, which an agent may not delete because others wrote them"
+    return {"deleted": done.deleted, "message": f"{message}."}
 
 
 def query_summaries(
@@ -173,8 +173,8 @@ def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
     asked = {name: kind for name, kind in COLLECTIONS.items() if name in include}
     done = app.archives.export(caller, asked.values())
     counts = {name: done.counts.get(kind, 0) for name, kind in asked.items()}
-    said = ", ".join(f"{count} {name}" for name, count in counts.items())
-    return {"message": f"Exported {said}.", "files": [done.called], "counts": counts}
+    message = ", ".join(f"{count} {name}" for name, count in counts.items())
+    return {"message": f"Exported {message}.", "files": [done.called], "counts": counts}
 
 
 def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
@@ -182,18 +182,18 @@ def import_database(app: App, caller: Caller, file: str, mode: str) -> Shape:
     done = app.archives.import_(caller, file, Mode(mode))
     imported, skipped = done.imported.total(), done.skipped.total()
     removed, kept = done.removed.total(), done.kept.total()
-    said = f"Imported {_several(imported, 'record', 'records')}"
+    message = f"Imported {_several(imported, 'record', 'records')}"
     if skipped:
-        said += f"; {skipped} were there already and stay as they are"
+        message += f"; {skipped} were there already and stay as they are"
     if removed:
-        said += f"; {removed} made way"
+        message += f"; {removed} made way"
     if kept:
-        said += f"; {kept} stay, which are not yours to remove"
+        message += f"; {kept} stay, which are not yours to remove"
     return {
         "imported": imported,
         "skipped": skipped,
         "mode": mode,
-        "message": f"{said}.",
+        "message": f"{message}.",
     }
 
 

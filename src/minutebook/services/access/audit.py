@@ -1,4 +1,4 @@
-"""Every act leaves an entry: in the transaction of the act, or in one of its own if refused."""
+"""The audit trail: one entry an act, in its transaction, or in one of its own if it was refused."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -28,10 +28,10 @@ LONGEST_WORD = 1000
 
 @dataclass(slots=True)
 class AuditDraft:
-    """An act under way: whether it may touch a record, and what its entry will say of it.
+    """The audit entry of an act under way, and its permission check.
 
-    Before it writes, an act asks `check` or `may` for every record that it puts or removes, so that
-    one rule decides for all acts on all kinds; one that never asked fails when it ends.
+    Before it writes, an act calls `check` or `may` for every record that it puts or removes, so
+    that one rule decides for all acts on all kinds; an act that called neither fails at its end.
     """
 
     caller: Caller
@@ -43,28 +43,28 @@ class AuditDraft:
     has_asked: bool = field(default=False)
 
     def check(self, *records: Owned) -> None:
-        """Refuse the act on what the caller may only read; Forbidden, ScopeViolation.
+        """Raise Forbidden or ScopeViolation if the caller may not write to a record's scope.
 
-        Without a record: the act asks `may` of each that it finds, and there may be none.
+        Without a record: the act calls `may` for each that it finds, and there may be none.
         """
         self.has_asked = True
         for record in records:
             policy.check_may_write_to(self.caller, self.act, record)
 
     def may(self, record: Owned) -> bool:
-        """Tell whether the act may touch a record, for acts on many that leave some as they are."""
+        """Tell whether the caller may write to a record's scope; for acts that skip records."""
         self.has_asked = True
         return policy.may_write_to(self.caller, record)
 
     def changes(self, before: str | None, after: str | None) -> None:
-        """Note the digests of a text as it was and as it is; None where there is none."""
+        """Set the digests of a text before and after; None where there is no text."""
         self.digests = (
             "" if before is None else trail.text_digest(before),
             "" if after is None else trail.text_digest(after),
         )
 
     def changes_nothing(self) -> None:
-        """Leave no entry: nothing came of the act."""
+        """Write no entry: the act changed nothing."""
         self.idle = True
 
 
@@ -79,15 +79,15 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """What the entry of a refusal will say."""
+    """An entry to write for a refused act."""
 
-    deed: AuditDraft
+    audit: AuditDraft
     kind: Kind
     outcome: str
 
 
-class _Together(threading.local):
-    """The refusals that wait for the transaction around them to be undone; None outside one."""
+class _Batch(threading.local):
+    """The refusals of a batch, written once its transaction is undone; None outside a batch."""
 
     refusals: list[_Refusal] | None = None
 
@@ -98,16 +98,15 @@ class Trail:
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._together = _Together()
+        self._batch = _Batch()
 
     @contextmanager
-    def guard(
+    def audit_refusals(
         self, caller: Caller, organization: str, act: str, kind: Kind, subject: str
     ) -> Iterator[None]:
-        """Enter a refusal raised inside, then let it go on.
+        """Write an entry for a Refused that is raised inside, and raise it again.
 
-        Everyone reads what concerns the system's records, so that who was refused one of them is
-        entered where the caller is at home.
+        Everyone may read the system's trail, so a refusal there goes to the caller's own organization.
         """
         try:
             yield
@@ -117,58 +116,58 @@ class Trail:
                 if organization == SYSTEM_ORGANIZATION
                 else organization
             )
-            deed = AuditDraft(caller, act, home, subject)
-            refusal = _Refusal(deed, kind, type(error).__name__)
-            if self._together.refusals is None:
-                self._enter_refusals([refusal])
+            audit = AuditDraft(caller, act, home, subject)
+            refusal = _Refusal(audit, kind, type(error).__name__)
+            if self._batch.refusals is None:
+                self._append_refusals([refusal])
             else:
-                self._together.refusals.append(refusal)
+                self._batch.refusals.append(refusal)
             raise
 
     @contextmanager
     def audit_errors(
         self, caller: Caller, act: str, subject: str, kinds: tuple[type[MinutebookError], ...]
     ) -> Iterator[None]:
-        """Enter errors of some kinds as refusals of an act on a memory, then let them go on."""
+        """Write an entry for errors of some classes that are raised inside, and raise them again."""
         try:
             yield
         except kinds as error:
             home, outcome = default_organization(caller), type(error).__name__
-            self.note(caller, home, act, Kind.MEMORY, [subject], outcome)
+            self.log(caller, home, act, Kind.MEMORY, [subject], outcome)
             raise
 
     @contextmanager
-    def act(
+    def audited(
         self, caller: Caller, organization: str, act: str, kind: Kind, subject: str
     ) -> Iterator[AuditDraft]:
-        """Run an act as one transaction that ends with its entry; a refusal is entered alone.
+        """Run an act as one transaction that ends with its entry; of a refusal only the entry stays.
 
-        Raises Fault, with nothing changed, if the act wrote without asking the deed whether it may.
+        Raises Fault, with nothing changed, if the act never called `check` or `may`.
         """
-        deed = AuditDraft(caller, act, organization, subject)
+        audit = AuditDraft(caller, act, organization, subject)
         with (
-            self.guard(caller, organization, act, kind, subject),
+            self.audit_refusals(caller, organization, act, kind, subject),
             self._store.transaction(),
         ):
-            yield deed
-            if not deed.idle:
-                if not deed.has_asked:
+            yield audit
+            if not audit.idle:
+                if not audit.has_asked:
                     raise Fault(act, caller.call.request)
-                self._enter(deed, kind, DONE)
+                self._append(audit, kind, DONE)
 
     @contextmanager
-    def together(self) -> Iterator[None]:
-        """Run several acts as one transaction; of a refused one nothing stays but its refusal."""
-        self._together.refusals = []
+    def audited_batch(self) -> Iterator[None]:
+        """Run several acts as one transaction; if one is refused, only the refusals' entries stay."""
+        self._batch.refusals = []
         try:
             with self._store.transaction():
                 yield
         finally:
-            refusals, self._together.refusals = self._together.refusals, None
+            refusals, self._batch.refusals = self._batch.refusals, None
             if refusals:
-                self._enter_refusals(refusals)
+                self._append_refusals(refusals)
 
-    def note(
+    def log(
         self,
         caller: Caller,
         organization: str,
@@ -177,10 +176,10 @@ class Trail:
         subjects: Sequence[str],
         outcome: str = DONE,
     ) -> None:
-        """Enter an act that changed nothing, such as a reading: one entry a subject."""
+        """Write one entry a subject for an act that changed no record, such as a read."""
         with self._store.transaction():
             for subject in subjects:
-                self._enter(AuditDraft(caller, act, organization, subject), kind, outcome)
+                self._append(AuditDraft(caller, act, organization, subject), kind, outcome)
 
     def entries(
         self,
@@ -194,13 +193,13 @@ class Trail:
         since: datetime | None = None,
         limit: int | None = None,
     ) -> list[Entry]:
-        """Give the entries of the caller's organizations that meet every condition, newest first.
+        """Return the entries of the caller's organizations that meet every condition, newest first.
 
-        Forbidden to a caller held to a part of an organization.
+        Raises Forbidden if the caller is bound to a repository or a user.
         """
         policy.check_may_audit(caller)
-        asked = {"actor": actor, "act": act, "subject": subject, "outcome": outcome}
-        equal = {name: value for name, value in asked.items() if value is not None}
+        conditions = {"actor": actor, "act": act, "subject": subject, "outcome": outcome}
+        equal = {name: value for name, value in conditions.items() if value is not None}
         found: list[Entry] = []
         for where in filters(self._store, caller):
             here = replace(narrowed(where, **equal), client=client)
@@ -210,7 +209,7 @@ class Trail:
         return found[:limit]
 
     def head(self, organization: str) -> Head | None:
-        """Give the end of an organization's trail: what to note elsewhere, to prove it against."""
+        """Return the last entry's number and digest: note it elsewhere to prove the trail against it."""
         return self._store.get(Head, organization, trail.HEAD)
 
     def verify(self, organization: str, noted: Head | None = None) -> trail.Break | None:
@@ -252,19 +251,19 @@ class Trail:
             proofs.append(Proof(name, self.head(name), broken))
         return proofs
 
-    def _enter_refusals(self, refusals: Sequence[_Refusal]) -> None:
+    def _append_refusals(self, refusals: Sequence[_Refusal]) -> None:
         with self._store.transaction():
             for each in refusals:
-                self._enter(each.deed, each.kind, each.outcome)
+                self._append(each.audit, each.kind, each.outcome)
 
-    def _enter(self, deed: AuditDraft, kind: Kind, outcome: str) -> None:
-        caller, (before, after) = deed.caller, deed.digests
-        said = trail.Act(
+    def _append(self, audit: AuditDraft, kind: Kind, outcome: str) -> None:
+        caller, (before, after) = audit.caller, audit.digests
+        act = trail.Act(
             actor=caller.name,
             role=caller.role,
-            act=deed.act,
+            act=audit.act,
             subject_kind=kind,
-            subject=deed.subject[:LONGEST_WORD],
+            subject=audit.subject[:LONGEST_WORD],
             request=caller.call.request[:LONGEST_WORD],
             outcome=outcome,
             before=before,
@@ -272,7 +271,7 @@ class Trail:
             token=caller.token,
             origin=caller.call.origin,
         )
-        last = self.head(deed.organization)
-        entry = trail.sealed(deed.organization, last, said, self._clock())
+        last = self.head(audit.organization)
+        entry = trail.sealed(audit.organization, last, act, self._clock())
         self._store.put(entry)
         self._store.put(trail.head_of(entry))

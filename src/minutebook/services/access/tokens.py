@@ -106,9 +106,9 @@ class Tokens:
             bound_user=grant.user,
             expires_at=grant.expires_at,
         )
-        with self._trail.act(caller, _home(token), "create_token", Kind.TOKEN, id) as deed:
+        with self._trail.audited(caller, _home(token), "create_token", Kind.TOKEN, id) as audit:
             policy.check_may_issue(caller)
-            deed.check(_TOKENS)
+            audit.check(_TOKENS)
             self._store.put(token)
         return Issued(token, secret)
 
@@ -119,9 +119,11 @@ class Tokens:
 
     def revoke(self, caller: Caller, id: str) -> Token:
         """Take a token back for good; Forbidden as for `create`, NotFound, Conflict."""
-        with self._trail.act(caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id) as deed:
+        with self._trail.audited(
+            caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id
+        ) as audit:
             policy.check_may_issue(caller)
-            deed.check(_TOKENS)
+            audit.check(_TOKENS)
             token = replace(self._read_live(id), revoked_at=self._clock())
             self._store.put(token)
         return token
@@ -133,9 +135,11 @@ class Tokens:
         """
         check_end(expires_at, self._clock())
         secret = self._new_secret(id)
-        with self._trail.act(caller, _home(self._read(id)), "rotate_token", Kind.TOKEN, id) as deed:
+        with self._trail.audited(
+            caller, _home(self._read(id)), "rotate_token", Kind.TOKEN, id
+        ) as audit:
             policy.check_may_issue(caller)
-            deed.check(_TOKENS)
+            audit.check(_TOKENS)
             known = self._read_live(id)
             token = replace(known, digest=_digest(secret), expires_at=expires_at)
             self._store.put(token)
@@ -173,7 +177,7 @@ class Tokens:
                 return Unidentified(reason)
             self._entered[subject, outcome] = now
         try:
-            self._trail.note(who, where, "enter", Kind.TOKEN, [subject], outcome)
+            self._trail.log(who, where, "enter", Kind.TOKEN, [subject], outcome)
         except StoreError:
             with self._lock:
                 self._entered.pop((subject, outcome), None)

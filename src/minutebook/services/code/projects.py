@@ -98,7 +98,7 @@ class Projects:
         if the project is deleted meanwhile, StoreError.
         """
         home = default_organization(caller)
-        with self._trail.guard(caller, home, "index", Kind.PROJECT, path):
+        with self._trail.audit_refusals(caller, home, "index", Kind.PROJECT, path):
             policy.check_may_write_to(caller, "index", scope_of_writes(caller))
             allowed = self._roots.of(caller)
             policy.check_may_name_folder(caller, roots_named=bool(allowed))
@@ -107,8 +107,8 @@ class Projects:
         with self._locks.hold(_lock_name(home, project.id), _LOCK_WAIT) as is_held:
             if not is_held:
                 return Indexed(self._progress(project), None)
-            with self._trail.act(caller, home, "index", Kind.PROJECT, project.id) as deed:
-                deed.check(project)
+            with self._trail.audited(caller, home, "index", Kind.PROJECT, project.id) as audit:
+                audit.check(project)
                 project = self._begun(project)
             created = self._run(project, caller.call.progress).created
         self._await_vectors(project, caller.call.progress, vectors_within)
@@ -206,8 +206,8 @@ class Projects:
     def forget(self, caller: Caller, project: Project) -> int:
         """Do as `delete` with a project that was read."""
         organization, id = project.organization, project.id
-        with self._trail.act(caller, organization, "delete", Kind.PROJECT, id) as deed:
-            deed.check(project)
+        with self._trail.audited(caller, organization, "delete", Kind.PROJECT, id) as audit:
+            audit.check(project)
             policy.check_may_remove_work_of(caller, project.author)
             # From here on no run goes on; what is cut short here shows as failed, and can be repeated.
             reason = "its deletion was interrupted; delete it again"

@@ -61,7 +61,9 @@ class Sessions:
         ready, else soon. Raises Refused, InvalidInput.
         """
         name = caller.call.session if session is None else session
-        with self._trail.guard(caller, default_organization(caller), ADDED, Kind.TURN, name):
+        with self._trail.audit_refusals(
+            caller, default_organization(caller), ADDED, Kind.TURN, name
+        ):
             place = place_of(caller, None, None, None)
             policy.check_may_write_to(caller, ADDED, place)
         if not name:

@@ -125,7 +125,9 @@ class Summaries:
             raise NotFound("session", name)
         own = [each for each in found if policy.may_write_to(caller, each)]
         for session in own or found:
-            with self._trail.guard(caller, session.organization, SUMMARIZE, Kind.SUMMARY, name):
+            with self._trail.audit_refusals(
+                caller, session.organization, SUMMARIZE, Kind.SUMMARY, name
+            ):
                 policy.check_may_write_to(caller, SUMMARIZE, session)
         summarizers = Summarizers(caller, self._service)
         return [self._counted(caller, session, summarizers) for session in _heard(caller, own)]
@@ -164,23 +166,23 @@ class Summaries:
         for where in filters(self._store, caller):
             if where.organization == SYSTEM_ORGANIZATION:
                 continue
-            with self._trail.act(
+            with self._trail.audited(
                 caller, where.organization, FORGET, Kind.SUMMARY, EVERYTHING
-            ) as deed:
+            ) as audit:
                 gone = 0
                 for summary in self._store.find(Summary, where):
-                    if deed.may(summary) and policy.may_remove_work_of(caller, summary.author):
+                    if audit.may(summary) and policy.may_remove_work_of(caller, summary.author):
                         self._store.delete(Summary, where.organization, summary.id)
                         gone += 1
                     else:
                         kept += 1
                 deleted += gone
                 if not gone:
-                    deed.changes_nothing()
+                    audit.changes_nothing()
         return Deleted(deleted, kept)
 
     def _check_may(self, caller: Caller, act: str, organization: str, subject: str) -> None:
-        with self._trail.guard(caller, organization, act, Kind.SUMMARY, subject):
+        with self._trail.audit_refusals(caller, organization, act, Kind.SUMMARY, subject):
             policy.check_may_act(caller, act, organization)
 
     def _is_due(self, caller: Caller, session: Session) -> bool:

@@ -59,8 +59,8 @@ class Entities:
         """
         organization, repository = default_organization(caller), repository_of(caller)
         owner = user if user is not None else caller.user
-        with self._trail.act(caller, organization, "create", Kind.ENTITY, name) as deed:
-            deed.check(Scope(organization, repository, owner))
+        with self._trail.audited(caller, organization, "create", Kind.ENTITY, name) as audit:
+            audit.check(Scope(organization, repository, owner))
             if caller.user is not None and owner != caller.user:
                 raise ScopeViolation(
                     "create", f"this connection is held to the user {caller.user!r}"
@@ -76,7 +76,7 @@ class Entities:
             if same:
                 entity = same[0]
                 if description is None or entity.description is not None:
-                    deed.changes_nothing()
+                    audit.changes_nothing()
                     return entity
                 entity = replace(entity, description=description)
             else:
@@ -95,7 +95,7 @@ class Entities:
                 )
             self._store.put(entity)
             self._mentions.note(entity)
-            deed.subject = entity.id
+            audit.subject = entity.id
             return entity
 
     def create_relation(
@@ -114,11 +114,11 @@ class Entities:
             )
             raise Conflict(target, reason)
         organization = entity.organization
-        with self._trail.act(caller, organization, "relate", Kind.RELATION, source) as deed:
-            deed.check(scope_between(entity, end))
+        with self._trail.audited(caller, organization, "relate", Kind.RELATION, source) as audit:
+            audit.check(scope_between(entity, end))
             relation = self._relation(caller, organization, (source, target, type), weight)
             self._store.put(relation)
-            deed.subject = relation.id
+            audit.subject = relation.id
             return relation
 
     def related(self, caller: Caller, id: str, depth: int, direction: Direction) -> Neighbourhood:

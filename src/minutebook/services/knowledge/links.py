@@ -29,11 +29,11 @@ class Links:
         Locked if either is locked.
         """
         organization = read_memory(self._store, caller, source).organization
-        with self._trail.act(caller, organization, "link", Kind.MEMORY, source) as deed:
+        with self._trail.audited(caller, organization, "link", Kind.MEMORY, source) as audit:
             ends = [read_memory(self._store, caller, id) for id in (source, target)]
             for each in ends:
                 policy.check_may_change(caller, self._rules(), each)
-            deed.check(*ends)
+            audit.check(*ends)
             if source == target:
                 raise Conflict(source, "a memory cannot be linked to itself")
             if ends[0].organization != ends[1].organization:
@@ -42,7 +42,7 @@ class Links:
             edges = [self._edge(caller, organization, way, type) for way in ways]
             known = [self._store.get(Link, organization, edge.id) for edge in edges]
             if None not in known:
-                deed.changes_nothing()
+                audit.changes_nothing()
                 return edges[0]
             for edge in edges:
                 self._store.put(edge)

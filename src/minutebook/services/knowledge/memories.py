@@ -110,7 +110,7 @@ class Memories:
         text = text_of(draft.title, draft.content)
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings = {text: self._keeping.embed_for(caller)(text)}
-        with self._trail.together():
+        with self._trail.audited_batch():
             memory = self._create(caller, draft, embeddings.get)
             for target, type in links:
                 self._links.link(caller, memory.id, target, type)
@@ -137,7 +137,7 @@ class Memories:
                 if text not in embeddings:
                     embeddings[text] = self._keeping.embed_for(caller)(text)
         written = []
-        with self._trail.together():
+        with self._trail.audited_batch():
             for place, (caller, draft) in enumerate(items):
                 with _in_batch(place):
                     written.append(self._write(caller, draft, embeddings.get))
@@ -150,7 +150,7 @@ class Memories:
         that is not the caller's; Conflict for the id of another organization's memory.
         """
         home = default_organization(caller)
-        with self._trail.guard(caller, home, "write", Kind.MEMORY, id or EVERYTHING):
+        with self._trail.audit_refusals(caller, home, "write", Kind.MEMORY, id or EVERYTHING):
             narrowed = policy.narrowed_to(caller, organization=organization)
         try:
             known = None if id is None else self.read(caller, id)
@@ -232,15 +232,15 @@ class Memories:
             organization = self.read(caller, id).organization
         except NotFound:
             return False
-        with self._trail.act(caller, organization, "delete", Kind.MEMORY, id) as deed:
+        with self._trail.audited(caller, organization, "delete", Kind.MEMORY, id) as audit:
             memory = self._store.get(Memory, organization, id)
             if memory is None:
-                deed.changes_nothing()
+                audit.changes_nothing()
                 return False
             policy.check_may_delete(caller, self._rules(), memory)
-            deed.check(memory)
+            audit.check(memory)
             self._supersession.check_may_leave(caller, memory)
-            deed.changes(memory.text, None)
+            audit.changes(memory.text, None)
             self._supersession.close_gap(memory)
             return self._store.delete(Memory, organization, id)
 
@@ -278,17 +278,17 @@ class Memories:
         organization, Locked.
         """
         organization = self.read(caller, id).organization
-        with self._trail.act(caller, organization, "invalidate", Kind.MEMORY, id) as deed:
+        with self._trail.audited(caller, organization, "invalidate", Kind.MEMORY, id) as audit:
             memory = self.read(caller, id)
             policy.check_may_change(caller, self._rules(), memory)
-            deed.check(memory)
+            audit.check(memory)
             if superseded_by is not None:
                 self._supersession.check_may_succeed(caller, memory, superseded_by)
             after = ended(memory, self._clock(), reason, superseded_by)
             self._store.put(after)
             if superseded_by is not None:
                 self._supersession.link(memory, superseded_by, caller.call.origin)
-            deed.changes(memory.text, after.text)
+            audit.changes(memory.text, after.text)
         return after
 
     def _page_by_metadata(
@@ -326,7 +326,9 @@ class Memories:
     def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         now = self._clock()
         id = draft.id if draft.id is not None else new_id(now, self._randbits)
-        with self._trail.guard(caller, default_organization(caller), CREATED, Kind.MEMORY, id):
+        with self._trail.audit_refusals(
+            caller, default_organization(caller), CREATED, Kind.MEMORY, id
+        ):
             memory = drafts.drafted(caller, self._rules(), draft, id, now)
         embedding = embed(memory.text)
         return self._keeping.commit(caller, CREATED, memory, embedding, self._with_new_id)

@@ -31,7 +31,9 @@ class StatusChanges:
 
         Whoever may not lock is refused before anything is looked up.
         """
-        with self._trail.guard(caller, default_organization(caller), "lock", Kind.MEMORY, id):
+        with self._trail.audit_refusals(
+            caller, default_organization(caller), "lock", Kind.MEMORY, id
+        ):
             policy.check_may_lock(caller)
 
         def rule(memory: Memory) -> Memory:

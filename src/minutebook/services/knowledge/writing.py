@@ -66,19 +66,19 @@ class MemoryWriter(RecordWriter[Memory]):
         """
         earlier = find()
         said = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
-        with self._trail.guard(*said):
+        with self._trail.audit_refusals(*said):
             text = rule(earlier).text
         embedding = None if text == earlier.text else (embed or self.embed_for(caller))(text)
-        with self._trail.act(*said) as deed:
+        with self._trail.audited(*said) as audit:
             current = find()
             changed = rule(current)
-            deed.check(current, changed)
+            audit.check(current, changed)
             if changed.text == current.text:
                 self._store.put(changed)
             else:
                 changed = replace(changed, version=current.version + 1)
                 self.put(caller, changed, embedding if changed.text == text else None)
-            deed.changes(current.text, changed.text)
+            audit.changes(current.text, changed.text)
         return changed
 
 

@@ -82,7 +82,9 @@ class Secret:
         Raises Forbidden to all but an admin, InvalidInput, WrongSecret, GuessedTooOften.
         """
         organization = default_organization(caller)
-        with self._trail.guard(caller, organization, "set_secret", Kind.PROPOSAL, _SUBJECT):
+        with self._trail.audit_refusals(
+            caller, organization, "set_secret", Kind.PROPOSAL, _SUBJECT
+        ):
             if caller.role is not Role.ADMIN:
                 reason = f"the role {caller.role} may not set the secret; an admin may"
                 raise Forbidden("set_secret", reason, needs=Role.ADMIN)
@@ -94,7 +96,7 @@ class Secret:
                     self._compare(kept, "set_secret", current)
                 salt = secrets.token_bytes(16)
                 self._write(_Kept(salt.hex(), _digest(text, salt)))
-        self._trail.note(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
+        self._trail.log(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
 
     def check(self, caller: Caller, act: str, proposal: str, text: str | None) -> None:
         """Refuse an act to whoever does not know the secret; every guess is entered.
@@ -103,7 +105,9 @@ class Secret:
         set or none is given.
         """
         with (
-            self._trail.guard(caller, default_organization(caller), act, Kind.PROPOSAL, proposal),
+            self._trail.audit_refusals(
+                caller, default_organization(caller), act, Kind.PROPOSAL, proposal
+            ),
             _alone(self._locks),
         ):
             kept = self._read()

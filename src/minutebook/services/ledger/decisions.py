@@ -50,7 +50,9 @@ class Decisions:
         check_is_whole(draft, LEAST_RATIONALE)
         now = self._clock()
         id = decision_id(now, self._randbits)
-        with self._trail.guard(caller, default_organization(caller), "record", Kind.DECISION, id):
+        with self._trail.audit_refusals(
+            caller, default_organization(caller), "record", Kind.DECISION, id
+        ):
             lineage.check_may_record(caller, ())
             decision = self._spelled(decided(caller, draft, id, now))
 
@@ -73,7 +75,7 @@ class Decisions:
         id = decision_id(now, self._randbits)
         self._ledgers.heed(caller)
         first = read_decision(self._store, caller, old_ids[0])
-        with self._trail.guard(caller, first.organization, "supersede", Kind.DECISION, id):
+        with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
             decision = replace(
                 decided(caller, draft, id, now),
                 organization=first.organization,

@@ -57,7 +57,9 @@ class Proposals:
         check_is_whole(draft, LEAST_RATIONALE)
         now = self._clock()
         id = proposal_id(now, self._randbits)
-        with self._trail.guard(caller, default_organization(caller), "propose", Kind.PROPOSAL, id):
+        with self._trail.audit_refusals(
+            caller, default_organization(caller), "propose", Kind.PROPOSAL, id
+        ):
             lineage.check_may_propose(caller)
             self._ledgers.heed(caller)
             old = [read_decision(self._store, caller, each) for each in supersedes]
@@ -81,13 +83,15 @@ class Proposals:
         Raises Forbidden to all but an admin, NotFound, Conflict once it is settled, UnderReview,
         WrongSecret, GuessedTooOften, LedgerError.
         """
-        with self._trail.guard(caller, default_organization(caller), "accept", Kind.PROPOSAL, id):
+        with self._trail.audit_refusals(
+            caller, default_organization(caller), "accept", Kind.PROPOSAL, id
+        ):
             lineage.check_may_accept(caller)
         now = self._clock()
         self._ledgers.heed(caller)
         proposal = read_proposal(self._store, caller, id)
         lineage.check_is_pending(proposal)
-        with self._trail.guard(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
+        with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
             policy.check_may_write_to(caller, "accept", proposal)
             lineage.check_review_is_over(proposal, now, self._window)
         self._secret.check(caller, "accept", id, secret)

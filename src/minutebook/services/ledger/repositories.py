@@ -234,8 +234,8 @@ class Ledgers:
         """Rebuild from what was read of Git, in one transaction, as `rebuild` does."""
         self._check_may_rebuild(caller, organization)
         path = self._places.path(organization)
-        with self._trail.act(caller, organization, "rebuild", Kind.LEDGER, path) as deed:
-            deed.check(Scope(organization))
+        with self._trail.audited(caller, organization, "rebuild", Kind.LEDGER, path) as audit:
+            audit.check(Scope(organization))
             rebuilt = self._rebuild(caller, organization, path, git)
         self._broken.pop(organization, None)
         self._embedded.notify()
@@ -243,7 +243,7 @@ class Ledgers:
 
     def _check_may_rebuild(self, caller: Caller, organization: str) -> None:
         path = self._places.path(organization)
-        with self._trail.guard(caller, organization, "rebuild", Kind.LEDGER, path):
+        with self._trail.audit_refusals(caller, organization, "rebuild", Kind.LEDGER, path):
             if authorship_of(caller) is Authorship.AGENT:
                 reason = f"the role {caller.role} may not rebuild a ledger; a person may"
                 raise Forbidden("rebuild", reason, needs=Role.HUMAN)
@@ -317,7 +317,7 @@ class Ledgers:
             if earlier is None:
                 role = Role.HUMAN if decision.authorship is Authorship.HUMAN else Role.AGENT
                 author = Caller(name=decision.author, role=role)
-                self._trail.note(author, organization, "take_in", Kind.DECISION, [decision.id])
+                self._trail.log(author, organization, "take_in", Kind.DECISION, [decision.id])
         return changed
 
     def _settle(self, decision: Decision) -> None:

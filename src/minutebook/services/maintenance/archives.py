@@ -102,7 +102,7 @@ class Archives:
 
     def _read(self, caller: Caller, archive: ArchivePath, mode: Mode) -> Imported:
         kinds: Collection[Kind] = JOURNAL
-        with self._trail.guard(
+        with self._trail.audit_refusals(
             caller, default_organization(caller), IMPORT, _subject(kinds), "archive"
         ):
             policy.check_may_import(caller, self._rules(), whole=False)
@@ -112,7 +112,7 @@ class Archives:
         with reading(archive, owner) as reader:
             checked = verified(caller, reader)
             kinds = reader.counts
-            with self._trail.guard(
+            with self._trail.audit_refusals(
                 caller, default_organization(caller), IMPORT, _subject(kinds), reader.digest
             ):
                 policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
@@ -154,11 +154,11 @@ class Archives:
                 with self._store.transaction():
                     for kind, where, size in parts:
                         if size:
-                            self._trail.note(caller, where.organization, EXPORT, kind, [digest])
+                            self._trail.log(caller, where.organization, EXPORT, kind, [digest])
         return Exported(archive.path, archive.called, counts)
 
     def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
-        with self._trail.guard(
+        with self._trail.audit_refusals(
             caller, default_organization(caller), EXPORT, _subject(kinds), "archive"
         ):
             policy.check_may_export(caller, whole=_is_whole(kinds))

@@ -87,7 +87,7 @@ class Backups:
             digests[DATABASE] = _add(tar, DATABASE, draft)
             digest = _add_manifest(tar, self._clock().isoformat(), digests)
             # Before the file has its name: none is there of which the trail knows nothing.
-            self._trail.note(caller, default_organization(caller), "backup", Kind.HEAD, [digest])
+            self._trail.log(caller, default_organization(caller), "backup", Kind.HEAD, [digest])
         _note(self._place, path, self._clock())
         return BackedUp(path, len(digests), path.stat().st_size, digest)
 

@@ -124,7 +124,7 @@ class Import:
             for kind in reader.counts:
                 self._remove_others(kind, checked.keys)
         for organization, kind in sorted(self._touched):
-            self._trail.note(self._caller, organization, _ACTS[self._mode], kind, [checked.digest])
+            self._trail.log(self._caller, organization, _ACTS[self._mode], kind, [checked.digest])
         # Last, since a commit is not undone.
         for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
             ledgers[organization].run(replace(self._caller, organization=organization))

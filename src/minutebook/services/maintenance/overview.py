@@ -91,7 +91,7 @@ class Overview:
 
         System-wide records are not touched. One transaction an organization, and some a project.
         """
-        with self._trail.guard(
+        with self._trail.audit_refusals(
             caller, default_organization(caller), "reset", Kind.MEMORY, EVERYTHING
         ):
             policy.check_may_act(caller, "reset")
@@ -121,16 +121,16 @@ class Overview:
 
     def _reset(self, caller: Caller, where: Filter) -> Reset:
         organization, locked, others = where.organization, 0, 0
-        with self._trail.act(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as deed:
-            deed.check()
+        with self._trail.audited(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as audit:
+            audit.check()
             everything = replace(where, with_deleted=True)
             rules = self._rules()
-            relations, entities, kept = self._remove_graph(caller, where, deed)
+            relations, entities, kept = self._remove_graph(caller, where, audit)
             memories, others = 0, others + kept
             for memory in self._store.find(Memory, everything):
                 if memory.locked_by is not None or self._supersession.holder(memory) is not None:
                     locked += 1
-                elif not deed.may(memory) or self._survives(caller, rules, memory):
+                elif not audit.may(memory) or self._survives(caller, rules, memory):
                     others += 1
                 else:
                     self._supersession.close_gap(memory)
@@ -145,7 +145,7 @@ class Overview:
         )
 
     def _remove_graph(
-        self, caller: Caller, where: Filter, deed: AuditDraft
+        self, caller: Caller, where: Filter, audit: AuditDraft
     ) -> tuple[int, int, int]:
         """Remove the caller's entities and the relations that touch one.
 
@@ -156,7 +156,7 @@ class Overview:
         gone = [
             entity
             for entity in entities
-            if policy.may_remove_work_of(caller, entity.author) and deed.may(entity)
+            if policy.may_remove_work_of(caller, entity.author) and audit.may(entity)
         ]
         for entity in gone:
             self._store.delete(Entity, where.organization, entity.id)

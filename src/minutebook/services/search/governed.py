@@ -47,4 +47,4 @@ class GovernedMemories:
     def _audit(self, caller: Caller, memories: Sequence[Memory]) -> None:
         """Write an audit entry for each memory shown, or one that says there was none."""
         subjects = [memory.id for memory in memories] or [EVERYTHING]
-        self._trail.note(caller, default_organization(caller), "read", Kind.MEMORY, subjects)
+        self._trail.log(caller, default_organization(caller), "read", Kind.MEMORY, subjects)
