@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Call, Caller
 from minutebook.domain.records import Role, Summary, Turn
 from tests.contracts.governed import ACME, ONE, OTHER, TWO, UNKNOWN
 from tests.contracts.journaled import Client
@@ -30,7 +30,7 @@ callers = st.builds(
     organization=st.sampled_from([None, ACME, OTHER, UNKNOWN]),
     repositories=st.none() | st.frozensets(st.sampled_from([ONE, TWO, UNKNOWN])),
     user=st.sampled_from([None, "ana", "ben", "cleo"]),
-    session=st.just("session_3"),
+    call=st.just(Call(session="session_3")),
 )
 
 
