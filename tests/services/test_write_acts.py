@@ -53,6 +53,7 @@ NAMED: dict[str, Attempt] = {
     "status.unlock": lambda a, w, g: a.status.unlock(w, g.locked),
     "status.verify": lambda a, w, g: a.status.verify(w, g.memories[0]),
     "status.deprecate": lambda a, w, g: a.status.deprecate(w, g.memories[0], "old"),
+    "governed.edit": lambda a, w, g: a.governed.edit(w, g.memories[0], "Mine", MemoryType.FACT),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
     "entities.create_relation": lambda a, w, g: a.entities.create_relation(
         w, *g.entities, "near", 9.0
@@ -109,6 +110,7 @@ BESIDE = {
     "tokens.create",
     "tokens.revoke",
     "tokens.rotate",
+    "trail.audit_errors",
     "trail.audited",
     "trail.audit_refusals",
     "trail.log",
@@ -118,8 +120,9 @@ BESIDE = {
 READS = {
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
     "entities": {"communities", "related"},
+    "governed": {"read", "search"},
     "ledgers": {"heed", "states"},
-    "memories": {"history", "page", "read", "read_any", "valid_at", "version"},
+    "memories": {"history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
     "overview": {"counts", "organization_with", "sequences", "to_embed", "token_states"},
     "projects": {"all", "progress", "read"},
     "proposals": {"pending"},
