@@ -176,11 +176,11 @@ def measured(size: int, rounds: int) -> tuple[list[Row], Row]:
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
         app = opened(Path(folder))
         filled = fill(app, size)
-        from_git = once(app.ledgers.catch_up)
+        from_git = once(app.ledgers.recover)
         vectors = once(lambda: app.embeddings.backfill(threading.Event()))
         app.close()
         app = opened(Path(folder))
-        start = timed(lambda _: app.ledgers.catch_up(), 20)
+        start = timed(lambda _: app.ledgers.recover(), 20)
         rows: list[Row] = [(size, "start", start.p50, start.p99, start.cpu)]
         rows += [(size, *row) for row in [*acts(app, rounds), *searches(app, rounds)]]
         check = once(app.ledgers.check)

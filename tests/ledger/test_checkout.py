@@ -11,7 +11,7 @@ from minutebook.domain.records import Decision
 from minutebook.ledger import checkout, write_intent
 from minutebook.ledger.history import news
 from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import Act, Writer, heal
+from minutebook.ledger.writer import Act, Writer, recover
 from tests.ledger.given import (
     FOLDER,
     act,
@@ -276,7 +276,7 @@ def test_a_commit_that_was_cut_short_after_it_landed_is_brought_to_its_end(
             record(ledger, numbered(1, "store"))
     assert (place / ".git/index.lock").exists()
     assert write_intent.left_in(place / ".git") is not None
-    heal(ledger)
+    recover(ledger)
     assert git(place, "status", "--porcelain") == ""
     assert file_of(place, numbered(1, "store")).exists()
     record(ledger, numbered(2))
@@ -297,7 +297,7 @@ def test_a_commit_that_was_cut_short_before_it_landed_leaves_no_trace(
     # Git's library was killed as well, in the middle of what it writes.
     held(place)
     (place / ".git/minutebook.index.lock").write_text("")
-    heal(ledger)
+    recover(ledger)
     (place / FOLDER).rmdir()
     (place / "docs").rmdir()
     assert state_of(place) == before

@@ -15,7 +15,7 @@ from minutebook.domain.lineage import violations
 from minutebook.domain.records import Decision, DecisionStatus
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository
-from minutebook.ledger.writer import heal
+from minutebook.ledger.writer import recover
 from tests.ledger.given import git, numbered, own, person, record, shared
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ def placed(where: str, path: Path) -> Path:
 
 def check_sound(ledger: Repository) -> dict[str, Decision]:
     """See that the ledger holds, Git finds nothing wrong, and no work is left over."""
-    heal(ledger)
+    recover(ledger)
     told = news(ledger, None)
     assert told.violations == ()
     assert violations(told.decisions) == []

@@ -49,7 +49,7 @@ def start(process: Process) -> None:
 
 def check_agreed(world: World) -> dict[str, Decision]:
     """Hold Git and the tables to one another; give the decisions."""
-    world.app.ledgers.catch_up()
+    world.app.ledgers.recover()
     ledger, kept = ledger_of(world.app), decisions_in(world.app)
     head = ledger.head()
     assert head is not None

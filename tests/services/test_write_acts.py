@@ -121,7 +121,7 @@ READS = {
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
     "entities": {"communities", "related"},
     "governed": {"read", "search"},
-    "ledgers": {"heed", "states"},
+    "ledgers": {"sync_visible", "states"},
     "memories": {"history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
     "overview": {"counts", "organization_with", "sequences", "to_embed", "token_states"},
     "projects": {"all", "progress", "read"},
@@ -143,7 +143,7 @@ def population(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Population]
 def may_write(service: type) -> bool:
     """Tell whether a service's code changes records, or asks something that may."""
     return (
-        re.search(r"\.put\(|transaction\(|_trail|_keeping|_enacting", inspect.getsource(service))
+        re.search(r"\.put\(|transaction\(|_trail|_writer|_writer", inspect.getsource(service))
         is not None
     )
 
@@ -161,7 +161,7 @@ def test_every_act_of_a_caller_is_in_the_tables_of_this_module() -> None:
     }
     reads = {f"{service}.{name}" for service, names in READS.items() for name in names}
     writes = {*NAMED, *PLACED, *MANY, *HOMELY, *BESIDE}
-    gives_callers = {"tokens.caller_of", "tokens.refused", "keeping.embed"}
+    gives_callers = {"tokens.caller_of", "tokens.refused", "writer.embed"}
     assert acts - gives_callers - reads - writes == set(), "enter it in one of the tables above"
     assert not reads & writes
     assert writes - acts == {"memories.write_all"}

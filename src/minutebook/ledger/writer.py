@@ -68,11 +68,11 @@ def writing(ledger: Repository) -> Iterator["Writer"]:
         if not mine:
             raise LedgerBusy(f"{ledger.path}: another process keeps writing", "try again")
         writer = Writer(ledger)
-        writer.heal()
+        writer.recover()
         yield writer
 
 
-def heal(ledger: Repository) -> None:
+def recover(ledger: Repository) -> None:
     """End what a kill cut short, unless another process is at work; to be called at start."""
     with suppress(LedgerBusy), writing(ledger):
         pass
@@ -134,7 +134,7 @@ class Writer:
             commit = self._commit(repository, branch, tip, act)
         return Committed(str(commit), tuple(stamped(each, commit) for each in act.decisions))
 
-    def heal(self) -> None:
+    def recover(self) -> None:
         """End what a kill cut short."""
         if not self._ledger.is_there:
             return

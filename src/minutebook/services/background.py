@@ -78,7 +78,7 @@ class BackgroundWork:
         """Bring ledgers and projects to the end of what an earlier process began; once."""
         while not self._stop.is_set():
             try:
-                self._ledgers.catch_up()
+                self._ledgers.recover()
                 self._projects.resume(stopping(self._stop))
             except StoreClosed:
                 # Stopped, perhaps for long; what is half done waits for the start.

@@ -126,7 +126,7 @@ def test_an_acceptance_that_a_kill_cut_short_after_its_commit_is_brought_to_its_
     now = sealed.clock.turn(HOUR)
     id = decision_id(now, lambda _: 7)
     committed(sealed.app, accepted(ADMIN, made, id, now))
-    sealed.app.ledgers.catch_up()
+    sealed.app.ledgers.recover()
     [truth] = sealed.app.decisions.truths(AGENT)
     assert (truth.id, truth.status) == (id, DecisionStatus.ACTIVE)
     assert kept(sealed, made.id) == settled(made, truth)

@@ -105,7 +105,7 @@ def test_a_commit_that_the_tables_lack_is_taken_in_at_start_and_once(opener: Ope
     world.app.close()
     again = opener()
     for _ in range(2):
-        again.app.ledgers.catch_up()
+        again.app.ledgers.recover()
         assert set(decisions_in(again.app)) == {made.id}
         assert len(again.entries(made.id)) == 1
 
@@ -134,7 +134,7 @@ def test_whoever_lost_the_tables_has_them_again_from_git(opener: Opener, tmp_pat
         opener()
     Restores(data_directory(Settings(home=tmp_path / "one"))).start_anew(NOON)
     again = opener()
-    again.app.ledgers.catch_up()
+    again.app.ledgers.recover()
     assert decisions_in(again.app) == before
     assert again.app.ledgers.check() == []
 
@@ -376,7 +376,7 @@ def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
 
 def test_who_decides_nothing_has_no_repository(world: World, tmp_path: Path) -> None:
     world.remember("Ana likes tea")
-    world.app.ledgers.catch_up()
+    world.app.ledgers.recover()
     assert world.app.decisions.truths(AGENT) == []
     assert world.app.ledgers.states() == []
     assert not (tmp_path / "one" / "ledgers").exists()

@@ -70,7 +70,7 @@ class Memories:
     def __init__(
         self,
         store: Store,
-        keeping: MemoryWriter,
+        writer: MemoryWriter,
         trail: Trail,
         supersession: Supersession,
         links: Links,
@@ -79,7 +79,7 @@ class Memories:
         rules: Rules,
     ) -> None:
         self._store = store
-        self._keeping = keeping
+        self._writer = writer
         self._trail = trail
         self._supersession = supersession
         self._links = links
@@ -93,7 +93,7 @@ class Memories:
         Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
         """
         return self._create(
-            caller, self._with_own_id(caller, draft), self._keeping.embed_for(caller)
+            caller, self._with_own_id(caller, draft), self._writer.embed_for(caller)
         )
 
     def store_joined(
@@ -109,7 +109,7 @@ class Memories:
         """
         text = text_of(draft.title, draft.content)
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
-        embeddings = {text: self._keeping.embed_for(caller)(text)}
+        embeddings = {text: self._writer.embed_for(caller)(text)}
         with self._trail.audited_batch():
             memory = self._create(caller, draft, embeddings.get)
             for target, type in links:
@@ -125,7 +125,7 @@ class Memories:
         as an unknown one: the memory gets another, the same each time. Raises Refused,
         InvalidInput, EmbeddingNotReady.
         """
-        return self._write(caller, draft, self._keeping.embed_for(caller))
+        return self._write(caller, draft, self._writer.embed_for(caller))
 
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none; InBatch says which one stood in the way, and why."""
@@ -135,7 +135,7 @@ class Memories:
             with _in_batch(place):
                 text = self._planned(caller, draft)
                 if text not in embeddings:
-                    embeddings[text] = self._keeping.embed_for(caller)(text)
+                    embeddings[text] = self._writer.embed_for(caller)(text)
         written = []
         with self._trail.audited_batch():
             for place, (caller, draft) in enumerate(items):
@@ -197,7 +197,7 @@ class Memories:
         def rule(memory: Memory) -> Memory:
             return drafts.changed(caller, self._rules(), memory, changes, self._clock())
 
-        return self._keeping.change(caller, "update", partial(self.read, caller, id), rule)
+        return self._writer.change(caller, "update", partial(self.read, caller, id), rule)
 
     def remove(self, caller: Caller, id: str) -> Memory:
         """Soft-delete a memory: hidden until it is restored; NotFound, Refused."""
@@ -206,7 +206,7 @@ class Memories:
             policy.check_may_change(caller, self._rules(), memory)
             return replace(memory, deleted_at=(now := self._clock()), updated_at=now)
 
-        return self._keeping.change(caller, "remove", partial(self.read, caller, id), rule)
+        return self._writer.change(caller, "remove", partial(self.read, caller, id), rule)
 
     def restore(self, caller: Caller, id: str, number: int | None = None) -> Memory:
         """Bring back a soft-deleted memory or, as a new version, the text of an earlier one.
@@ -224,7 +224,7 @@ class Memories:
             return replace(memory, deleted_at=None, updated_at=self._clock())
 
         find = partial(read_any_memory, self._store, caller, id)
-        return self._keeping.change(caller, "restore", find, rule)
+        return self._writer.change(caller, "restore", find, rule)
 
     def delete(self, caller: Caller, id: str) -> bool:
         """Remove a memory and its versions for good; tell whether it was there."""
@@ -321,7 +321,7 @@ class Memories:
             return drafts.redrafted(caller, self._rules(), memory, own, self._clock())
 
         find = partial(read_any_memory, self._store, caller, own.id)
-        return self._keeping.change(caller, "update", find, rule, embed)
+        return self._writer.change(caller, "update", find, rule, embed)
 
     def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         now = self._clock()
@@ -331,7 +331,7 @@ class Memories:
         ):
             memory = drafts.drafted(caller, self._rules(), draft, id, now)
         embedding = embed(memory.text)
-        return self._keeping.commit(caller, CREATED, memory, embedding, self._with_new_id)
+        return self._writer.commit(caller, CREATED, memory, embedding, self._with_new_id)
 
     def _with_new_id(self, memory: Memory) -> Memory:
         if self._store.get(Memory, memory.organization, memory.id) is not None:

@@ -18,11 +18,11 @@ class StatusChanges:
     """The use cases that change how far a memory may be relied on."""
 
     def __init__(
-        self, store: Store, keeping: MemoryWriter, trail: Trail, clock: Clock, rules: Rules
+        self, store: Store, writer: MemoryWriter, trail: Trail, clock: Clock, rules: Rules
     ) -> None:
         self._store = store
         self._trail = trail
-        self._keeping = keeping
+        self._writer = writer
         self._clock = clock
         self._rules = rules
 
@@ -83,4 +83,4 @@ class StatusChanges:
         return self._change(caller, act, id, rule)
 
     def _change(self, caller: Caller, act: str, id: str, rule: Rule) -> Memory:
-        return self._keeping.change(caller, act, lambda: read_memory(self._store, caller, id), rule)
+        return self._writer.change(caller, act, lambda: read_memory(self._store, caller, id), rule)

@@ -30,14 +30,14 @@ class Decisions:
     def __init__(
         self,
         store: Store,
-        enacting: DecisionWriter,
+        writer: DecisionWriter,
         trail: Trail,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
         self._store = store
-        self._enacting = enacting
-        self._ledgers = enacting.ledgers
+        self._writer = writer
+        self._ledgers = writer.ledgers
         self._trail = trail
         self._clock = clock
         self._randbits = randbits
@@ -57,10 +57,12 @@ class Decisions:
             decision = self._spelled(decided(caller, draft, id, now))
 
         def plan() -> list[Decision]:
-            lineage.check_may_record(caller, self._ledgers.sitting(lineage.scoped_target(decision)))
+            lineage.check_may_record(
+                caller, self._ledgers.active_on(lineage.scoped_target(decision))
+            )
             return [decision]
 
-        return self._enacting.enact(caller, "record", decision, plan)
+        return self._writer.record(caller, "record", decision, plan)
 
     def supersede(self, caller: Caller, old_ids: Sequence[str], draft: DecisionDraft) -> Decision:
         """Put a decision in the place of all that are active on its target.
@@ -73,7 +75,7 @@ class Decisions:
             raise InvalidInput("old_decision_ids", "must name at least one decision")
         now = self._clock()
         id = decision_id(now, self._randbits)
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         first = read_decision(self._store, caller, old_ids[0])
         with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
             decision = replace(
@@ -86,23 +88,23 @@ class Decisions:
 
         def plan() -> list[Decision]:
             old = [read_decision(self._store, caller, each) for each in dict.fromkeys(old_ids)]
-            seat = lineage.scoped_target(decision)
-            lineage.check_may_supersede(caller, seat, old, self._ledgers.sitting(seat))
+            key = lineage.scoped_target(decision)
+            lineage.check_may_supersede(caller, key, old, self._ledgers.active_on(key))
             taking, replaced = lineage.superseding(decision, old)
             return [taking, *replaced.values()]
 
-        return self._enacting.enact(caller, "supersede", decision, plan)
+        return self._writer.record(caller, "supersede", decision, plan)
 
     def read(self, caller: Caller, id: str) -> Decision | Proposal:
         """Give a decision or a proposal; NotFound."""
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         if id.startswith(Kind.PROPOSAL):
             return read_proposal(self._store, caller, id)
         return read_decision(self._store, caller, id)
 
     def truths(self, caller: Caller) -> list[Decision]:
         """Give the decisions that hold, by target; several on one where colleagues differ."""
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         found = self._found(caller, status=DecisionStatus.ACTIVE)
         return sorted(found, key=lambda each: (each.target, each.created_at, each.id))
 
@@ -112,7 +114,7 @@ class Decisions:
 
     def latest(self, caller: Caller) -> list[Decision]:
         """Give the decisions that hold, the newest first."""
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller, status=DecisionStatus.ACTIVE))[::-1]
 
     def beginning(self, caller: Caller, typed: str) -> list[Decision]:
@@ -127,24 +129,24 @@ class Decisions:
 
     def beside(self, caller: Caller, found: Decision | Proposal) -> list[Decision]:
         """Give every decision on the target of a decision or proposal, the oldest first."""
-        seat = lineage.scoped_target(found)
-        here = self._found(caller, target_key=seat.target_key)
-        return _by_age([each for each in here if lineage.scoped_target(each) == seat])
+        key = lineage.scoped_target(found)
+        here = self._found(caller, target_key=key.target_key)
+        return _by_age([each for each in here if lineage.scoped_target(each) == key])
 
     def history(self, caller: Caller, target: str) -> list[Decision]:
         """Give every decision on a target, however it is spelled, the oldest first."""
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller, target_key=target_key(target)))
 
     def everything(self, caller: Caller) -> list[Decision]:
         """Give every decision, the oldest first."""
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller))
 
     def _spelled(self, decision: Decision) -> Decision:
         """Spell the target as it was spelled first."""
-        seat = lineage.scoped_target(decision)
-        return replace(decision, target=self._ledgers.first_spelling(seat, decision.target))
+        key = lineage.scoped_target(decision)
+        return replace(decision, target=self._ledgers.first_spelling(key, decision.target))
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
         return all_within(self._store, caller, Decision, **conditions)

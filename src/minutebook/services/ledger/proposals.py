@@ -31,7 +31,7 @@ class Proposals:
     def __init__(
         self,
         store: Store,
-        enacting: DecisionWriter,
+        writer: DecisionWriter,
         trail: Trail,
         secret: Secret,
         clock: Clock,
@@ -39,8 +39,8 @@ class Proposals:
         window: timedelta,
     ) -> None:
         self._store = store
-        self._enacting = enacting
-        self._ledgers = enacting.ledgers
+        self._writer = writer
+        self._ledgers = writer.ledgers
         self._trail = trail
         self._secret = secret
         self._clock = clock
@@ -61,7 +61,7 @@ class Proposals:
             caller, default_organization(caller), "propose", Kind.PROPOSAL, id
         ):
             lineage.check_may_propose(caller)
-            self._ledgers.heed(caller)
+            self._ledgers.sync_visible(caller)
             old = [read_decision(self._store, caller, each) for each in supersedes]
             proposal = proposed(caller, draft, supersedes, id, now)
         if old:
@@ -72,9 +72,9 @@ class Proposals:
                 user=old[0].user,
             )
         for each in old:
-            if lineage.scoped_target(each) != (seat := lineage.scoped_target(proposal)):
-                raise Conflict(each.id, lineage.why_apart(each, seat))
-        self._enacting.propose(caller, proposal)
+            if lineage.scoped_target(each) != (key := lineage.scoped_target(proposal)):
+                raise Conflict(each.id, lineage.why_apart(each, key))
+        self._writer.propose(caller, proposal)
         return proposal
 
     def accept(self, caller: Caller, id: str, secret: str | None) -> Decision:
@@ -88,7 +88,7 @@ class Proposals:
         ):
             lineage.check_may_accept(caller)
         now = self._clock()
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         proposal = read_proposal(self._store, caller, id)
         lineage.check_is_pending(proposal)
         with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
@@ -103,18 +103,18 @@ class Proposals:
             # Others may have accepted it, or decided on its target, meanwhile.
             lineage.check_is_pending(read_proposal(self._store, caller, id))
             taking, replaced = lineage.superseding(
-                decision, self._ledgers.sitting(lineage.scoped_target(decision))
+                decision, self._ledgers.active_on(lineage.scoped_target(decision))
             )
             return [taking, *replaced.values()]
 
         def sequel(made: Decision) -> None:
             self._store.put(settled(read_proposal(self._store, caller, id), made))
 
-        return self._enacting.enact(caller, "accept", decision, plan, sequel)
+        return self._writer.record(caller, "accept", decision, plan, sequel)
 
     def pending(self, caller: Caller) -> list[Proposal]:
         """Give the proposals that wait for an admin, the oldest first."""
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         pending = ProposalStatus.PENDING
         found = all_within(self._store, caller, Proposal, status=pending)
         return sorted(found, key=lambda each: (each.created_at, each.id))

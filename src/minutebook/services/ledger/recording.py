@@ -36,7 +36,7 @@ class DecisionWriter:
         """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
         self._proposals.write(caller, "propose", proposal)
 
-    def enact(
+    def record(
         self,
         caller: Caller,
         act: str,

@@ -134,11 +134,11 @@ class Ledgers:
         if writer.head != (None if mark is None else mark.commit_id):
             raise LedgerBusy("others decide faster than this process", "try again")
         committed = writer.commit(self._act(what, caller, plan()))
-        self._note_mark(organization, committed.id)
+        self._put_mark(organization, committed.id)
         return committed.decisions
 
-    def follow(self, organization: str) -> None:
-        """Bring the tables to the head of a ledger; LedgerError, LedgerBroken.
+    def sync(self, organization: str) -> None:
+        """Bring the tables to the head of a ledger. Raises LedgerError, LedgerBroken.
 
         Git is read before the transaction that keeps what it brought.
         """
@@ -153,25 +153,25 @@ class Ledgers:
             with self._store.transaction():
                 # Others may have followed it meanwhile, and decided.
                 if self._mark(organization) == mark:
-                    self._take_in(organization, brought)
+                    self._apply_commits(organization, brought)
                     return
 
-    def heed(self, caller: Caller) -> None:
-        """Follow the ledgers that the caller may hear; one that is broken is served as it was."""
+    def sync_visible(self, caller: Caller) -> None:
+        """Sync the ledgers that the caller may see; a broken one stays as it was."""
         open_to = {where.organization for where in filters(self._store, caller)}
-        self._heed(sorted(open_to | {default_organization(caller)}))
+        self._sync_all(sorted(open_to | {default_organization(caller)}))
 
-    def catch_up(self) -> None:
-        """End what a kill cut short, then follow every ledger; one that is broken stays as it was."""
+    def recover(self) -> None:
+        """Finish commits that a kill cut short, then sync every ledger; a broken one stays as it was."""
         for organization in self._organizations():
             if self._places.exists(organization):
-                from minutebook.ledger.writer import heal
+                from minutebook.ledger.writer import recover
 
                 try:
-                    heal(self.repository(organization))
+                    recover(self.repository(organization))
                 except LedgerError as error:
                     self._set_broken(organization, error)
-        self._heed(self._organizations())
+        self._sync_all(self._organizations())
 
     def states(self, caller: Caller | None = None) -> list[LedgerState]:
         """Tell how each ledger stands that the caller (None: anybody) may hear."""
@@ -180,7 +180,7 @@ class Ledgers:
         else:
             open_to = {where.organization for where in filters(self._store, caller)}
             names = sorted(open_to | {default_organization(caller)})
-        self._heed(names)
+        self._sync_all(names)
         return [self._state(name) for name in names if self._is_used(name)]
 
     def check(self) -> list[Violation]:
@@ -252,23 +252,23 @@ class Ledgers:
         """Give the decision with an id, None where there is none."""
         return self._store.get(Decision, organization, id)
 
-    def sitting(self, seat: TargetKey) -> list[Decision]:
-        """Give the active decisions on a seat."""
+    def active_on(self, key: TargetKey) -> list[Decision]:
+        """Return the active decisions on a target."""
         here = Filter(
-            organization=seat.organization,
+            organization=key.organization,
             equal={
-                "target_key": seat.target_key,
+                "target_key": key.target_key,
                 "status": DecisionStatus.ACTIVE,
-                "repository": seat.repository,
-                "user": seat.user,
+                "repository": key.repository,
+                "user": key.user,
             },
         )
         return self._store.find(Decision, here)
 
-    def first_spelling(self, seat: TargetKey, target: str) -> str:
-        """Give the spelling under which a seat's target was decided on first; as it is if it was not."""
-        same = {"repository": seat.repository, "user": seat.user, "target_key": seat.target_key}
-        here = Filter(organization=seat.organization, equal=same)
+    def first_spelling(self, key: TargetKey, target: str) -> str:
+        """Give the spelling under which a target was decided on first, else the given one."""
+        same = {"repository": key.repository, "user": key.user, "target_key": key.target_key}
+        here = Filter(organization=key.organization, equal=same)
         found = self._store.find(Decision, here, order=["created_at"], limit=1)
         return found[0].target if found else target
 
@@ -288,14 +288,14 @@ class Ledgers:
         _check_sound(brought.violations)
         return brought
 
-    def _take_in(self, organization: str, brought: "News") -> None:
+    def _apply_commits(self, organization: str, brought: "News") -> None:
         """Keep what Git brought, if the whole is sound; call inside a transaction."""
         self._keep(organization, brought.decisions)
         find = partial(self.find, organization)
-        near = violations_near([each.id for each in brought.decisions], find, self.sitting)
+        near = violations_near([each.id for each in brought.decisions], find, self.active_on)
         _check_sound(_without_conflicts(near))
         if brought.head is not None:
-            self._note_mark(organization, brought.head)
+            self._put_mark(organization, brought.head)
         self._embedded.notify()
 
     def _keep(self, organization: str, brought: Iterable[Decision]) -> list[str]:
@@ -367,7 +367,7 @@ class Ledgers:
         if lacking:
             self._bring_to_git(caller, organization, git.writer, lacking)
         elif git.head is not None:
-            self._note_mark(organization, git.head)
+            self._put_mark(organization, git.head)
         return Rebuilt(
             organization=organization,
             path=path,
@@ -399,7 +399,7 @@ class Ledgers:
             raise
         for decision in committed.decisions:
             self._store.put(decision)
-        self._note_mark(organization, committed.id)
+        self._put_mark(organization, committed.id)
 
     # Where and how far
 
@@ -416,7 +416,7 @@ class Ledgers:
     def _mark(self, organization: str) -> LedgerMark | None:
         return self._store.get(LedgerMark, organization, self._places.mark_id(organization))
 
-    def _note_mark(self, organization: str, commit: str) -> None:
+    def _put_mark(self, organization: str, commit: str) -> None:
         self._store.put(
             LedgerMark(
                 organization=organization,
@@ -434,12 +434,12 @@ class Ledgers:
         every = self._store.find(Decision, Filter(organization=organization))
         return {each.id: each for each in every}
 
-    def _heed(self, organizations: Iterable[str]) -> None:
+    def _sync_all(self, organizations: Iterable[str]) -> None:
         for organization in organizations:
             if not self._is_used(organization):
                 continue
             try:
-                self.follow(organization)
+                self.sync(organization)
             except LedgerError as error:
                 self._set_broken(organization, error)
             else:
@@ -502,11 +502,11 @@ class Deciding:
     def repeat(self, attempt: Callable[[], T]) -> T:
         """Bring the tables to Git's head, then attempt a transaction; again where Git moved on."""
 
-        def followed() -> T:
-            self._ledgers.follow(self._organization)
+        def synced_attempt() -> T:
+            self._ledgers.sync(self._organization)
             return attempt()
 
-        return self._writer.repeat(followed)
+        return self._writer.repeat(synced_attempt)
 
     def commit(
         self, what: str, caller: Caller, plan: Callable[[], Sequence[Decision]]

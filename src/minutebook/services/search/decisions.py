@@ -124,7 +124,7 @@ class DecisionSearch:
         A truth has the best score of all that lead to it. A long past does not crowd out what is
         active.
         """
-        self._ledgers.heed(caller)
+        self._ledgers.sync_visible(caller)
         total = _Candidates(Signals(None if vector is None else {}, {}), {}, {})
         for where in filters(self._store, caller):
             for of in classes:
