@@ -251,7 +251,7 @@ def test_a_sample_is_spread_over_the_questions_of_each_group(tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("name", "documents", "asked", "unanswerable"),
-    [("notes", 210, 158, 36), ("relations", 105, 70, 0)],
+    [("notes", 210, 158, 36), ("relations", 105, 96, 0)],
 )
 def test_our_own_sets_are_in_order(
     name: str, documents: int, asked: int, unanswerable: int

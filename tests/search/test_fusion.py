@@ -5,7 +5,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
-from minutebook.search.fusion import Hit, Share, Signal, fuse, minmax, to_best, z_normalise
+from minutebook.search.fusion import Hit, Share, Signal, fuse, minmax, z_normalise
 
 VECTOR, LEXICAL, GRAPH = Signal.VECTOR, Signal.LEXICAL, Signal.GRAPH
 Scores = dict[str, float]
@@ -17,7 +17,7 @@ EQUAL = {VECTOR: 1.0, LEXICAL: 1.0, GRAPH: 1.0}
 ids = st.sampled_from("abcdef")
 raw = st.sampled_from([-1.0, 0.0, 0.25, 0.5, 1.0, 8.0])
 score_maps = st.dictionaries(ids, raw, max_size=6)
-walked = st.dictionaries(ids, raw.filter(lambda score: score >= 0), max_size=6)
+walked = st.dictionaries(ids, st.sampled_from([0.0, 0.25, 0.5, 1.0]), max_size=6)
 signal_maps = st.fixed_dictionaries(
     {}, optional={VECTOR: score_maps, LEXICAL: score_maps, GRAPH: walked}
 )
@@ -40,12 +40,9 @@ def test_minmax_of_equal_scores_is_one_each() -> None:
     assert minmax({}) == {}
 
 
-def test_a_walk_is_measured_by_the_best_so_that_zero_stays_zero() -> None:
-    assert to_best({"a": 4.0, "b": 1.0, "c": 0.0}) == {"a": 1.0, "b": 0.25, "c": 0.0}
-    assert to_best({"a": 0.0}) == {"a": 0.0}
-    assert to_best({}) == {}
-    hits = fuse({GRAPH: {"a": 4.0, "b": 1.0}, VECTOR: {"a": 0.1, "c": 0.9}}, EQUAL, 10)
-    assert told(hits) == {"a": 0.5, "c": 0.5, "b": 0.125}
+def test_what_a_walk_gives_is_taken_as_it_is() -> None:
+    hits = fuse({GRAPH: {"a": 0.5, "b": 0.25}, VECTOR: {"a": 0.1, "c": 0.9}}, EQUAL, 10)
+    assert told(hits) == {"c": 0.5, "a": 0.25, "b": 0.125}
 
 
 def test_z_normalised_scores_count_population_deviations_from_the_mean() -> None:
@@ -158,7 +155,7 @@ def test_the_scale_of_raw_scores_does_not_count(
 ) -> None:
     rescaled = {
         signal: {
-            id: score * factor + (0 if signal is GRAPH else shift) for id, score in scores.items()
+            id: score if signal is GRAPH else score * factor + shift for id, score in scores.items()
         }
         for signal, scores in signals.items()
     }

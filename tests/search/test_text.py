@@ -13,6 +13,7 @@ from minutebook.search.text import (
     parse_query,
     phrase,
     terms,
+    without_names,
     words,
 )
 
@@ -307,3 +308,23 @@ def test_every_character_settles_at_once() -> None:
         text = " ".join(map(chr, range(first, first + 4096)))
         once = words(text)
         assert words(" ".join(once)) == once
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "rest"),
+    [
+        ("Who owns Falcon?", ["Falcon"], "Who owns ?"),
+        ("who owns falcon?", ["Falcon"], "who owns ?"),
+        ("Falconry and Falcon", ["Falcon"], "Falconry and"),
+        ("the Payments team's printer", ["Payments", "Payments team"], "the 's printer"),
+        ("¿Quién dirige El Faro?", ["El Faro", "Faro"], "¿Quién dirige ?"),
+        ("谁负责猎鹰项目？", ["猎鹰"], "谁负责 项目？"),
+        ("C++ or C?", ["C++"], "or C?"),
+        ("Falcon", ["Falcon", ""], ""),
+        ("nothing of it", [], "nothing of it"),
+    ],
+)
+def test_names_are_taken_out_of_a_text_as_whole_words(
+    text: str, names: list[str], rest: str
+) -> None:
+    assert without_names(text, names) == rest

@@ -66,15 +66,6 @@ def minmax(scores: Mapping[K, float]) -> dict[K, float]:
     return {id: (score - worst) / (best - worst) for id, score in scores.items()}
 
 
-def to_best(scores: Mapping[K, float]) -> dict[K, float]:
-    """Give each score, none negative, as its part of the best; all are 0 where the best is.
-
-    For a signal whose zero means something: of a walk over a graph, that it did not come by.
-    """
-    best = max(scores.values(), default=0.0)
-    return {id: score / best if best > 0 else 0.0 for id, score in scores.items()}
-
-
 def z_normalise(scores: Sequence[float]) -> list[float]:
     """Give each score's distance from the mean in (population) standard deviations.
 
@@ -143,7 +134,8 @@ def _fired(
 
 
 def _normalised(signal: Signal, scores: Mapping[K, float]) -> dict[K, float]:
-    return to_best(scores) if signal is Signal.GRAPH else minmax(scores)
+    # The walk tells itself what each memory gets, of 1 at most.
+    return dict(scores) if signal is Signal.GRAPH else minmax(scores)
 
 
 def _mean(

@@ -33,6 +33,23 @@ def personalized_pagerank(
     return {node: share / sqrt(len(neighbours.get(node, "1"))) for node, share in shares.items()}
 
 
+def arrivals(edges: Edges, seeds: Mapping[str, float]) -> dict[str, float]:
+    """Give each joined node what `personalized_pagerank` brings it from other seeds than itself.
+
+    Seeds that no edge joins are left out. Without them the walk from several seeds is the mean of the
+    walks from each, so a seed's own part is taken away: where it starts, and what of that comes
+    back. Raises as `visits`.
+    """
+    joined = {end for one, other, _ in _walkable(edges) for end in (one, other)}
+    starts = {seed: weight for seed, weight in seeds.items() if seed in joined and weight > 0}
+    total = sum(starts.values())
+    ranks = personalized_pagerank(edges, starts)
+    for seed, weight in starts.items():
+        own = personalized_pagerank(edges, {seed: 1.0})[seed]
+        ranks[seed] = max(0.0, ranks[seed] - weight / total * own)
+    return ranks
+
+
 def visits(
     edges: Edges, seeds: Mapping[str, float], *, damping: float, iterations: int, tolerance: float
 ) -> dict[str, float]:

@@ -117,6 +117,16 @@ def words(text: str) -> list[str]:
     return found
 
 
+def without_names(text: str, names: Iterable[str]) -> str:
+    """Take names out of a text, wherever they stand as whole words; cases do not matter."""
+    for name in sorted(filter(None, names), key=len, reverse=True):
+        # A script without spaces has no edges of words.
+        before = "" if _UNSPACED_RUNS.match(name[0]) else r"(?<!\w)"
+        after = "" if _UNSPACED_RUNS.match(name[-1]) else r"(?!\w)"
+        text = re.sub(f"{before}{re.escape(name)}{after}", " ", text, flags=re.IGNORECASE)
+    return " ".join(text.split())
+
+
 def phrase(run: Iterable[str]) -> tuple[str, ...]:
     """Give the terms that stand in a row in `terms(text)` wherever these words stand in the text."""
     return tuple(map(_term, run))

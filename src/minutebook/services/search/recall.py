@@ -5,30 +5,21 @@ from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Decision, Edge, Entity, Memory, Status
+from minutebook.domain.records import Decision, Memory, Status
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
-from minutebook.search.pagerank import personalized_pagerank
-from minutebook.search.text import TextQuery, parse_query, words
+from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.decisions import DecisionSearch, Truths
 from minutebook.services.search.signals import Candidates, Key, Signals
+from minutebook.services.search.walk import GraphWalk
 from minutebook.store.protocol import Candidate, Store, Vectors
 
 CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""
 
-SEEDS = 5
-"""How many of the best candidates the walk over the graph starts from."""
-
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
-
-HOPS = 3
-"""From a memory to an entity, to a related entity, to a memory that names that one."""
-
-EDGES_A_HOP = 500
-"""The widest that one hop may spread; the heaviest edges come first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +71,7 @@ class Recall:
         self._store = store
         self._embedded = embedded
         self._signals = Candidates(store, embedded)
+        self._graph = GraphWalk(store, embedded, self._signals)
         self._clock = clock
         self._decided = decided
 
@@ -142,7 +134,7 @@ class Recall:
         for where in self._current_filters(caller):
             found = self._candidates(where, vector, parsed)
             if weights[Signal.GRAPH] > 0:
-                nodes += self._walk(where, query, found)
+                nodes += self._graph.add(where, query, found)
                 self._signals.complete(Memory, where, vector, found)
             where_of.update(dict.fromkeys(found.keys(), where))
             total.add(found)
@@ -213,60 +205,6 @@ class Recall:
             following = memory.superseded_by
         return None
 
-    def _walk(self, where: Filter, query: str, found: Signals) -> int:
-        """Add the graph signal of one organization: PageRank around its best candidates.
-
-        Gives the size of the graph that was walked.
-        """
-        seeds = {hit.id[1]: hit.score for hit in fuse(found.found(), TEXT_WEIGHTS, SEEDS)}
-        named = self._store.entities_named(replace(where, valid_at=None), words(query))
-        # What the question names says as much about where to look as what was found.
-        share = sum(seeds.values()) or 1.0
-        seeds |= dict.fromkeys(named, share / max(1, len(named)))
-        edges = self._subgraph(where, set(seeds))
-        if not edges:
-            return 0
-        ranks = personalized_pagerank([(e.source, e.target, e.weight) for e in edges], seeds)
-        candidates, organization = found.keys(), where.organization
-        found.graph = {
-            (organization, id): rank
-            for id, rank in ranks.items()
-            if rank > 0
-            and ((organization, id) in candidates or self._visible_memory(where, id) is not None)
-        }
-        return len({end for e in edges for end in (e.source, e.target)})
-
-    def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
-        """Collect the edges around some nodes, none through what the caller may not see.
-
-        What was superseded is walked through, so that what it named leads to its successor.
-        """
-        edges: dict[str, Edge] = {}
-        reached, frontier = set(start), set(start)
-        for _ in range(HOPS):
-            if not frontier:
-                break
-            following: set[str] = set()
-            for edge in self._store.edges(where.organization, sorted(frontier), EDGES_A_HOP):
-                ends = {edge.source, edge.target} - reached
-                if all(self._is_passable(where, end, edge) for end in ends):
-                    edges[edge.id] = edge
-                    following |= ends
-                    reached |= ends
-            frontier = following
-        return [edges[id] for id in sorted(edges)]
-
-    def _is_passable(self, where: Filter, id: str, edge: Edge) -> bool:
-        if _is_memory_end(edge, id):
-            memory = self._visible_memory(replace(where, valid_at=None), id)
-            return memory is not None and (where.passes(memory) or memory.superseded_by is not None)
-        entity = self._store.get(Entity, where.organization, id)
-        return entity is not None and where.passes(entity)
-
     def _visible_memory(self, where: Filter, id: str) -> Memory | None:
         memory = self._store.get(Memory, where.organization, id)
         return memory if memory is not None and where.passes(memory) else None
-
-
-def _is_memory_end(edge: Edge, id: str) -> bool:
-    return edge.joins[0 if edge.source == id else 1] is Memory

@@ -1,0 +1,146 @@
+"""The graph signal: which memories entities, relations and links lead to, and which of them answer."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from statistics import median
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Edge, Entity, Memory
+from minutebook.search.fusion import TEXT_WEIGHTS, fuse
+from minutebook.search.pagerank import arrivals
+from minutebook.search.text import without_names, words
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.search.signals import Candidates, Signals
+from minutebook.store.protocol import Store
+
+SEEDS = 5
+"""How many of the best candidates the walk starts from."""
+
+HOPS = 3
+"""From a memory to an entity, to a related entity, to a memory that names that one."""
+
+EDGES_A_HOP = 500
+"""The widest that one hop may spread; the heaviest edges come first."""
+
+NEARNESS_EXPONENT = 0.25
+"""How much less a memory counts that is farther away: little, since what it says decides."""
+
+UNNAMED_FACTOR = 0.15
+"""How much the graph counts for a question that names no entity."""
+
+LEAST_RANK = 1e-5
+"""What the walk's end before it settles leaves to a memory that nothing leads to."""
+
+
+class GraphWalk:
+    """Scores the memories that are joined to what a question names and to its best candidates."""
+
+    def __init__(self, store: Store, embedded: Embeddings, signals: Candidates) -> None:
+        self._store = store
+        self._embedded = embedded
+        self._signals = signals
+
+    def add(self, where: Filter, query: str, found: Signals) -> int:
+        """Add the graph signal, in [0, 1], of one organization; return the size of the graph walked.
+
+        Where a memory leads back only to itself it gets nothing. Measured in
+        docs/decisions/0004-text-analysis-and-fusion.md.
+        """
+        seeds = {hit.id[1]: hit.score for hit in fuse(found.found(), TEXT_WEIGHTS, SEEDS)}
+        named = self._store.entities_named(replace(where, valid_at=None), words(query))
+        # What the question names says twice as much about where to look as what was found.
+        share = 2 * sum(seeds.values()) or 1.0
+        starts = seeds | dict.fromkeys(named, share / max(1, len(named)))
+        edges = self._subgraph(where, set(starts))
+        if not edges:
+            return 0
+        arrived = arrivals([(e.source, e.target, e.weight) for e in edges], starts)
+        ranks = {
+            id: rank
+            for id, rank in arrived.items()
+            if rank > LEAST_RANK and self._visible_memory(where, id) is not None
+        }
+        scores = self._scores(where, query, named, ranks, by_meaning=found.vector is not None)
+        found.graph = {(where.organization, id): score for id, score in scores.items() if score > 0}
+        return len({end for e in edges for end in (e.source, e.target)})
+
+    def _scores(
+        self,
+        where: Filter,
+        query: str,
+        named: Collection[str],
+        ranks: Mapping[str, float],
+        *,
+        by_meaning: bool,
+    ) -> dict[str, float]:
+        """Multiply how near each memory is with how well it answers the rest of the question.
+
+        Where the question names no entity, nothing can be taken out of it: nearness alone counts,
+        and for less.
+        """
+        nearest = max(ranks.values(), default=1.0)
+        nearness = {id: (rank / nearest) ** NEARNESS_EXPONENT for id, rank in ranks.items()}
+        if not named:
+            return {id: UNNAMED_FACTOR * near for id, near in nearness.items()}
+        rest = self._without_names(where, query, named)
+        matches = self._matches(where, rest, ranks) if by_meaning else dict.fromkeys(ranks, 1.0)
+        return {id: near * matches.get(id, 0.0) for id, near in nearness.items()}
+
+    def _without_names(self, where: Filter, query: str, named: Collection[str]) -> str:
+        """Take the names of entities out of a question: they led here, and now the rest decides."""
+        entities = [self._store.get(Entity, where.organization, id) for id in named]
+        names = [name for each in entities if each for name in (each.name, *each.aliases)]
+        return without_names(query, names)
+
+    def _matches(self, where: Filter, query: str, ids: Collection[str]) -> dict[str, float]:
+        """Score how well memories answer, beside one another: the best 1, the lower half 0.
+
+        All are 1 where no word is left to tell.
+        """
+        vector = self._embedded.embed_query(query) if words(query) else None
+        if vector is None or not ids:
+            return dict.fromkeys(ids, 1.0)
+        here = replace(where, ids=frozenset(ids))
+        cosines = self._signals.nearest(Memory, here, vector, len(ids))
+        best = max(cosines.values(), default=0.0)
+        middle = median(cosines.values()) if cosines else 0.0
+        if best <= middle:
+            return dict.fromkeys(ids, 1.0)
+        return {
+            id: max(0.0, (cosine - middle) / (best - middle)) for (_, id), cosine in cosines.items()
+        }
+
+    def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
+        """Collect the edges around some nodes, none through what the caller may not see.
+
+        What was superseded is walked through, so that what it named leads to its successor.
+        """
+        edges: dict[str, Edge] = {}
+        reached, frontier = set(start), set(start)
+        for _ in range(HOPS):
+            if not frontier:
+                break
+            following: set[str] = set()
+            for edge in self._store.edges(where.organization, sorted(frontier), EDGES_A_HOP):
+                ends = {edge.source, edge.target} - reached
+                if all(self._is_passable(where, end, edge) for end in ends):
+                    edges[edge.id] = edge
+                    following |= ends
+                    reached |= ends
+            frontier = following
+        return [edges[id] for id in sorted(edges)]
+
+    def _is_passable(self, where: Filter, id: str, edge: Edge) -> bool:
+        if _is_memory_end(edge, id):
+            memory = self._visible_memory(replace(where, valid_at=None), id)
+            return memory is not None and (where.passes(memory) or memory.superseded_by is not None)
+        entity = self._store.get(Entity, where.organization, id)
+        return entity is not None and where.passes(entity)
+
+    def _visible_memory(self, where: Filter, id: str) -> Memory | None:
+        memory = self._store.get(Memory, where.organization, id)
+        return memory if memory is not None and where.passes(memory) else None
+
+
+def _is_memory_end(edge: Edge, id: str) -> bool:
+    return edge.joins[0 if edge.source == id else 1] is Memory
