@@ -73,15 +73,15 @@ class Client:
 
     name: str
     title: str
-    format: Format
-    section: str
-    typed: bool
-    base: Base
     user: tuple[str, ...]
+    reload: str
+    format: Format = Format.JSONC
+    section: str = "mcpServers"
+    typed: bool = False
+    base: Base = Base.HOME
     moved: tuple[str, tuple[str, ...]] | None = None
     package: str | None = None
-    project: tuple[str, ...] | None
-    reload: str
+    project: tuple[str, ...] | None = None
     project_reload: str = ""
 
 
@@ -92,9 +92,7 @@ CLIENTS: Mapping[str, Client] = {
             name="claude-code",
             title="Claude Code",
             format=Format.JSON,
-            section="mcpServers",
             typed=True,
-            base=Base.HOME,
             user=(".claude.json",),
             moved=("CLAUDE_CONFIG_DIR", (".claude.json",)),
             project=(".mcp.json",),
@@ -105,21 +103,15 @@ CLIENTS: Mapping[str, Client] = {
             name="claude-desktop",
             title="Claude Desktop",
             format=Format.JSON,
-            section="mcpServers",
-            typed=False,
             base=Base.APPLICATIONS,
             user=("Claude", "claude_desktop_config.json"),
             package="Claude_*",
-            project=None,
             reload="Quit Claude Desktop (closing the window is not enough) and start it again.",
         ),
         Client(
             name="cursor",
             title="Cursor",
-            format=Format.JSONC,
-            section="mcpServers",
             typed=True,
-            base=Base.HOME,
             user=(".cursor", "mcp.json"),
             project=(".cursor", "mcp.json"),
             reload="Switch the server on in Cursor's settings under Tools & MCP, or restart Cursor.",
@@ -127,7 +119,6 @@ CLIENTS: Mapping[str, Client] = {
         Client(
             name="vscode",
             title="VS Code",
-            format=Format.JSONC,
             section="servers",
             typed=True,
             base=Base.APPLICATIONS,
@@ -138,10 +129,6 @@ CLIENTS: Mapping[str, Client] = {
         Client(
             name="gemini",
             title="Gemini CLI",
-            format=Format.JSONC,
-            section="mcpServers",
-            typed=False,
-            base=Base.HOME,
             user=(".gemini", "settings.json"),
             moved=("GEMINI_CLI_HOME", (".gemini", "settings.json")),
             project=(".gemini", "settings.json"),
@@ -152,8 +139,6 @@ CLIENTS: Mapping[str, Client] = {
             title="Codex",
             format=Format.TOML,
             section="mcp_servers",
-            typed=False,
-            base=Base.HOME,
             user=(".codex", "config.toml"),
             moved=("CODEX_HOME", ("config.toml",)),
             project=(".codex", "config.toml"),
