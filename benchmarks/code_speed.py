@@ -21,7 +21,7 @@ from pathlib import Path
 from statistics import mean, median
 from typing import Any
 
-from benchmarks.measure import DATA, ROOT, Table, Timing, opened, timed
+from benchmarks.measure import DATA, ROOT, Table, Timing, opened, stopwatch, timed
 from benchmarks.reading import SETTLED, again, change, memory
 from minutebook.app import App
 from minutebook.config import Settings
@@ -220,9 +220,9 @@ def _search(app: App, contract: Contract, query: str) -> None:
 
 
 def _embedding(app: App, batches: int) -> Vectors:
-    started, cpu = time.perf_counter(), time.process_time()
-    made = sum(app.embeddings.backfill_batch() for _ in range(batches))
-    return Vectors(made, time.perf_counter() - started, time.process_time() - cpu)
+    with stopwatch() as watch:
+        made = sum(app.embeddings.backfill_batch() for _ in range(batches))
+    return Vectors(made, watch.wall, watch.cpu)
 
 
 def _reading_table(readings: Mapping[str, Mapping[str, Any]]) -> Table:

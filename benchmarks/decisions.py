@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pygit2
 
-from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, timed
+from benchmarks.measure import DATA, Cell, Table, asked, machine, publish, stopwatch, timed
 from minutebook.app import App, open_app
 from minutebook.config import Settings
 from minutebook.domain.caller import Caller
@@ -166,9 +166,9 @@ def searches(app: App, rounds: int) -> list[Row]:
 
 def once(work: Callable[[], object]) -> float:
     """Give the seconds that one call takes."""
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
+    with stopwatch() as watch:
+        work()
+    return watch.wall
 
 
 def measured(size: int, rounds: int) -> tuple[list[Row], Row]:

@@ -11,7 +11,6 @@ in milliseconds; CPU is that of all threads of the process.
 import resource
 import statistics
 import tempfile
-import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Literal
 
 from benchmarks import store as data
-from benchmarks.measure import DATA, Table, asked, machine, publish, timed
+from benchmarks.measure import DATA, Table, asked, machine, publish, stopwatch, timed
 from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.caller import Call, Caller
@@ -88,12 +87,11 @@ def proof(entries: int) -> tuple[int, float, float, float]:
         for start in range(0, entries, 1000):
             trail.log(CALLER, data.MAIN, "read", Kind.MEMORY, ids[start : start + 1000])
         before = peak_mb()
-        wall, cpu = time.perf_counter(), time.process_time()
-        assert trail.verify(data.MAIN) is None
-        wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+        with stopwatch() as watch:
+            assert trail.verify(data.MAIN) is None
         grown = peak_mb() - before
         store.close()
-    return entries, wall, cpu, grown
+    return entries, watch.wall, watch.cpu, grown
 
 
 def searches(size: int, rounds: int) -> list[tuple[str, float, float, float, float]]:
@@ -171,11 +169,10 @@ def _search(
     number: int,
 ) -> None:
     """Search and read all; note how many came, and how many milliseconds the first took."""
-    started = time.perf_counter()
-    found = matching.rank_all(CALLER, questions[number], narrowing)
-    any_at_all = next(found, None) is not None
-    first = (time.perf_counter() - started) * 1e3
-    seen.append((any_at_all + sum(1 for _ in found), first))
+    with stopwatch() as first:
+        found = matching.rank_all(CALLER, questions[number], narrowing)
+        any_at_all = next(found, None) is not None
+    seen.append((any_at_all + sum(1 for _ in found), first.wall * 1e3))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,23 @@ class Timing:
         return float(np.percentile(self.wall, 99))
 
 
+@dataclass(slots=True)
+class Stopwatch:
+    """Wall and CPU seconds of a piece of work, once it has ended."""
+
+    wall: float = 0.0
+    cpu: float = 0.0
+
+
+@contextmanager
+def stopwatch() -> Iterator[Stopwatch]:
+    """Time what is done inside."""
+    watch = Stopwatch()
+    wall, cpu = time.perf_counter(), time.process_time()
+    yield watch
+    watch.wall, watch.cpu = time.perf_counter() - wall, time.process_time() - cpu
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """Some figures and what they are; `note` says what a reader must know to compare them."""

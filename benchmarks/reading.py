@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measure import stopwatch
 from minutebook.app import open_app
 from minutebook.code.files import walk
 from minutebook.config import Settings
@@ -36,9 +37,9 @@ def again(index: Callable[[], object], before: Callable[[int], object]) -> list[
     took = []
     for number in range(ROUNDS):
         before(number)
-        started = time.perf_counter()
-        index()
-        took.append((time.perf_counter() - started) * 1e3)
+        with stopwatch() as watch:
+            index()
+        took.append(watch.wall * 1e3)
     return took
 
 
@@ -57,11 +58,12 @@ def read(folder: Path, home: Path, changed: Path) -> dict[str, Any]:
     app = open_app(Settings(home=home, embedder="none"))
     app.embedding.settle()
     caller = Settings().caller()
-    before, cpu, started = memory("VmRSS"), time.process_time(), time.perf_counter()
-    progress = app.projects.index(caller, str(folder), 0.0).progress
+    before = memory("VmRSS")
+    with stopwatch() as watch:
+        progress = app.projects.index(caller, str(folder), 0.0).progress
     told: dict[str, Any] = {
-        "wall": time.perf_counter() - started,
-        "CPU": time.process_time() - cpu,
+        "wall": watch.wall,
+        "CPU": watch.cpu,
         "files": progress.project.indexed_files,
         "chunks": progress.chunks,
     }

@@ -30,7 +30,7 @@ from typing import Any, Literal, cast
 import apsw
 import numpy as np
 
-from benchmarks.measure import DATA, FORM
+from benchmarks.measure import DATA, FORM, stopwatch, timed
 from minutebook.domain import trail
 from minutebook.domain.filters import Filter
 from minutebook.domain.ids import new_id
@@ -66,10 +66,10 @@ before = bench.resident_mb()
 started, cpu = time.perf_counter(), time.process_time()
 store = bench.SqliteStore(Path(sys.argv[1]))
 opened = time.perf_counter() - started
-store.nearest(bench.Kind.MEMORY, bench.at(bench.MAIN), bench.SPACE, query, 50)
+store.nearest(bench.Memory, bench.at(bench.MAIN), bench.SPACE, query, 50)
 searched, used = time.perf_counter() - started, time.process_time() - cpu
 for query in queries:
-    store.nearest(bench.Kind.MEMORY, bench.at(bench.MAIN), bench.SPACE, query, 50)
+    store.nearest(bench.Memory, bench.at(bench.MAIN), bench.SPACE, query, 50)
 print(json.dumps({"open_ms": opened * 1e3, "open_and_search_ms": searched * 1e3,
     "cpu_ms": used * 1e3, "rss_mb": bench.resident_mb(), "rss_before_mb": before,
     "private_mb": bench.private_mb()}))
@@ -228,6 +228,9 @@ def build(size: int) -> tuple[Path, float]:
     return path, took
 
 
+WARM = 5
+
+
 def inserts(durability: Literal["full", "normal"], count: int) -> dict[str, float]:
     """Measure writes of one memory with all that belongs to it."""
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
@@ -235,9 +238,9 @@ def inserts(durability: Literal["full", "normal"], count: int) -> dict[str, floa
         made = [data.next(MAIN, None) for _ in range(count)]
         wall, used = [], time.process_time()
         for memory, vectors in made:
-            started = time.perf_counter()
-            remember(store, memory, vectors)
-            wall.append((time.perf_counter() - started) * 1e3)
+            with stopwatch() as watch:
+                remember(store, memory, vectors)
+            wall.append(watch.wall * 1e3)
         cpu = (time.process_time() - used) * 1e3 / count
         store.close()
     return {
@@ -250,8 +253,8 @@ def inserts(durability: Literal["full", "normal"], count: int) -> dict[str, floa
 
 def searches(store: SqliteStore, where: Filter, rounds: int) -> dict[str, float]:
     """Measure vector, text and hybrid search for the best fifty of each."""
-    near = list(vector_queries(rounds, 3))
-    asked = [parse_query(text) for text in text_queries(rounds, 4)]
+    near = list(vector_queries(rounds + WARM, 3))
+    asked = [parse_query(text) for text in text_queries(rounds + WARM, 4)]
 
     def vector(number: int) -> None:
         store.nearest(Memory, where, SPACE, near[number], 50)
@@ -265,11 +268,11 @@ def searches(store: SqliteStore, where: Filter, rounds: int) -> dict[str, float]
 
     found: dict[str, float] = {}
     for name, work in (("vector", vector), ("text", text), ("hybrid", hybrid)):
-        wall, cpu = _timed(work, rounds)
+        took = timed(work, rounds, warm=WARM)
         found |= {
-            f"{name}_p50": statistics.median(wall),
-            f"{name}_p95": float(np.percentile(wall, 95)),
-            f"{name}_cpu": cpu,
+            f"{name}_p50": took.p50,
+            f"{name}_p95": float(np.percentile(took.wall, 95)),
+            f"{name}_cpu": took.cpu,
         }
     return found
 
@@ -302,15 +305,15 @@ def second_process(path: Path, rounds: int) -> dict[str, float]:
         writer.stdin.write(f"marker{time.time_ns()} {number}\n")
         writer.stdin.flush()
         id = writer.stdout.readline().strip()
-        started = time.perf_counter()
-        store.nearest(Memory, at(MAIN), SPACE, query, 10)
-        near.append((time.perf_counter() - started) * 1e3)
+        with stopwatch() as watch:
+            store.nearest(Memory, at(MAIN), SPACE, query, 10)
+        near.append(watch.wall * 1e3)
         memory = store.get(Memory, MAIN, id)
         assert isinstance(memory, Memory)
         asked = parse_query(memory.content.split()[0])
-        started = time.perf_counter()
-        matches = store.match(Memory, at(MAIN), asked, 10)
-        found.append((time.perf_counter() - started) * 1e3)
+        with stopwatch() as watch:
+            matches = store.match(Memory, at(MAIN), asked, 10)
+        found.append(watch.wall * 1e3)
         assert id in [candidate.id for candidate in matches]
         kept = store.vectors(Memory, MAIN, id)
         assert kept is not None
@@ -389,7 +392,7 @@ def _others(store: SqliteStore) -> dict[str, float]:
         "sequence": lambda _: store.sequence(MAIN),
         "without_vectors": lambda _: store.without_vectors(Memory, MAIN, SPACE, 32),
     }
-    return {f"{name}_p50": statistics.median(_timed(work, 30)[0]) for name, work in works.items()}
+    return {f"{name}_p50": timed(work, 30).p50 for name, work in works.items()}
 
 
 def _owned() -> Filter:
@@ -430,28 +433,16 @@ def _kept(path: Path, where: Filter) -> Iterator[tuple[list[str], Vectors]]:
     connection.close()
 
 
-def _timed(work: Callable[[int], object], rounds: int) -> tuple[list[float], float]:
-    """Give each round's wall time and the mean CPU time, in milliseconds."""
-    for number in range(min(rounds, 5)):
-        work(number)
-    wall, used = [], time.process_time()
-    for number in range(rounds):
-        started = time.perf_counter()
-        work(number)
-        wall.append((time.perf_counter() - started) * 1e3)
-    return wall, (time.process_time() - used) * 1e3 / rounds
-
-
 def fsync_alone() -> float:
     """Measure what the disk itself takes to keep twelve pages."""
     wall = []
     with tempfile.TemporaryFile(dir=DATA) as file:
         for _ in range(200):
-            started = time.perf_counter()
-            file.write(bytes(12 * 4096))
-            file.flush()
-            os.fdatasync(file.fileno())
-            wall.append((time.perf_counter() - started) * 1e3)
+            with stopwatch() as watch:
+                file.write(bytes(12 * 4096))
+                file.flush()
+                os.fdatasync(file.fileno())
+            wall.append(watch.wall * 1e3)
     return statistics.median(wall)
 
 
