@@ -21,7 +21,7 @@ from benchmarks.measure import Table, asked, cpu_seconds, machine, pss, publish
 from benchmarks.pipe import Pipe
 from minutebook import invocation
 from minutebook.server.daemon import client
-from minutebook.server.daemon.rendezvous import DaemonAddress, meeting
+from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
 
 AT_ONCE = 8
 SERVE = ("-P", "-m", "minutebook", "serve", "--home")
@@ -55,7 +55,7 @@ class House:
         """Where its daemon is."""
         found = invocation.read(["serve", "--home", str(self.home)], os.environ)
         assert found is not None
-        return meeting(found.address)
+        return daemon_address(found.address)
 
     def stop(self) -> None:
         """End the daemon."""

@@ -103,7 +103,7 @@ def test_settings_that_cannot_be_served_are_told_to_who_asks(house: House) -> No
 
 def test_a_door_that_is_removed_is_made_again(house: House) -> None:
     house.client()
-    pid, door = house.pid(), Path(house.place().door.path)
+    pid, door = house.pid(), Path(house.place().socket.path)
     door.unlink()
     wait_until(door.exists)
     assert stored(house.client(), "let in")

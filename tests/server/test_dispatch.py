@@ -80,7 +80,7 @@ def opening(tmp_path: Path) -> Iterator[AppLoader]:
 def of(opening: AppLoader) -> Any:
     caller = Settings().caller()
     return build_server(
-        [journal()], Dispatcher(opening, lambda context: caller, find_app=opening.seen)
+        [journal()], Dispatcher(opening, lambda context: caller, find_app=opening.find)
     )
 
 

@@ -77,13 +77,13 @@ def restart(given: dict[str, str]) -> None:
     """Stop the store's daemons, and start one with the settings as they are now."""
     from minutebook.invocation import Invocation
     from minutebook.server.daemon import client
-    from minutebook.server.daemon.rendezvous import meeting
+    from minutebook.server.daemon.rendezvous import daemon_address
 
     check_begun(load(given))
     _stop(given, is_for_all=False)
     asked = Invocation(given, (), environment())
     try:
-        client.start(asked, meeting(asked.address))
+        client.start(asked, daemon_address(asked.address))
     except (client.Unattached, OSError) as error:
         raise click.ClickException(f"no daemon could be started: {error}") from error
     echo("A daemon is ready.")
@@ -117,7 +117,7 @@ def _daemons(
     for one in all_of_this_user():
         answer = client.ask(one, "status")
         if answer is None and is_held(one):
-            silent.append(one.door.path)
+            silent.append(one.socket.path)
         if answer is not None and (is_for_all or answer["home"] == home):
             found.append((one, answer))
     # Which store a daemon serves that says nothing, nobody knows: perhaps this one.

@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 class AppLoader:
     """Opens the app once, in the background, so that `initialize` need not wait for it.
 
-    Settings that do not fit together: InvalidInput.
+    Raises InvalidInput if settings do not fit together.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -32,13 +32,13 @@ class AppLoader:
         return self._app is not None
 
     def start(self) -> None:
-        """Begin to open, unless that was said before."""
+        """Begin to open it, unless that has begun."""
         if not self._started.is_set():
             self._started.set()
             threading.Thread(target=self._try, name="open", daemon=True).start()
 
     def __call__(self) -> App:
-        """Give the app, opened by now; a failure is raised and tried again at the next call."""
+        """Return the app, opened by now. Raises what opening it raised, and tries again at the next call."""
         with self._lock:
             if self._app is None:
                 try:
@@ -51,8 +51,8 @@ class AppLoader:
                 self._app = app
             return self._app
 
-    def seen(self) -> App | NotOpen:
-        """Give the app if it is open, without waiting; else have it opened, again where that failed."""
+    def find(self) -> App | NotOpen:
+        """Return the app if it is open, without waiting; else have it opened, again if that failed."""
         if self._app is not None:
             return self._app
         self.start()

@@ -14,7 +14,7 @@ import pytest
 
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
-from minutebook.server.daemon.rendezvous import DaemonAddress, meeting
+from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")
 
@@ -32,7 +32,7 @@ def asked(tmp_path: Path) -> Invocation:
 
 @pytest.fixture
 def daemon(asked: Invocation) -> Iterator[DaemonAddress]:
-    place = meeting(asked.address)
+    place = daemon_address(asked.address)
     client.start(asked, place)
     yield place
     client.stop(place)
@@ -80,7 +80,7 @@ def test_a_command_does_not_wait_for_a_daemon_that_does_not_answer(
 @contextmanager
 def ending(place: DaemonAddress) -> Iterator[None]:
     """Be a daemon that ends when it was told to run a command."""
-    with place.door.open() as listener:
+    with place.socket.open() as listener:
 
         def end() -> None:
             connection, _ = listener.accept()
@@ -93,18 +93,18 @@ def ending(place: DaemonAddress) -> Iterator[None]:
         thread.start()
         yield
         thread.join()
-    place.take_away()
+    place.unlink()
 
 
 def test_a_daemon_that_ended_within_a_command_is_told_where_it_may_have_written(
     asked: Invocation,
 ) -> None:
-    with ending(meeting(asked.address)):
+    with ending(daemon_address(asked.address)):
         kept = typed(asked, "remember", "Tea at five.")
     assert kept.returncode == 1
     assert "the daemon ended while it ran `remember`" in kept.stderr
     assert OWN_PROCESS not in kept.stderr
-    with ending(meeting(asked.address)):
+    with ending(daemon_address(asked.address)):
         listed = typed(asked, "list")
     # It was read again by a process of its own, which finds that nothing was ever kept there.
     assert (listed.returncode, listed.stdout) == (1, "")

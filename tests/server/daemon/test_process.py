@@ -20,7 +20,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from minutebook import invocation
 from minutebook.server.daemon import client as daemon_client
-from minutebook.server.daemon.rendezvous import DaemonAddress, all_of_this_user, meeting
+from minutebook.server.daemon.rendezvous import DaemonAddress, all_of_this_user, daemon_address
 from tests.server.stdio.test_in_process import INITIALIZE, Pipe
 from tests.server.test_catalog_stdio import POLICY
 from tests.world import wait_until
@@ -48,7 +48,7 @@ class House:
         """Where the daemon of a client with these options is."""
         asked = invocation.read(["serve", "--home", str(self.home), *options], self.environment)
         assert asked is not None
-        return meeting(asked.address)
+        return daemon_address(asked.address)
 
     def spawn(self, *options: str) -> Pipe:
         said = self.home.parent / f"stderr-{len(self._stderrs)}"
@@ -212,7 +212,7 @@ def test_who_wants_none_is_served_without(house: House) -> None:
 
 
 def test_where_no_daemon_can_be_started_the_client_is_served_and_told(house: House) -> None:
-    door = Path(house.place().door.path)
+    door = Path(house.place().socket.path)
     door.mkdir()
     try:
         pipe = house.client()
@@ -229,7 +229,7 @@ def test_where_no_daemon_can_be_started_the_client_is_served_and_told(house: Hou
 def test_what_cannot_be_cleared_away_keeps_no_other_daemon_from_starting(house: House) -> None:
     other = house.place("--policy", "governed")
     Path(other.lock).touch()
-    stray = Path(other.door.path)
+    stray = Path(other.socket.path)
     stray.mkdir()
     try:
         pipe = house.client()
@@ -327,7 +327,7 @@ def test_a_daemon_without_clients_ends_and_leaves_nothing(house: House) -> None:
     pid = house.pid()
     pipe.process.kill()
     wait_until(lambda: is_gone(pid))
-    assert not Path(house.place().door.path).exists()
+    assert not Path(house.place().socket.path).exists()
     assert not Path(house.place().lock).exists()
 
 
@@ -348,7 +348,7 @@ def test_a_daemon_without_clients_ends_and_leaves_nothing(house: House) -> None:
 )
 def test_a_guest_that_says_what_no_proxy_does_is_sent_away(house: House, hello: bytes) -> None:
     pipe = house.client()
-    with house.place().door.enter(10) as guest:
+    with house.place().socket.connect(10) as guest:
         guest.sendall(hello + b"\n")
         heard = guest.recv(65536)
     assert heard == b"" or "refused" in json.loads(heard)
@@ -372,7 +372,7 @@ def test_what_a_killed_daemon_left_is_cleared_away_by_the_next(house: House) -> 
     house.variables["MINUTEBOOK_DURABILITY"] = "normal"
     house.client()
     # The daemons of other tests clear away too, and may have been first, or be at it now.
-    wait_until(lambda: not Path(dead.door.path).exists() and not Path(dead.lock).exists())
+    wait_until(lambda: not Path(dead.socket.path).exists() and not Path(dead.lock).exists())
     assert Path(house.place().lock).exists()
 
 
@@ -429,7 +429,7 @@ def test_a_daemon_that_is_sent_a_signal_ends_cleanly(house: House, ending: signa
     pid = house.pid()
     os.kill(pid, ending)
     wait_until(lambda: is_gone(pid))
-    assert not Path(house.place().door.path).exists()
+    assert not Path(house.place().socket.path).exists()
     assert kept(pipe) == {"before"}
 
 

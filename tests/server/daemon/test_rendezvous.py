@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from minutebook.server.daemon import rendezvous
-from minutebook.server.daemon.sockets import Door, UnixSocket
+from minutebook.server.daemon.sockets import DaemonSocket, UnixSocket
 from minutebook.server.daemon.tcp_socket import TcpSocket
 
-Kind = Callable[[str], Door]
+Kind = Callable[[str], DaemonSocket]
 
 KINDS: list[Kind] = [TcpSocket] + ([UnixSocket] if hasattr(socket, "AF_UNIX") else [])
 
 
-def let_in(door: Door, listener: socket.socket, greeting: bytes) -> threading.Thread:
+def let_in(door: DaemonSocket, listener: socket.socket, greeting: bytes) -> threading.Thread:
     def attend() -> None:
         guest, _ = listener.accept()
         with guest:
@@ -45,7 +45,7 @@ def test_who_reads_the_door_gets_in(kind: Kind, path: str) -> None:
     with door.open() as listener:
         assert stat.S_IMODE(Path(path).stat().st_mode) == 0o600
         let_in(door, listener, b"welcome\n")
-        with kind(path).enter(5) as guest:
+        with kind(path).connect(5) as guest:
             assert rendezvous.read_line(guest, 5) == b"welcome\n"
 
 
@@ -54,11 +54,11 @@ def test_behind_a_door_that_was_left_there_is_nobody(kind: Kind, path: str) -> N
     kind(path).open().close()
     assert Path(path).exists()
     with pytest.raises(ConnectionError):
-        kind(path).enter(5)
+        kind(path).connect(5)
     kind(path).open().close()
-    kind(path).take_away()
+    kind(path).unlink()
     with pytest.raises(FileNotFoundError):
-        kind(path).enter(5)
+        kind(path).connect(5)
 
 
 def test_a_stranger_on_the_port_is_not_told_anything(path: str) -> None:
@@ -79,7 +79,7 @@ def test_a_stranger_on_the_port_is_not_told_anything(path: str) -> None:
         thread = threading.Thread(target=listen)
         thread.start()
         with pytest.raises(ConnectionRefusedError):
-            TcpSocket(path).enter(5)
+            TcpSocket(path).connect(5)
         thread.join(5)
     assert [len(told) for told in heard] == [32]
 
@@ -112,6 +112,6 @@ def test_a_folder_that_others_may_enter_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", [each for each in KINDS if each is not TcpSocket])
 def test_two_hundred_guests_may_come_before_the_first_is_let_in(kind: Kind, path: str) -> None:
     door = kind(path)
-    with door.open(), ExitStack() as guests:
+    with door.open(), ExitStack() as connections:
         for _ in range(200):
-            guests.enter_context(door.enter(5.0))
+            connections.enter_context(door.connect(5.0))

@@ -114,7 +114,7 @@ def test_figures_that_are_switched_off_are_not_there(
     tmp_path: Path, readers: str, routes: int
 ) -> None:
     opening = AppLoader(Settings(home=tmp_path, embedder="none"))
-    assert len(health.figures(Metrics(opening), readers, [])) == routes
+    assert len(health.metrics_routes(Metrics(opening), readers, [])) == routes
 
 
 def test_a_name_that_no_contract_offers_makes_no_figure(server: Server) -> None:

@@ -13,7 +13,7 @@ import time
 
 from minutebook import __version__
 from minutebook.invocation import Invocation
-from minutebook.server.daemon.rendezvous import DaemonAddress, meeting, read_line
+from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address, read_line
 from minutebook.server.stdio.proxy import Link, Proxy, Unserved, own_pipes
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ class _Server:
         What it has not answered yet is gone on with by `link`.
         """
         try:
-            connection = _connected(meeting(self._asked.address))
+            connection = _connected(daemon_address(self._asked.address))
         except OSError as error:
             raise Unattached(str(error)) from error
         if connection is None:
@@ -128,7 +128,7 @@ class _Server:
     def hangs(self) -> bool:
         """Tell whether the daemon that serves here, though it lives, does not even say how it is."""
         within = min(WELCOME_WAIT, self._asked.daemon_wait)
-        place = meeting(self._asked.address)
+        place = daemon_address(self._asked.address)
         if self._here is not None or ask(place, "status", within) is not None:
             return False
         self._hung = True
@@ -211,7 +211,7 @@ def attach(
         try:
             connection = entered
             if connection is None:
-                place = meeting(asked.address)
+                place = daemon_address(asked.address)
                 connection = _connected(place) or started(asked, place, _connected, waiting.goes_on)
                 if connection is None:
                     return None
@@ -267,14 +267,14 @@ class _Waiting:
 
 def _hung(asked: Invocation, how: str) -> str:
     """Say that the daemon lives and does not answer, and what a person can do about it."""
-    pid = meeting(asked.address).door.process()
+    pid = daemon_address(asked.address).socket.process()
     return f"it lives but {how}; end it" + (f" with: kill -9 {pid}" if pid else "")
 
 
 def ask(place: DaemonAddress, word: str, within: float = WELCOME_WAIT) -> dict[str, object] | None:
     """Ask a daemon something about itself; None where none answers."""
     try:
-        with place.door.enter(within) as connection:
+        with place.socket.connect(within) as connection:
             connection.sendall(json.dumps({"ask": word}).encode() + b"\n")
             told: dict[str, object] = json.loads(read_line(connection, within))
             return told
@@ -286,7 +286,7 @@ def stop(place: DaemonAddress) -> bool:
     """Have a daemon answer what it was asked, and end; tell whether nobody can come to it now."""
     ask(place, "stop")
     until = time.monotonic() + WELCOME_WAIT
-    while os.path.exists(place.door.path):
+    while os.path.exists(place.socket.path):
         if time.monotonic() > until:
             return False
         time.sleep(_POLL)
@@ -310,7 +310,7 @@ def start(asked: Invocation, place: DaemonAddress) -> None:
 def _connected(place: DaemonAddress) -> socket.socket | None:
     """Connect to the daemon of a place; None if none listens, or it has no room for a client yet."""
     try:
-        return place.door.enter(WELCOME_WAIT)
+        return place.socket.connect(WELCOME_WAIT)
     except (FileNotFoundError, ConnectionError, TimeoutError, BlockingIOError):
         return None
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from minutebook import __version__
 from minutebook.invocation import DAEMON_COMMANDS, Invocation
-from minutebook.server.daemon.rendezvous import meeting
+from minutebook.server.daemon.rendezvous import daemon_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _run(asked: Invocation, command: str, arguments: Sequence[str]) -> int | Non
     process. Raises BrokenPipeError if nobody reads what is printed.
     """
     try:
-        connection = meeting(asked.address).door.enter(READY_WAIT)
+        connection = daemon_address(asked.address).socket.connect(READY_WAIT)
     except OSError:
         return None
     request = {

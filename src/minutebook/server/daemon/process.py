@@ -32,7 +32,7 @@ from minutebook.server.daemon import commands
 from minutebook.server.daemon.rendezvous import INVALID, LOG, DaemonAddress, read_line
 from minutebook.server.dispatch import new_session
 from minutebook.server.logs import log_to_stderr
-from minutebook.server.stdio.drain import LINGER
+from minutebook.server.stdio.drain import DRAIN_WITHIN
 from minutebook.server.stdio.in_process import connection_server, reading_tools
 from minutebook.server.stdio.transport import serve_on
 from minutebook.services.maintenance.data_directory import make_home
@@ -43,7 +43,7 @@ LOG_SIZE = 1 << 20
 """Bytes after which the log is put aside; what was put aside before is lost."""
 
 HELLO_WAIT = 10.0
-"""Seconds in which a guest has to say what it wants."""
+"""Seconds in which a client has to say what it wants."""
 
 TICK = 1.0
 """Seconds between two looks at whether the daemon is still wanted."""
@@ -58,11 +58,11 @@ _HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
     "contracts": list,
     "session": str,
 }
-"""What a guest says first beside its version, all of texts."""
+"""What a client says first beside its version, all of texts."""
 
 
 class Daemon:
-    """Serves whoever comes to a place, until nobody has for a while or its home is gone."""
+    """Serves every client that connects, until there is none for a while or its home is gone."""
 
     def __init__(
         self,
@@ -81,18 +81,18 @@ class Daemon:
         self._home = _mark(settings.home)
         self._database: tuple[int, int] | None = None
         self._mark: tuple[int, int] | None = None
-        self._opening = AppLoader(settings)
+        self._loader = AppLoader(settings)
         self._lock = threading.Lock()
         self._contracts: dict[tuple[str, ...], list[Contract]] = {}
-        self._guests: dict[threading.Thread, socket.socket] = {}
+        self._connections: dict[threading.Thread, socket.socket] = {}
         self._clients = 0
-        """How many guests are served; the others ask something, or have not said what they want."""
+        """How many connections are clients; the others ask something, or have not said what they want."""
         self._since = self._left = time.monotonic()
         self._stopping = threading.Event()
 
     def run(self) -> NoReturn:
         """Serve, then end the process."""
-        listener = self._open_door()
+        listener = self._listen()
         took = time.monotonic() - self._began
         level = logging.WARNING if took > SLOW else logging.INFO
         log.log(level, "the daemon listens, %.1f s after its start", took)
@@ -101,25 +101,25 @@ class Daemon:
         while not self._stopping.is_set() and self._is_wanted():
             ready, _, _ = select.select([listener], [], [], TICK)
             if ready:
-                self._let_in(listener)
-            if _mark(self._door) is None and self._is_in_place():
-                log.warning("%s was removed; it is made again", self._door)
+                self._accept(listener)
+            if _mark(self._path) is None and self._is_in_place():
+                log.warning("%s was removed; it is made again", self._path)
                 listener.close()
-                listener = self._open_door()
+                listener = self._listen()
             _bound_log(self._settings.home)
-        self._shut_door()
+        self._unlink_socket()
         listener.close()
         self._finish()
         self._end()
 
-    def _open_door(self) -> socket.socket:
-        listener = self._place.door.open()
-        self._mark = _mark(self._door)
+    def _listen(self) -> socket.socket:
+        listener = self._place.socket.open()
+        self._mark = _mark(self._path)
         return listener
 
     @property
-    def _door(self) -> Path:
-        return Path(self._place.door.path)
+    def _path(self) -> Path:
+        return Path(self._place.socket.path)
 
     def _is_wanted(self) -> bool:
         """Tell whether clients are here or may still come, and the data are those that it has open."""
@@ -132,32 +132,34 @@ class Daemon:
         idle = self._idle()
         if idle is None:
             return True
-        return _mark(self._door) == self._mark and idle < self._settings.daemon_idle
+        return _mark(self._path) == self._mark and idle < self._settings.daemon_idle
 
     def _idle(self) -> float | None:
         """Give for how many seconds there has been no client; None while there is one."""
         with self._lock:
             return None if self._clients else time.monotonic() - self._left
 
-    def _let_in(self, listener: socket.socket) -> None:
+    def _accept(self, listener: socket.socket) -> None:
         try:
             connection, _ = listener.accept()
         except OSError as error:
             log.warning("a client could not be let in: %s", error)
             return
-        guest = threading.Thread(target=self._attend, args=(connection,), name="guest", daemon=True)
+        client = threading.Thread(
+            target=self._attend, args=(connection,), name="client", daemon=True
+        )
         with self._lock:
-            self._guests[guest] = connection
-        guest.start()
+            self._connections[client] = connection
+        client.start()
 
     def _attend(self, connection: socket.socket) -> None:
         try:
-            self._place.door.check(connection)
+            self._place.socket.check(connection)
             hello = _hello(read_line(connection, HELLO_WAIT))
             if "ask" in hello:
                 _say(connection, self._told(str(hello["ask"])))
             elif "command" in hello:
-                host = commands.Host(self._opening, self._check_same)
+                host = commands.Host(self._loader, self._check_same)
                 commands.answer(connection, hello, host, self._run_command)
             else:
                 self._serve(connection, hello)
@@ -170,7 +172,7 @@ class Daemon:
         finally:
             connection.close()
             with self._lock:
-                del self._guests[threading.current_thread()]
+                del self._connections[threading.current_thread()]
 
     def _told(self, ask: str) -> Mapping[str, Any]:
         """Answer a question about the daemon, which may be to stop."""
@@ -187,7 +189,7 @@ class Daemon:
             "ends_in_seconds": (
                 None if idle is None else max(0, round(self._settings.daemon_idle - idle))
             ),
-            "model": self._opening().embedding.state if self._opening.is_open else "loading",
+            "model": self._loader().embedding.state if self._loader.is_open else "loading",
         }
 
     def _serve(self, connection: socket.socket, hello: Mapping[str, Any]) -> None:
@@ -208,20 +210,20 @@ class Daemon:
             return
         session = hello["session"] or new_session()
         caller = in_call(settings.caller(), session=session)
-        server = connection_server(settings, contracts, self._opening, caller)
+        server = connection_server(settings, contracts, self._loader, caller)
         with self._lock:
             self._clients += 1
         try:
             _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
             connection.settimeout(None)
             # Its own end is closed by whoever serves on it.
-            serve_on(connection.dup(), server, self._opening.start)
+            serve_on(connection.dup(), server, self._loader.start)
         finally:
             with self._lock:
                 self._clients -= 1
                 self._left = time.monotonic()
-            if self._opening.is_open:
-                self._opening().database.release(session)
+            if self._loader.is_open:
+                self._loader().database.release(session)
 
     def _check_same(self, settings: Settings) -> None:
         if differing := _differing(settings, self._settings):
@@ -234,26 +236,26 @@ class Daemon:
                 self._contracts[key] = opened(names)
             return self._contracts[key]
 
-    def _shut_door(self) -> None:
-        """Let nobody in any more; another daemon's door stays."""
-        if _mark(self._door) == self._mark:
-            self._place.take_away()
+    def _unlink_socket(self) -> None:
+        """Remove the socket's file, unless it is another daemon's."""
+        if _mark(self._path) == self._mark:
+            self._place.unlink()
 
     def _finish(self) -> None:
-        """Answer what is under way, and let the clients go."""
+        """Answer what is under way, and end the connections."""
         with self._lock:
-            guests = list(self._guests.items())
-        for _, connection in guests:
+            connections = list(self._connections.items())
+        for _, connection in connections:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RD)
-        until = time.monotonic() + LINGER
-        for guest, _ in guests:
-            guest.join(max(0.0, until - time.monotonic()))
+        until = time.monotonic() + DRAIN_WITHIN
+        for client, _ in connections:
+            client.join(max(0.0, until - time.monotonic()))
 
     def _end(self) -> NoReturn:
         """End at once: a transaction under way is finished or undone by its own rules."""
-        self._shut_door()
-        self._opening.close()
+        self._unlink_socket()
+        self._loader.close()
         os._exit(0)
 
 

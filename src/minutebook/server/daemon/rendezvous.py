@@ -1,4 +1,4 @@
-"""Where a daemon and those who look for it meet: a door in a folder that is its owner's alone.
+"""Where a daemon and its clients meet: a socket in a folder that is its owner's alone.
 
 The folder is the machine's, not the store's: a data directory may be shared between machines, or
 have a path that is too long for a socket. Standard library only, for the thin proxy imports it.
@@ -10,7 +10,7 @@ import stat
 import sys
 import time
 
-from minutebook.server.daemon.sockets import Door, UnixSocket
+from minutebook.server.daemon.sockets import DaemonSocket, UnixSocket
 
 LOG = "daemon.log"
 """The log of daemons, in the data directory."""
@@ -25,25 +25,25 @@ _LONGEST_LINE = 1 << 20
 
 
 class DaemonAddress:
-    """The place of one daemon, by its address."""
+    """The lock and the socket of one daemon, by its address."""
 
     def __init__(self, folder: str, address: str) -> None:
         path = os.path.join(folder, address)
         self.lock = f"{path}.lock"
         """The file that the daemon holds locked as long as it lives."""
-        self.door = _door(f"{path}.door")
+        self.socket = _socket_at(f"{path}.door")
 
-    def take_away(self) -> None:
-        """Leave no trace of a daemon that ends here."""
-        self.door.take_away()
+    def unlink(self) -> None:
+        """Remove the socket and the lock of a daemon that ends here."""
+        self.socket.unlink()
         try:
             os.unlink(self.lock)
         except FileNotFoundError:
             pass
 
 
-def meeting(address: str) -> DaemonAddress:
-    """Give the place of the daemon of an address; OSError where there can be none."""
+def daemon_address(address: str) -> DaemonAddress:
+    """Return the lock and socket of the daemon of an address. Raises OSError if there can be none."""
     return DaemonAddress(folder(), address)
 
 
@@ -86,7 +86,7 @@ def read_line(connection: socket.socket, within: float) -> bytes:
     return told
 
 
-def _door(path: str) -> Door:
+def _socket_at(path: str) -> DaemonSocket:
     if hasattr(socket, "AF_UNIX"):
         return UnixSocket(path)
     from minutebook.server.daemon.tcp_socket import TcpSocket

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreError
-from minutebook.server.daemon.rendezvous import TAKEN, DaemonAddress, all_of_this_user, meeting
+from minutebook.server.daemon.rendezvous import (
+    TAKEN,
+    DaemonAddress,
+    all_of_this_user,
+    daemon_address,
+)
 
 if TYPE_CHECKING:
     from minutebook.server.daemon.commands import Run
@@ -20,7 +25,7 @@ if TYPE_CHECKING:
 def main(address: str, given: str, run_command: "Run") -> None:
     """Claim the place of an address, and be its daemon, which runs commands as it is told here."""
     began = time.monotonic()
-    place = meeting(address)
+    place = daemon_address(address)
     lock = _claimed(place)
     if lock is None:
         sys.exit(TAKEN)
@@ -31,12 +36,12 @@ def main(address: str, given: str, run_command: "Run") -> None:
 
 
 def clear_away_dead() -> None:
-    """Leave no trace of daemons that were killed: whose lock can be had is dead."""
+    """Delete lock and socket files of daemons that no longer run."""
     for place in all_of_this_user():
         # What cannot be taken away there keeps nobody from being a daemon here.
         with suppress(OSError, StoreError):
             if (lock := _claimed(place)) is not None:
-                place.take_away()
+                place.unlink()
                 lock.close()
 
 

@@ -1,18 +1,18 @@
-"""The door of a daemon where there are no Unix sockets: a port of this machine, and a key in a file."""
+"""The socket of a daemon where there are no Unix sockets: a port of this machine, a key in a file."""
 
 import hmac
 import os
 import socket
 
-from minutebook.server.daemon.sockets import BACKLOG, Door
+from minutebook.server.daemon.sockets import BACKLOG, DaemonSocket
 
 PROOF_WAIT = 5.0
-"""Seconds in which a guest has to prove itself."""
+"""Seconds in which a client has to prove itself."""
 
 _SIZE = 32
 
 
-class TcpSocket(Door):
+class TcpSocket(DaemonSocket):
     """A port behind a proof.
 
     Any process may try any port, so each end proves that it has read the file; the daemon first,
@@ -31,17 +31,17 @@ class TcpSocket(Door):
         replace_file(Path(self.path), b"%d\n" % port + key)
         return listener
 
-    def check(self, guest: socket.socket) -> None:
-        """Prove oneself, then have the guest do so."""
+    def check(self, client: socket.socket) -> None:
+        """Prove oneself, then have the client do so."""
         _, key = self._read()
-        guest.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        guest.settimeout(PROOF_WAIT)
-        theirs, ours = _receive(guest), os.urandom(_SIZE)
-        guest.sendall(_proof(key, b"daemon", theirs) + ours)
-        if not hmac.compare_digest(_receive(guest), _proof(key, b"guest", ours)):
-            raise ConnectionRefusedError("a guest could not prove itself")
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        client.settimeout(PROOF_WAIT)
+        theirs, ours = _receive(client), os.urandom(_SIZE)
+        client.sendall(_proof(key, b"daemon", theirs) + ours)
+        if not hmac.compare_digest(_receive(client), _proof(key, b"client", ours)):
+            raise ConnectionRefusedError("a client could not prove itself")
 
-    def enter(self, wait: float) -> socket.socket:
+    def connect(self, wait: float) -> socket.socket:
         """Connect, and have the daemon prove itself."""
         port, key = self._read()
         connection = socket.create_connection(("127.0.0.1", port), timeout=wait)
@@ -51,7 +51,7 @@ class TcpSocket(Door):
             connection.sendall(challenge)
             if not hmac.compare_digest(_receive(connection), _proof(key, b"daemon", challenge)):
                 raise ConnectionRefusedError(f"who listens on port {port} is not the daemon")
-            connection.sendall(_proof(key, b"guest", _receive(connection)))
+            connection.sendall(_proof(key, b"client", _receive(connection)))
         except OSError:
             connection.close()
             raise

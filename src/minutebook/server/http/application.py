@@ -26,7 +26,7 @@ from minutebook.server.http.access_log import HEADER, AccessLog
 from minutebook.server.http.authentication import Authenticator
 from minutebook.server.http.endpoint import Endpoint
 from minutebook.server.http.errors import MCP, refusal
-from minutebook.server.http.health import condition, figures
+from minutebook.server.http.health import health_routes, metrics_routes
 from minutebook.server.http.hosts import AllowedHosts, HostCheck
 from minutebook.server.http.metrics import Metrics
 from minutebook.server.http.rest import plain_routes
@@ -39,14 +39,14 @@ _LOOPBACK_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
 def application(
     settings: Settings,
-    opening: AppLoader,
+    loader: AppLoader,
     contracts: Mapping[str, Contract],
     authenticator: Authenticator,
     names: AllowedHosts,
     leaving: anyio.Event,
 ) -> Starlette:
     """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set."""
-    metrics = Metrics(opening)
+    metrics = Metrics(loader)
     limits = Limits(
         rate=settings.rate_limit,
         calls=settings.http_calls,
@@ -54,10 +54,10 @@ def application(
         body_seconds=settings.http_timeout,
     )
     dispatcher = Dispatcher(
-        opening, _caller_of, observer=metrics.observe, find_app=opening.seen, limits=limits
+        loader, _caller_of, observer=metrics.observe, find_app=loader.find, limits=limits
     )
     access = AccessControl(
-        opening, authenticator, limits, leaving, needs_token=not names.is_loopback
+        loader, authenticator, limits, leaving, needs_token=not names.is_loopback
     )
     spelling = safe if settings.tool_names == "safe" else as_promised
     servers = {
@@ -77,10 +77,10 @@ def application(
 
     guard = [Middleware(AccessMiddleware, access=access)]
     guarded = [Route(path, endpoint, middleware=guard) for path, endpoint in paths.items()]
-    guarded += figures(metrics, settings.metrics, guard)
+    guarded += metrics_routes(metrics, settings.metrics, guard)
     for path, server in {"": servers[first], **servers}.items():
         guarded += Stream(server, SSE + path, access).routes(guard)
-    routes: list[BaseRoute] = [*condition(opening), *authenticator.routes(paths), *guarded]
+    routes: list[BaseRoute] = [*health_routes(loader), *authenticator.routes(paths), *guarded]
     for contract in filter(openapi.is_offered, contracts.values()):
         routes += plain_routes(contract, dispatcher, access, guard)
     return Starlette(

@@ -14,14 +14,14 @@ from minutebook.server.http.metrics import CONTENT_TYPE, Metrics
 from minutebook.services.maintenance.database import NotOpen
 
 
-def condition(opening: AppLoader) -> list[BaseRoute]:
+def health_routes(loader: AppLoader) -> list[BaseRoute]:
     """Give `/healthz` and `/readyz`, which tell nothing that needs a token."""
 
     async def alive(request: Request) -> Response:
         return JSONResponse({"status": "alive"})
 
     async def ready(request: Request) -> Response:
-        found = opening.seen()
+        found = loader.find()
         if isinstance(found, NotOpen):
             store, model = "opening" if found.error is None else "failed", "loading"
         else:
@@ -34,7 +34,7 @@ def condition(opening: AppLoader) -> list[BaseRoute]:
     return [Route("/healthz", alive), Route("/readyz", ready)]
 
 
-def figures(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
+def metrics_routes(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
     """Give `/metrics` for those whom the setting names, behind what guards it."""
 
     def written(request: Request) -> Response:

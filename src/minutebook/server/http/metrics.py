@@ -37,7 +37,7 @@ SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 1
 class Metrics:
     """Counts and times what a server does."""
 
-    def __init__(self, opening: AppLoader) -> None:
+    def __init__(self, loader: AppLoader) -> None:
         self._registry = CollectorRegistry()
         self._seconds = Histogram(
             "minutebook_operation_seconds",
@@ -55,7 +55,7 @@ class Metrics:
         self._answers = Counter(
             "minutebook_http_responses", "Answers over HTTP.", ("status",), registry=self._registry
         )
-        self._registry.register(_Inside(opening))
+        self._registry.register(_Inside(loader))
         ProcessCollector(registry=self._registry)
 
     def observe(self, contract: str, act: str, seconds: float, failure: Failure | None) -> None:
@@ -76,14 +76,14 @@ class Metrics:
 class _Inside(Collector):
     """Reads off the store and the model how they are, whenever figures are asked for."""
 
-    def __init__(self, opening: AppLoader) -> None:
-        self._opening = opening
+    def __init__(self, loader: AppLoader) -> None:
+        self._loader = loader
 
     def collect(self) -> Iterator[Metric]:
         """Give the figures; none as long as the store is not open."""
-        if not self._opening.is_open:
+        if not self._loader.is_open:
             return
-        app = self._opening()
+        app = self._loader()
         writes = app.database.writes
         yield _counter("engine_writes", "Transactions that wrote.", writes.count)
         yield _counter("engine_write_seconds", "Time spent in them.", writes.seconds)

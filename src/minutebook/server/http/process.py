@@ -44,8 +44,8 @@ def serve(
     InvalidInput for an address that cannot be used, or that others can reach while anybody may
     come in; StoreError.
     """
-    opening = AppLoader(settings)
-    authenticator = Authenticator(settings, opening)
+    loader = AppLoader(settings)
+    authenticator = Authenticator(settings, loader)
     names = _names(settings, address)
     if not address.is_loopback and not authenticator.is_required():
         raise InvalidInput(
@@ -55,11 +55,11 @@ def serve(
         )
     listener = listen(address)
     flush = _untraced if settings.traces_url is None else trace_to(settings.traces_url)
-    opening.start()
+    loader.start()
 
     def end() -> NoReturn:
         """End at once: a transaction under way is finished or undone by its own rules."""
-        opening.close()
+        loader.close()
         flush()
         sys.stderr.flush()
         os._exit(0)
@@ -68,7 +68,7 @@ def serve(
 
     async def run() -> None:
         leaving = anyio.Event()
-        app = application(settings, opening, contracts, authenticator, names, leaving)
+        app = application(settings, loader, contracts, authenticator, names, leaving)
 
         def leave() -> None:
             leaving.set()

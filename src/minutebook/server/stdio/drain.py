@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 
 from minutebook.server.protocol.methods import ENDLESS
 
-LINGER = 10.0
+DRAIN_WITHIN = 10.0
 """Seconds that calls under way may still take."""
 
 Incoming = SessionMessage | Exception
@@ -53,12 +53,12 @@ class _Calls:
 
 
 @asynccontextmanager
-async def lingering(
+async def draining(
     incoming: ReadStream[Incoming], outgoing: WriteStream[SessionMessage]
 ) -> AsyncIterator[
     tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]
 ]:
-    """Give streams for a server between these two; the end of `incoming` waits for open calls."""
+    """Return streams for a server between these two; the end of `incoming` waits for open calls."""
     calls = _Calls()
     to_server, server_reads = anyio.create_memory_object_stream[Incoming]()
     server_writes, from_server = anyio.create_memory_object_stream[SessionMessage]()
@@ -68,7 +68,7 @@ async def lingering(
             async for item in incoming:
                 calls.note_read(item)
                 await to_server.send(item)
-            with anyio.move_on_after(LINGER):
+            with anyio.move_on_after(DRAIN_WITHIN):
                 await calls.all_answered()
 
     async def write() -> None:

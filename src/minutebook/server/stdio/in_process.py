@@ -34,14 +34,14 @@ class InProcess:
     def __init__(self, settings: Settings, contracts: Sequence[Contract]) -> None:
         self._settings = settings
         self._contracts = contracts
-        self._opening = AppLoader(settings)
+        self._loader = AppLoader(settings)
 
     def link(self, session: str = "") -> Link:
         """Start a server and give the link to it; `session` names one that is gone on with."""
         near, far = socket.socketpair()
         caller = in_call(self._settings.caller(), session=session or new_session())
-        server = connection_server(self._settings, self._contracts, self._opening, caller)
-        work = (far, server, self._opening.start)
+        server = connection_server(self._settings, self._contracts, self._loader, caller)
+        work = (far, server, self._loader.start)
         threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
         return Link(near, reading_tools(self._contracts), caller.call.session)
 
@@ -55,7 +55,7 @@ class InProcess:
 
         Threads that load a model or wait on stdin would hold up an ordinary exit.
         """
-        self._opening.close()
+        self._loader.close()
         sys.stderr.flush()
         os._exit(status)
 
@@ -81,18 +81,18 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
 
 
 def connection_server(
-    settings: Settings, contracts: Sequence[Contract], opening: AppLoader, caller: Caller
+    settings: Settings, contracts: Sequence[Contract], loader: AppLoader, caller: Caller
 ) -> Server[Any]:
     """Build the server of a connection, all of whose requests are one caller's."""
 
     def open_app() -> App:
-        app = opening()
+        app = loader()
         # An admin's start pins the first secret; the daemon's own start is no admin's.
         app.secret.pin(caller)
         return app
 
     spelling = safe if settings.tool_names == "safe" else as_promised
-    dispatcher = Dispatcher(open_app, lambda context: caller, find_app=opening.seen)
+    dispatcher = Dispatcher(open_app, lambda context: caller, find_app=loader.find)
     return build_server(contracts, dispatcher, spelling)
 
 

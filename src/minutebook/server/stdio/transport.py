@@ -16,7 +16,7 @@ from pydantic_core import PydanticSerializationError
 
 from minutebook.server.protocol.message import BadMessage, parsed
 from minutebook.server.protocol.server import options
-from minutebook.server.stdio.drain import Incoming, lingering
+from minutebook.server.stdio.drain import Incoming, draining
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +41,7 @@ def serve_on(
         async with (
             await SocketStream.from_socket(connection) as stream,
             _messages(stream, on_answer) as ends,
-            lingering(*ends) as (incoming, outgoing),
+            draining(*ends) as (incoming, outgoing),
         ):
             await server.run(incoming, outgoing, options(server))
 
