@@ -200,3 +200,16 @@ def test_what_connections_share_is_all_but_their_own() -> None:
     assert shared(Settings(home=home, **everything)) == Settings(home=home)
     with_ledger = Settings(home=home, ledger=home, **everything)
     assert shared(with_ledger) == Settings(home=home, ledger=home, organization="acme")
+
+
+@pytest.mark.parametrize(
+    ("stated", "waits"),
+    [("", 60.0), ("7.5", 7.5), ("0", 1.0), ("nan", 1.0), ("inf", 3600.0), ("soon", 60.0)],
+)
+def test_a_daemon_that_hangs_is_waited_for_within_bounds(
+    tmp_path: Path, stated: str, waits: float
+) -> None:
+    environment = {"MINUTEBOOK_HOME": str(tmp_path), "MINUTEBOOK_DAEMON_WAIT": stated}
+    found = invocation.read(["serve"], environment)
+    assert found is not None
+    assert found.daemon_wait == waits

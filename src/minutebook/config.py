@@ -292,8 +292,8 @@ class Settings:
     daemon_wait: float = _setting(
         float(DAEMON_WAIT),
         SECONDS,
-        "Seconds to wait for that process where it lives and does not answer; then the client is "
-        "served by a process of its own.",
+        "Seconds (1 to 3600) to wait for that process if it lives and does not answer; then the "
+        "client is served by a process of its own.",
     )
     log_level: LogLevel | None = _setting(
         None,

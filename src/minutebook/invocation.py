@@ -99,9 +99,10 @@ class Invocation:
     def daemon_wait(self) -> float:
         """Seconds to wait for a daemon that lives and does not answer; a bad value is for `load`."""
         try:
-            return float(str(self._value("daemon_wait", DAEMON_WAIT)))
+            stated = float(str(self._value("daemon_wait", DAEMON_WAIT)))
         except ValueError:
             return float(DAEMON_WAIT)
+        return min(3600.0, max(1.0, stated))
 
     @property
     def tool_names(self) -> object:
