@@ -59,6 +59,21 @@ def test_reason_and_successor_are_kept_and_shown(world: World) -> None:
     assert (link.source, link.target, link.type) == (new, old, "supersedes")
 
 
+@requirement("policy/out-of-sight")
+def test_a_successor_out_of_sight_is_not_named(world: World) -> None:
+    old, new = world.remember("Ana likes tea"), world.remember("Ana likes coffee", user_id="ana")
+    world.call("invalidate", id=old, superseded_by=new)
+    ben = world.by(user="ben")
+    shown = [
+        ben.call("get_memory", id=old),
+        *ben.call("list_memories")["memories"],
+        *ben.call("get_valid_at", timestamp=at(1))["results"],
+    ]
+    assert len(shown) == 3
+    assert all("superseded_by" not in each for each in shown)
+    assert world.by(user="ana").call("get_memory", id=old)["superseded_by"] == new
+
+
 @requirement("knowledge/time/keeps")
 def test_a_successor_that_is_not_there_is_refused_and_nothing_ends(world: World) -> None:
     id = world.remember("Ana likes tea")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -255,6 +255,7 @@ def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> N
             say(fields_of(version), _version_text(version), as_json)
             return
         memory = app.memories.read_any(caller, id)
+        memory = replace(memory, superseded_by=app.browsing.successor(caller, memory))
         history = app.memories.history(caller, memory)
         links = app.browsing.links(caller, memory)
         turn = app.sessions.turn_after(caller, memory)

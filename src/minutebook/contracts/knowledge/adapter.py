@@ -45,7 +45,7 @@ def store_memory(
 
 def get_memory(app: App, caller: Caller, id: str) -> Shape:
     """Show one memory."""
-    return _whole(app.memories.read(caller, id))
+    return _whole(app, caller, app.memories.read(caller, id))
 
 
 def update_memory(
@@ -66,7 +66,7 @@ def update_memory(
         changes["metadata"] = metadata
     if not changes:
         return get_memory(app, caller, id)
-    return _whole(app.memories.update(caller, id, changes))
+    return _whole(app, caller, app.memories.update(caller, id, changes))
 
 
 def delete_memory(app: App, caller: Caller, id: str) -> Shape:
@@ -78,7 +78,7 @@ def list_memories(app: App, caller: Caller, limit: int, offset: int) -> Shape:
     """Show a page of all memories, newest first."""
     page = app.memories.page(caller, limit, offset)
     return {
-        "memories": [_whole(memory) for memory in page.memories],
+        "memories": [_whole(app, caller, memory) for memory in page.memories],
         "total": page.total,
         "limit": limit,
         "offset": offset,
@@ -181,7 +181,7 @@ def get_valid(
 ) -> Shape:
     """Show what is true now (or, under the later name's argument, at an instant)."""
     memories = app.memories.valid_at(caller, timestamp, user_id, limit)
-    return {"results": [_whole(memory) for memory in memories], "count": len(memories)}
+    return {"results": [_whole(app, caller, memory) for memory in memories], "count": len(memories)}
 
 
 def get_valid_at(
@@ -190,7 +190,7 @@ def get_valid_at(
     """Show what was true at an instant."""
     memories = app.memories.valid_at(caller, timestamp, user_id, limit)
     return {
-        "results": [_whole(memory) for memory in memories],
+        "results": [_whole(app, caller, memory) for memory in memories],
         "count": len(memories),
         "timestamp": rfc3339(timestamp),
     }
@@ -354,7 +354,7 @@ def _check_weights(weights: Mapping[str, float]) -> None:
         raise InvalidInput(" and ".join(weights), "must not all be 0")
 
 
-def _whole(memory: Memory) -> Shape:
+def _whole(app: App, caller: Caller, memory: Memory) -> Shape:
     """Show all of a memory but its vectors, with the id in its long form."""
     shape: Shape = {
         "id": {"tb": "memories", "id": {"String": memory.id}},
@@ -370,7 +370,7 @@ def _whole(memory: Memory) -> Shape:
     further = {
         "user_id": memory.user,
         "reason": memory.reason,
-        "superseded_by": memory.superseded_by,
+        "superseded_by": app.browsing.successor(caller, memory),
     }
     return shape | {name: value for name, value in further.items() if value is not None}
 

@@ -8,7 +8,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.records import Edge, Entry, Kind, Memory
-from minutebook.services.access.visibility import filters, read_memory
+from minutebook.services.access.visibility import filters, read_any_memory, read_memory
 from minutebook.store.protocol import Store
 
 
@@ -48,6 +48,15 @@ class Browsing:
             except NotFound:
                 continue
         return found
+
+    def successor(self, caller: Caller, memory: Memory) -> str | None:
+        """Return the id of what took a memory's place; None if nothing did that the caller may see."""
+        if memory.superseded_by is None:
+            return None
+        try:
+            return read_any_memory(self._store, caller, memory.superseded_by).id
+        except NotFound:
+            return None
 
     def subject_uuids(self, caller: Caller, entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
         """Give the UUIDs of the memories that audit entries concern, by organization and id.
