@@ -100,6 +100,8 @@ def test_of_ten_acts_one_writes_and_what_it_wrote_is_deleted() -> None:
     assert writes == named.count(b"update_memory") == named.count(b"delete_memory")
 
 
+# What forked processes share counts for each in part, which changes with their number.
+@pytest.mark.cold_start
 @pytest.mark.skipif(sys.platform != "linux", reason="no such count of memory")
 def test_the_memory_of_a_process_counts_what_it_holds() -> None:
     program = "import os, sys; held = os.urandom(int(sys.argv[1])); print(flush=True); input()"
