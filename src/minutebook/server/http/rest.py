@@ -1,8 +1,10 @@
 """The operations of a contract over plain HTTP, and the OpenAPI document that describes them."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import cache
 from typing import Any
 
+from anyio import to_thread
 from mcp_types import INVALID_REQUEST
 from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
@@ -56,19 +58,19 @@ def plain_routes(
 
 def _described(contract: Contract) -> list[BaseRoute]:
     """Give the document in each format, of the version that `?version=` asks for."""
-    texts = {
-        (format, version): openapi.exported(contract, format, version)
-        for format in openapi.FORMATS
-        for version in openapi.VERSIONS
-    }
+
+    @cache
+    def written(format: str, version: str) -> str:
+        # When it is first asked for: to write all four takes longer than the rest of a start.
+        return openapi.exported(contract, format, version)
 
     def describing(format: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         async def described(request: Request) -> Response:
             version = request.query_params.get("version", openapi.VERSIONS[0])
-            text = texts.get((format, version))
-            if text is None:
+            if version not in openapi.VERSIONS:
                 known = ", ".join(openapi.VERSIONS)
                 return refusal(request, 400, f"version must be one of {known}")
+            text = await to_thread.run_sync(written, format, version)
             return Response(text, media_type=f"application/{format}")
 
         return described
