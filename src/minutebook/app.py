@@ -131,7 +131,10 @@ class App:
 
 
 def open_store(settings: Settings) -> SqliteStore:
-    """Open the store in the data directory of these settings, made if need be; StoreError."""
+    """Open the store in the data directory of these settings; make it if it is missing.
+
+    Raises StoreError if the file cannot be opened as a store of this version.
+    """
     return SqliteStore(
         settings.database,
         durability=settings.durability,
@@ -157,9 +160,10 @@ def open_app(
     clock: Clock = now,
     randbits: RandomBits = secrets.randbits,
 ) -> App:
-    """Open the store of these settings, made if it is not there yet; StoreError, InvalidInput.
+    """Open the store of these settings, made if it is missing, and build the app on it.
 
-    A failure leaves nothing open. An admin's start pins the first secret.
+    Raises StoreError if the store cannot be opened, InvalidInput if settings do not fit together. A
+    failure leaves nothing open. A start by an admin pins the first secret.
     """
     models = models or models_of(settings)
     locks = NamedLocks(settings.claims)

@@ -410,7 +410,10 @@ def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -
 def stated(
     given: Mapping[str, Any], variables: Mapping[str, str] | None = None
 ) -> dict[str, Stated]:
-    """Return the settings that somebody stated; the others are as by default. Raises as `load` does."""
+    """Return the settings that somebody stated; the others have their defaults.
+
+    Raises InvalidInput if a name is unknown or a value does not fit, as `load` does.
+    """
     variables = environment() if variables is None else variables
     found: dict[str, Stated] = {}
 

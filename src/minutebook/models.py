@@ -42,7 +42,10 @@ def unloaded_model(settings: Settings) -> tuple[str, str]:
 
 
 def open_summarizer(settings: Settings) -> Summarizer | None:
-    """Choose the chat service that the settings name, None where they name none; InvalidInput."""
+    """Return the chat service that the settings name, None if they name none.
+
+    Raises InvalidInput if a URL is set without a model.
+    """
     if settings.summary_url is None:
         return None
     if settings.summary_model is None:

@@ -107,7 +107,10 @@ def _edited(title: str, target: str, rationale: str, consequences: tuple[str, ..
 
 
 def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
-    """Give title, target, rationale and consequences of what was written into the template."""
+    """Return title, target, rationale and consequences from the filled template.
+
+    Raises InvalidInput if the heading `## Rationale` is missing.
+    """
     parts = _PARTS.match(text.partition(NOTE)[0])
     if parts is None:
         raise InvalidInput("the text", "must have the heading `## Rationale`")

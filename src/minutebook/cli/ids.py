@@ -32,23 +32,32 @@ Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def memory_id(app: "App", caller: Caller, text: str) -> str:
-    """Give the id of the memory that is meant, which may be typed as a UUID; InvalidInput."""
+    """Return the id of the memory that a person named, by its UUID or by either end of its id.
+
+    Raises InvalidInput if more than one memory fits.
+    """
     return id_of(text) or _only(app, caller, (Memory,), text)
 
 
 def token_id(app: "App", caller: Caller, text: str) -> str:
-    """Give the id of the token that is meant; InvalidInput."""
+    """Return the id of the token that a person named. Raises InvalidInput if more than one fits."""
     return id_of(text) or _only(app, caller, (Token,), text)
 
 
 def decision_id(app: "App", caller: Caller, text: str) -> str:
-    """Give the id of the decision or proposal that is meant, typed with or without `.md`; InvalidInput."""
+    """Return the id of the decision or proposal that a person named, with or without `.md`.
+
+    Raises InvalidInput if more than one fits.
+    """
     classes = (Decision, Proposal)
     return ledger_id_of(text) or _only(app, caller, classes, text.removesuffix(".md"))
 
 
 def any_id(app: "App", caller: Caller, text: str) -> str:
-    """Give the id of the memory, decision or proposal that is meant; InvalidInput."""
+    """Return the id of the memory, decision or proposal that a person named.
+
+    Raises InvalidInput if more than one fits.
+    """
     whole = ledger_id_of(text) or id_of(text)
     classes = (Memory, Decision, Proposal)
     return whole or _only(app, caller, classes, text.removesuffix(".md"))

@@ -124,7 +124,10 @@ def remember(
 
 
 def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, object]:
-    """Read metadata from KEY=VALUE, values as they are typed, and from tags; InvalidInput."""
+    """Return metadata from KEY=VALUE pairs, values kept as text, and from tags.
+
+    Raises InvalidInput if a pair has no `=` or no key.
+    """
     metadata: dict[str, object] = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")

@@ -130,7 +130,10 @@ def _file(given: dict[str, str]) -> Path:
 
 
 def _document(path: Path) -> "TOMLDocument":
-    """Read a TOML file with its layout and comments, an empty one where there is none; InvalidInput."""
+    """Return a TOML file with its layout and comments; an empty document if there is no file.
+
+    Raises InvalidInput if the file cannot be read or is not TOML.
+    """
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 

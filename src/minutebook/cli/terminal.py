@@ -264,7 +264,10 @@ HOSTED: ContextVar[Hosted | None] = ContextVar("hosted", default=None)
 
 
 def settings_of(given: dict[str, str]) -> Settings:
-    """Put together the settings of whoever typed the command; InvalidInput."""
+    """Return the settings of the person who typed the command.
+
+    Raises InvalidInput if a setting has a value that does not fit.
+    """
     hosted = HOSTED.get()
     return load(given, None if hosted is None else hosted.command.variables)
 
@@ -334,7 +337,10 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
 
 
 def time_given(option: str, text: str, *, ahead: bool = False) -> datetime:
-    """Read an instant, or a span: how long ago it was or, `ahead`, from now; InvalidInput."""
+    """Return the instant that a text names, or the one a span ago (`ahead`: from now).
+
+    Raises InvalidInput if the text is neither.
+    """
     span = span_given(text)
     if span is None:
         return instant_given(option, text)
@@ -348,7 +354,10 @@ def span_given(text: str) -> timedelta | None:
 
 
 def instant_given(option: str, text: str) -> datetime:
-    """Read an instant, in the local zone unless it names one; InvalidInput."""
+    """Return the instant that a text names, in the local zone unless the text names one.
+
+    Raises InvalidInput if it names none.
+    """
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError, OSError) as error:
@@ -435,7 +444,7 @@ def stopped(command: str | None) -> str:
 
 
 def text_given(text: str) -> str:
-    """Give a text from the command line, "-" being stdin; InvalidInput if there is none."""
+    """Return a text from the command line, `-` being stdin. Raises InvalidInput if it is blank."""
     content = sys.stdin.read().rstrip("\n") if text == "-" else text
     if not content.strip():
         raise InvalidInput("TEXT", "must not be empty")
@@ -449,7 +458,10 @@ def one_of(choices: type[E], option: str, value: None) -> None: ...
 @overload
 def one_of(choices: type[E], option: str, value: str | None) -> E | None: ...
 def one_of(choices: type[E], option: str, value: str | None) -> E | None:
-    """Read one of an enumeration's values; None where the option was not given; InvalidInput."""
+    """Return the member of an enumeration, None if the option was not given.
+
+    Raises InvalidInput if the value is none of its members.
+    """
     if value is not None and value not in list(choices):
         raise InvalidInput(option, f"must be one of {', '.join(choices)}")
     return None if value is None else choices(value)

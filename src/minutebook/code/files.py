@@ -152,10 +152,11 @@ def check_root(path: str, allowed: Sequence[Path] = ()) -> Path:
 
 
 def check_root_below(path: str, allowed: Sequence[Path]) -> Path:
-    """Do as `check_root` for one who is to learn nothing of what lies outside the allowed folders.
+    """Return the root of a project, as `check_root` does, telling nothing of other folders.
 
-    Whatever is not inside one of them has one answer, whether it is there or not; so it is judged by
-    its name before anything is looked up, and again where the links in it lead.
+    Raises InvalidRoot if the path is not absolute or not inside an allowed folder, whether it
+    exists or not. So the path is judged by its name before the file system is asked, and judged
+    again once its links are resolved.
     """
     given = Path(os.path.normpath(path)) if "\0" not in path else Path()
     if not given.is_absolute():
@@ -341,7 +342,7 @@ def _skip_by_head(head: bytes) -> Skip | None:
 
 
 def read_source(root: Path, path: str) -> Source:
-    """Read a file that `walk` gave; raise `Unreadable` if it is not there, or too large, or binary now."""
+    """Read a file that `walk` gave. Raises Unreadable if it is missing, too large or binary now."""
     try:
         data, _ = _read(str(root / path), MAX_BYTES + 1)
     except OSError as error:

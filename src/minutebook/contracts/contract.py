@@ -88,7 +88,10 @@ class Alias:
     default: str | None = None
 
     def resolve(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-        """Give the tool that is meant and its own arguments."""
+        """Return the name of the tool that is meant, and its own arguments.
+
+        Raises InvalidInput if the argument that chooses the tool has an unknown value.
+        """
         if isinstance(self.to, str):
             return self.to, dict(given)
         arguments = dict(given)
@@ -203,7 +206,7 @@ class Contract:
         return next((each for each in known if each.match(uri) is not None), None)
 
     def read(self, app: App, caller: Caller, uri: str) -> Answer:
-        """Read a resource; LookupError for a URI of none that was promised."""
+        """Read a resource. Raises LookupError if the contract promises none with that URI."""
         resource = self.resource(uri)
         if resource is None:
             raise LookupError(uri)

@@ -45,9 +45,9 @@ def is_offered(contract: Contract) -> bool:
 
 
 def operations(contract: Contract) -> list[Operation]:
-    """Give the operations of a contract, one for each tool that clients are shown.
+    """Return the operations of a contract, one for each tool that clients are shown.
 
-    InvalidInput where it promises none.
+    Raises InvalidInput if its tools are not offered over plain HTTP.
     """
     if not is_offered(contract):
         raise InvalidInput("CONTRACT", "must be one whose tools are operations over plain HTTP too")

@@ -22,7 +22,7 @@ CONTRACTS: Mapping[str, Callable[[], Contract]] = {
 def opened(names: Iterable[str]) -> list[Contract]:
     """Open contracts to be served on one connection.
 
-    InvalidInput for an unknown name, or for two contracts that share a tool's name.
+    Raises InvalidInput if a name is unknown, or two contracts share a tool's name.
     """
     contracts: list[Contract] = []
     for name in dict.fromkeys(names):

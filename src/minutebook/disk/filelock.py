@@ -22,7 +22,7 @@ class FileLock:
         self._closing: weakref.finalize[..., Any] | None = None
 
     def acquire(self, wait: float) -> None:
-        """Take the lock; StoreBusy when it is not free within `wait` seconds."""
+        """Take the lock. Raises StoreBusy if it is not free within `wait` seconds."""
         deadline = time.monotonic() + wait
         while not self.try_acquire():
             if time.monotonic() >= deadline:

@@ -97,7 +97,10 @@ def header(made_at: datetime, counts: Mapping[Kind, int]) -> dict[str, object]:
 
 
 def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
-    """Read a header; InvalidInput for one that is not ours, or of a later version."""
+    """Return the counts of a header.
+
+    Raises InvalidInput if the header is not ours, or of a later version.
+    """
     if header.get("format") != FORMAT:
         raise InvalidInput("format", f"must be {FORMAT}")
     if header.get("version") not in range(1, VERSION + 1):
@@ -130,7 +133,7 @@ def whole_of(record: Record) -> tuple[type[Record], str] | None:
 
 
 def check_sound(record: Record) -> None:
-    """Refuse a session's name, a summary's number or metadata that none may have; InvalidInput."""
+    """Raise InvalidInput if a session's name, a summary's number or metadata is out of bounds."""
     if isinstance(record, Memory):
         check_metadata(record.metadata)
     if isinstance(record, Turn | Summary):
@@ -145,7 +148,10 @@ def check_sound(record: Record) -> None:
 
 
 def foreign_record(item: Mapping[str, Any], owner: Owner) -> Turn | Summary:
-    """Make the record of a line as Memory Core writes them; its embedding is not of our model."""
+    """Return the record of a line that Memory Core wrote, without its embedding (another model's).
+
+    Raises InvalidInput if a field is missing or has another type.
+    """
     metadata = item.get("metadata")
     if not isinstance(metadata, dict):
         raise InvalidInput("metadata", "must be an object, as in Memory Core's exports")

@@ -31,9 +31,9 @@ class DecisionDraft:
 
 
 def check_is_whole(draft: DecisionDraft, least: int) -> None:
-    """Refuse a draft without title or target, or with a rationale shorter than `least`.
+    """Raise InvalidInput if title or target is blank, or the rationale is shorter than `least`.
 
-    Also half a character (a lone surrogate), which no file can hold.
+    Raises InvalidInput also for half a character (a lone surrogate), which no file can hold.
     """
     for name in ("title", "target", "rationale", "consequences"):
         try:
@@ -48,7 +48,10 @@ def check_is_whole(draft: DecisionDraft, least: int) -> None:
 
 
 def decided(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Decision:
-    """Make the active decision that a draft describes, where the caller writes; Refused."""
+    """Return the active decision that a draft describes.
+
+    Raises Refused if the caller may not write.
+    """
     said = _said(caller, draft, place_of(caller, None, None, None), id, now)
     return Decision(**said, status=DecisionStatus.ACTIVE, authorship=authorship_of(caller))
 
@@ -56,7 +59,7 @@ def decided(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Dec
 def proposed(
     caller: Caller, draft: DecisionDraft, supersedes: Sequence[str], id: str, now: datetime
 ) -> Proposal:
-    """Make the proposal that a draft describes, where the caller writes; Refused."""
+    """Return the proposal that a draft describes. Raises Refused if the caller may not write."""
     said = _said(caller, draft, place_of(caller, None, None, None), id, now)
     replaced = tuple(sorted(set(supersedes)))
     return Proposal(**said, status=ProposalStatus.PENDING, supersedes=replaced)

@@ -94,7 +94,11 @@ def place_of(
 
 
 def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime) -> Memory:
-    """Make the memory that a draft describes; Refused, InvalidInput."""
+    """Return the memory that a draft describes.
+
+    Raises Refused if the caller may not write it, InvalidInput if its metadata is not sound or it
+    ends before it begins to hold.
+    """
     place = place_of(caller, draft.scope, draft.repository, draft.user)
     policy.check_may_write(caller, rules, draft.type, place.scope)
     policy.check_may_write_to(caller, "write", place)
@@ -129,10 +133,13 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
 def changed(
     caller: Caller, rules: Policy, memory: Memory, changes: Mapping[str, Any], now: datetime
 ) -> Memory:
-    """Give the memory with these of its fields changed; Refused, InvalidInput, Conflict.
+    """Return the memory with some of its fields changed.
 
-    `scope`, `repository` and `user` are one matter: what is not given stays, as far as the scope
-    goes with it. A status that unlocks must come alone. A text that an agent changed is not verified.
+    Raises Refused if the caller may not change it so, InvalidInput if the metadata is not sound,
+    Conflict if the status cannot follow the present one.
+
+    `scope`, `repository` and `user` are one matter: a part that is not given stays if it fits the
+    scope. A status that unlocks must come alone. A text that an agent changed is unverified.
     """
     said = dict(changes)
     status = said.pop("status", None)

@@ -131,9 +131,9 @@ def default_organization(caller: Caller) -> str:
 
 
 def repository_of(caller: Caller) -> str | None:
-    """Name the repository into which the caller writes, None if they are held to none.
+    """Return the repository into which the caller writes, None if they are bound to none.
 
-    Forbidden for one held to several: what they write would show in repositories they did not mean.
+    Raises Forbidden if they are bound to several: a record would show in one they did not mean.
     """
     if not caller.repositories:
         return None
@@ -143,7 +143,10 @@ def repository_of(caller: Caller) -> str | None:
 
 
 def scope_of_writes(caller: Caller) -> Scope:
-    """Give the scope of what the caller writes without naming one; Forbidden as `repository_of`."""
+    """Return the scope of a record whose scope the caller does not name.
+
+    Raises Forbidden if the caller is bound to several repositories.
+    """
     return Scope(default_organization(caller), repository_of(caller), caller.user)
 
 

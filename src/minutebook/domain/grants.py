@@ -55,7 +55,7 @@ def is_live(token: Token, now: datetime) -> bool:
 
 
 def check_grant(grant: Grant) -> None:
-    """Refuse a grant whose names cannot name anybody; InvalidInput names the argument."""
+    """Raise InvalidInput, naming the argument, if a grant's names are unfit or reserved."""
     _check_name("name", grant.name)
     if grant.name == ANYBODY:
         # Who is called so may give any other name; a token says who its bearer is.
@@ -73,7 +73,7 @@ def check_grant(grant: Grant) -> None:
 
 
 def check_end(expires_at: datetime | None, now: datetime) -> None:
-    """Refuse an end that has come already; InvalidInput."""
+    """Raise InvalidInput if the end is not in the future."""
     if expires_at is not None and expires_at <= now:
         raise InvalidInput("expires", "must lie in the future")
 

@@ -50,7 +50,7 @@ def json_line(said: Mapping[str, object]) -> bytes:
 
 
 def object_of(line: bytes) -> dict[str, Any]:
-    """Read a line as a JSON object; InvalidInput."""
+    """Return the JSON object of a line. Raises InvalidInput if the line is not one."""
     try:
         said = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
@@ -61,7 +61,10 @@ def object_of(line: bytes) -> dict[str, Any]:
 
 
 def record_of(said: Mapping[str, Any]) -> Record:
-    """Make the record that a line says; InvalidInput names the field that does not fit."""
+    """Return the record that a line describes.
+
+    Raises InvalidInput, naming the field, if one is missing, unknown or of another type.
+    """
     try:
         kind = Kind(said["kind"])
         form = _FORMS[kind]

@@ -246,7 +246,7 @@ def authorship_of(caller: Caller) -> Authorship:
 
 
 def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
-    """Refuse a first decision on a seat where one is active: Decided names it."""
+    """Raise Forbidden to a viewer, Decided if a decision is active on the target."""
     _check_not_viewer(caller, "record")
     if active:
         first, *others = sorted(active, key=lambda each: each.id)
@@ -295,21 +295,21 @@ def check_may_supersede(
 
 
 def check_may_accept(caller: Caller) -> None:
-    """Refuse to accept a proposal to everyone but an admin."""
+    """Raise Forbidden to all but an admin: they alone accept proposals."""
     if caller.role is not Role.ADMIN:
         reason = f"the role {caller.role} may not accept; an admin may"
         raise Forbidden("accept", reason, needs=Role.ADMIN)
 
 
 def check_is_pending(proposal: Proposal) -> None:
-    """Refuse a proposal that was settled before."""
+    """Raise Conflict if the proposal was settled before."""
     if proposal.status is not ProposalStatus.PENDING:
         became = f" as {proposal.decision}" if proposal.decision else ""
         raise Conflict(proposal.id, f"it was {proposal.status} already{became}")
 
 
 def check_review_is_over(proposal: Proposal, now: datetime, window: timedelta) -> None:
-    """Refuse a proposal still inside its review window."""
+    """Raise UnderReview if the proposal is still inside its review window."""
     opens = proposal.created_at + window
     if now < opens:
         raise UnderReview("accept", "its review is not over", proposal.id, opens)

@@ -187,7 +187,10 @@ def check_may_act(caller: Caller, act: str, organization: str | None = None) -> 
 
 
 def check_may_name_folder(caller: Caller, *, roots_named: bool) -> None:
-    """Refuse a folder that only a token's bearer named: the machine's owner says what may be read."""
+    """Raise Forbidden if only the bearer of a token named the folder.
+
+    The owner of the machine says which folders may be read.
+    """
     if caller.token and not roots_named:
         raise Forbidden(
             "index",
@@ -220,7 +223,7 @@ def may_remove_work_of(caller: Caller, author: str) -> bool:
 
 
 def check_may_remove_work_of(caller: Caller, author: str) -> None:
-    """Refuse an agent that would remove for good what another wrote."""
+    """Raise Forbidden if an agent would delete for good what another author wrote."""
     if not may_remove_work_of(caller, author):
         raise Forbidden("delete", f"written by {author!r}; an agent deletes only its own")
 
@@ -231,7 +234,7 @@ def check_may_lock(caller: Caller) -> None:
 
 
 def check_may_unlock(caller: Caller, memory: Memory) -> None:
-    """Refuse to open what a higher role locked."""
+    """Raise Forbidden if the caller may not unlock, or a higher role locked the memory."""
     _check_steward(caller, "unlock")
     if is_locked_above(caller, memory):
         reason = f"locked by the role {memory.locked_by}, which outranks {caller.role}"
@@ -245,7 +248,7 @@ def may_verify(caller: Caller) -> bool:
 
 
 def check_may_verify(caller: Caller) -> None:
-    """Refuse to have an agent's word count as a person's."""
+    """Raise Forbidden if the caller may not verify: an agent's word is not a person's."""
     _check_not_viewer(caller, "verify")
     if not may_verify(caller):
         reason = "the role agent may not verify; a human may"
@@ -263,7 +266,7 @@ def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
 
 
 def check_may_issue(caller: Caller) -> None:
-    """Refuse to make, change or show tokens to all but the owner of the data directory."""
+    """Raise Forbidden to all but the owner of the data directory, who makes and shows tokens."""
     if not caller.writes_system:
         raise Forbidden(
             "issue", "tokens are made where the data directory is; `minutebook token create` does"
@@ -271,7 +274,7 @@ def check_may_issue(caller: Caller) -> None:
 
 
 def check_may_audit(caller: Caller) -> None:
-    """Refuse an organization's whole trail to whoever is held to a part of the organization."""
+    """Raise Forbidden if the caller is bound to a part of the organization whose trail this is."""
     if caller.repositories is not None or caller.user is not None:
         raise Forbidden(
             "audit",
@@ -281,7 +284,7 @@ def check_may_audit(caller: Caller) -> None:
 
 
 def check_may_export(caller: Caller, *, whole: bool) -> None:
-    """Refuse a file of what there is to a viewer, and of all there is to who may see only a part."""
+    """Raise Forbidden to a viewer, or if the caller sees a part of the `whole` that is exported."""
     _check_not_viewer(caller, "export")
     if whole and _is_held(caller):
         reason = (
@@ -291,9 +294,9 @@ def check_may_export(caller: Caller, *, whole: bool) -> None:
 
 
 def check_may_import(caller: Caller, rules: Policy, *, whole: bool) -> None:
-    """Refuse an import to a viewer; of more than sessions, to all but the owner or an admin.
+    """Raise Forbidden to a viewer and, for a `whole` import, to all but the owner or an admin.
 
-    Both act at the command line. An open store is owned by the person there; agents are never one.
+    Both act at the command line. The owner of an open store is the person there, never an agent.
     """
     _check_not_viewer(caller, "import")
     if not whole:

@@ -54,7 +54,10 @@ def turns_of(organization: str, session: str, repository: str | None, user: str 
 
 
 def check_session(name: str) -> None:
-    """Refuse a name of a session that is empty, too long, or holds control signs or half characters."""
+    """Raise InvalidInput if a session's name is empty, too long, or holds control characters.
+
+    Half characters (lone surrogates) are refused too.
+    """
     if not 0 < len(name) <= LONGEST_SESSION:
         raise InvalidInput("sessionId", f"must have 1 to {LONGEST_SESSION} characters")
     if any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):

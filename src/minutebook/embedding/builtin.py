@@ -205,7 +205,10 @@ def prepare(
 
 
 def verify(models_dir: Path) -> Path:
-    """Read every prepared file and check its digest; give their folder, or raise ModelUnavailable."""
+    """Return the folder of the prepared files after checking each digest.
+
+    Raises ModelUnavailable if one is missing or damaged.
+    """
     folder = folder_of(models_dir)
     found = model_cache.damage(folder)
     if found is not None:

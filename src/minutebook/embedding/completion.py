@@ -32,7 +32,7 @@ class Completion:
         )
 
     def ask(self, system: str, prompt: str, max_tokens: int) -> str:
-        """Give the model's answer; Unanswered where the service gives none."""
+        """Return the model's answer. Raises Unanswered if the service gives none."""
         told = (("system", system), ("user", prompt))
         request = {
             "model": self.model,

@@ -49,10 +49,11 @@ def damage_in(repository: Repository) -> list[LedgerDamaged]:
 
 
 def news(repository: Repository, since: str | None, until: str | None = None) -> News:
-    """Tell what came after a commit (None: from the beginning), up to another (None: the head).
+    """Return what came after a commit (None: from the beginning), up to another (None: the head).
 
-    Each commit in between is compared with each of its parents; so the cost is that of what came.
-    Raises LedgerBroken where the earlier commit is no part of the branch any more.
+    Each commit in between is compared with each of its parents, so the cost grows with their
+    number. Raises LedgerBroken if the earlier commit is no longer part of the branch, LedgerError
+    if the clone is shallow or cannot be read.
     """
     head = until or repository.head()
     if head is None:

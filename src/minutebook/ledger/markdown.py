@@ -40,7 +40,7 @@ class NotADecision(ValueError):
 
 
 def check_can_be_written(decision: Decision) -> None:
-    """Refuse half a character (a lone surrogate), which no file can hold; InvalidInput."""
+    """Raise InvalidInput if a text holds half a character (a lone surrogate): no file can."""
     texts = [(name, getattr(decision, name)) for name in ("title", "target", "rationale", "author")]
     texts += [("consequences", each) for each in decision.consequences]
     texts += [(name, getattr(decision, name) or "") for name in ("repository", "user")]
@@ -93,7 +93,7 @@ def written(decision: Decision) -> bytes:
 
 
 def read(organization: str, data: bytes) -> Decision:
-    """Read a decision back as it was written; NotADecision where the file holds none."""
+    """Return the decision that a file holds. Raises NotADecision if it holds none."""
     try:
         text = data.decode()
     except UnicodeDecodeError as error:

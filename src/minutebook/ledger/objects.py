@@ -71,7 +71,10 @@ Tree = Mapping[str, TreeEntry]
 
 
 class Objects:
-    """Reads the objects of an open repository; LedgerDamaged for one that is missing or damaged."""
+    """Reads the objects of an open repository.
+
+    Raises LedgerDamaged if an object is missing or damaged.
+    """
 
     def __init__(self, repository: pygit2.Repository, path: Path, remedy: str) -> None:
         common = common_folder(repository)
@@ -242,7 +245,7 @@ def common_folder(repository: pygit2.Repository) -> Path:
 
 
 def _inflated(raw: bytes, name: str) -> tuple[ObjectType, bytes]:
-    """Inflate a loose object; ValueError, zlib.error where it is not the one of that name."""
+    """Inflate a loose object. Raises ValueError or zlib.error if it is not the one of that name."""
     if not raw:
         raise ValueError("the file is empty")
     stream = zlib.decompressobj()

@@ -79,7 +79,7 @@ class Repository:
         return cls(path, layout, alone, is_own=False, durability=durability)
 
     def open(self) -> pygit2.Repository:
-        """Open the repository; LedgerError where there is none, or it cannot be read."""
+        """Open the repository. Raises LedgerError if there is none, or it cannot be read."""
         with translated(self.path):
             # Of the whole process, as the setting behind it is.
             pygit2.settings.enable_fsync_gitdir(self._durability == "full")
@@ -148,7 +148,7 @@ class Repository:
 
 
 def branch_of(repository: pygit2.Repository, path: Path) -> str:
-    """Name the branch that is checked out; LedgerError where there is none."""
+    """Return the branch that is checked out. Raises LedgerError if the head is detached."""
     head = repository.lookup_reference("HEAD")
     if not isinstance(head.target, str):
         raise LedgerError(

@@ -49,7 +49,10 @@ def with_files(
     tree: pygit2.Oid | None,
     files: Mapping[str, pygit2.Oid],
 ) -> pygit2.Oid:
-    """Write a tree that has these files, by path, beside what another tree has."""
+    """Write a tree with these files, by path, beside the entries of another tree; return its id.
+
+    Raises LedgerError if a file stands where a folder is needed.
+    """
     here = {path: blob for path, blob in files.items() if "/" not in path}
     below: dict[str, dict[str, pygit2.Oid]] = {}
     for path, blob in files.items():

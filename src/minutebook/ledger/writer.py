@@ -59,10 +59,10 @@ class Committed:
 
 @contextmanager
 def writing(ledger: Repository) -> Iterator["Writer"]:
-    """Keep other processes of ours from committing meanwhile; end what a kill cut short.
+    """Keep other processes of ours from committing meanwhile; recover an act that a kill cut short.
 
-    It waits, so call it outside of any transaction. Raises LedgerError; LedgerBusy where another
-    process has the ledger for too long.
+    It waits, so call it outside of any transaction. Raises LedgerBusy if another process keeps the
+    ledger for too long, LedgerError if the ledger cannot be read or written.
     """
     with ledger.alone() as mine:
         if not mine:
@@ -122,10 +122,10 @@ class Writer:
         return self.head
 
     def commit(self, act: Act) -> Committed:
-        """Commit an act on top of the head that was looked at; it never waits.
+        """Commit an act on top of the head that was looked at, without waiting.
 
-        Raises LedgerBusy where the branch is elsewhere by now or locked, and nothing was changed;
-        LedgerError.
+        Raises LedgerBusy, with nothing changed, if the branch has moved or is locked, LedgerError
+        if the ledger cannot be written.
         """
         with translated(self._path):
             repository = self._repository()
@@ -266,7 +266,10 @@ class Writer:
         tip: pygit2.Oid | None,
         commit: pygit2.Oid,
     ) -> None:
-        """Lead the branch from one commit to another; LedgerBusy where it is elsewhere or locked."""
+        """Move the branch from one commit to another.
+
+        Raises LedgerBusy if it has moved or is locked.
+        """
         moved = LedgerBusy(f"{self._path}: others commit faster than this process", "try again")
         try:
             if tip is None:

@@ -34,7 +34,10 @@ class NamedLocks:
             lock.close()
 
     def share(self, name: str) -> FileLock:
-        """Hold the lock of a name with others until it is closed; StoreBusy where another has taken it."""
+        """Hold the lock of a name, shared with others, until it is closed.
+
+        Raises StoreBusy if another process holds it alone.
+        """
         lock = self._lock(name)
         if not lock.try_share():
             lock.close()

@@ -48,7 +48,10 @@ class Account:
 
 
 def read_account(answer: str) -> Account:
-    """Read a model's answer; InvalidInput names the first thing in it that does not fit."""
+    """Return the account of a model's answer.
+
+    Raises InvalidInput, naming the first part of the answer that does not fit.
+    """
     told = _object_in(answer)
     title = _text(told, "title", MAX_TITLE)
     if len(title.split()) > MAX_TITLE_WORDS:

@@ -50,7 +50,11 @@ def memory_write(app: App, caller: Caller, **arguments: Any) -> Shape:
 
 
 def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iterator[Shape]:
-    """Write several memories, all or none."""
+    """Write several memories, all or none.
+
+    Raises InvalidInput if no item gives a field that all share, InBatch if one item cannot be
+    written.
+    """
     shared = {name: next((item[name] for item in items if name in item), None) for name in _SHARED}
     drafts = []
     for place, item in enumerate(items):
@@ -67,7 +71,7 @@ def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iter
 
 
 def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
-    """Change what is given of a memory."""
+    """Change the given fields of a memory. Raises InvalidInput if none is given."""
     if not arguments:
         raise InvalidInput(" or ".join(_FIELDS), "is required: there is nothing to change")
     changes = {_FIELDS[name]: _told(name, value) for name, value in arguments.items()}
@@ -102,7 +106,10 @@ def memory_vector_search(
     filters: Mapping[str, Any] | None = None,
     limit: int | None = None,
 ) -> list[Shape]:
-    """Rank memories by meaning, importance and freshness."""
+    """Rank memories by meaning, importance and freshness.
+
+    Raises InvalidInput if query and vector are both given or both missing, or repositories differ.
+    """
     if (query is None) is (vector is None):
         raise InvalidInput("query", "is required, or `vector` in its place; not both")
     told = dict(filters or {})

@@ -26,7 +26,10 @@ def memory_write(
     memory_id: str | None = None,
     scope: str | None = None,
 ) -> Shape:
-    """Keep a new memory, or edit one; what is written is unverified until a person verifies it."""
+    """Write a new memory, or edit one; its text is unverified until a person verifies it.
+
+    Raises InvalidInput if an edit names a scope.
+    """
     if memory_id is None:
         level = ScopeLevel(scope or ScopeLevel.REPOSITORY)
         draft = Draft(

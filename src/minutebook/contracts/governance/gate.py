@@ -70,7 +70,10 @@ def admit(
 
 
 def _narrowed(app: App, caller: Caller, context: Context) -> Caller:
-    """Hold a caller to the organization and repository of the context; ScopeViolation."""
+    """Bind a caller to the organization and repository of the context.
+
+    Raises ScopeViolation if the context names another agent, or a place that is not the caller's.
+    """
     if caller.name != context.agent:
         raise ScopeViolation(
             f"act as {context.agent!r}", f"this connection belongs to {caller.name!r}"
@@ -84,7 +87,10 @@ def _narrowed(app: App, caller: Caller, context: Context) -> Caller:
 
 
 def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Context:
-    """Give the context that a call carries, if it is whole and fits the tool; InvalidInput."""
+    """Return the context of a call.
+
+    Raises InvalidInput if it is not whole or does not fit the tool.
+    """
     match arguments.get("context"):
         case None:
             raise InvalidInput("context", "is required")

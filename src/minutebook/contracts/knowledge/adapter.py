@@ -108,7 +108,10 @@ def recall(
     project_id: str | None = None,
     language: str | None = None,
 ) -> Shape:
-    """Rank memories by all signals."""
+    """Rank memories by all signals.
+
+    Raises InvalidInput if code is narrowed but not included, or the weights do not fit.
+    """
     for name, value in (("project_id", project_id), ("language", language)):
         if value is not None and not include_code:
             raise InvalidInput(name, "needs include_code = true")

@@ -104,9 +104,10 @@ class _Server:
         self._losses: list[float] = []
 
     def found(self) -> Link | None:
-        """Give a link to the daemon if it is there and answers at once; Unattached.
+        """Return a link to the daemon if it is there and answers at once.
 
-        What it has not answered yet is gone on with by `link`.
+        `link` goes on with a connection that has not been answered yet. Raises Unattached if the
+        address cannot be used.
         """
         try:
             connection = _connected(daemon_address(self._asked.address))
@@ -135,9 +136,10 @@ class _Server:
         return True
 
     def link(self, goes_on: "GoesOn") -> Link | None:
-        """Give a link, once there is a server; None once nobody waits for one any more.
+        """Return a link to a server, None once nobody waits for one any more.
 
-        After too many daemons that ended, this process serves. Raises Unserved if it cannot.
+        This process serves after too many daemons that ended, or one that hung or refused. Raises
+        Unserved if it cannot.
         """
         if self._here is not None:
             self._here.lost()
@@ -294,7 +296,10 @@ def stop(place: DaemonAddress) -> bool:
 
 
 def start(asked: Invocation, place: DaemonAddress) -> None:
-    """Start a daemon at its place unless one is there, and wait until it listens; Unattached."""
+    """Start a daemon at its address unless one is there, and wait until it listens.
+
+    Raises Unattached if the daemon ends before it listens.
+    """
     from minutebook.server.daemon.spawning import Ended, started
 
     try:

@@ -48,12 +48,15 @@ def daemon_address(address: str) -> DaemonAddress:
 
 
 def folder() -> str:
-    """Give the folder of all daemons of this user, made if need be; PermissionError."""
+    """Return the folder of all daemons of this user; make it if it is missing.
+
+    Raises PermissionError if it is not the user's own.
+    """
     return owned(_folder())
 
 
 def owned(path: str) -> str:
-    """Make a folder if need be; PermissionError where it is not the user's own, and theirs alone."""
+    """Make a folder if it is missing. Raises PermissionError if others can open it."""
     os.makedirs(path, mode=0o700, exist_ok=True)
     found = os.lstat(path)
     if not stat.S_ISDIR(found.st_mode):
@@ -71,9 +74,9 @@ def all_of_this_user() -> list[DaemonAddress]:
 
 
 def read_line(connection: socket.socket, within: float) -> bytes:
-    """Read the first line that is sent; EOFError where the connection ends before, TimeoutError.
+    """Read the first line of a connection, after which the sender waits for an answer.
 
-    Whoever sends it waits for an answer, so nothing follows it.
+    Raises EOFError if the connection ends before, TimeoutError after `within` seconds.
     """
     told, until = b"", time.monotonic() + within
     while not told.endswith(b"\n"):

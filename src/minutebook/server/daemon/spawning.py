@@ -57,10 +57,10 @@ def started(
     connected: Callable[[DaemonAddress], socket.socket | None],
     goes_on: Callable[[], bool],
 ) -> socket.socket | None:
-    """Start a daemon, unless another process does, and give a connection to it.
+    """Start a daemon, unless another process does, and return a connection to it.
 
-    None once `goes_on` says that nobody waits any more. Raises Ended if the daemon ends by itself,
-    or is killed KILLS times; OSError if no process can be started.
+    Returns None once `goes_on` says that nobody waits any more. Raises Ended if the daemon ends by
+    itself or is killed KILLS times, OSError if no process can be started.
     """
     kills = 0
     while goes_on():

@@ -18,7 +18,11 @@ class BadBody(Exception):
 
 
 async def read_json(request: Request, limit: int, within: float) -> bytes:
-    """Read a JSON body of at most `limit` bytes in `within` seconds; BadBody, ClientDisconnect."""
+    """Read a JSON body of at most `limit` bytes in `within` seconds.
+
+    Raises BadBody if it is larger, slower or of another type, ClientDisconnect if the client
+    leaves.
+    """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != JSON:
         raise BadBody(415, f"Content-Type must be {JSON} (it is {kind[:100]!r})")

@@ -40,7 +40,10 @@ class Address:
 
 
 def address_given(text: str) -> Address:
-    """Read HOST:PORT, [IPV6]:PORT, or PORT alone on this machine; InvalidInput."""
+    """Read HOST:PORT, [IPV6]:PORT, or PORT alone on this machine.
+
+    Raises InvalidInput if the text is none of these.
+    """
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > 65535:
         raise InvalidInput("http", f"must be HOST:PORT, such as 127.0.0.1:8765 (got {text!r})")

@@ -41,8 +41,8 @@ def serve(
 ) -> None:
     """Serve contracts at an address until a signal comes, then end the process.
 
-    InvalidInput for an address that cannot be used, or that others can reach while anybody may
-    come in; StoreError.
+    Raises InvalidInput if the address cannot be used, or others can reach it while no token is
+    needed. Raises StoreError if the store cannot be opened.
     """
     loader = AppLoader(settings)
     authenticator = Authenticator(settings, loader)
@@ -117,7 +117,10 @@ def _config(settings: Settings, app: object) -> uvicorn.Config:
 
 
 def listen(address: Address) -> socket.socket:
-    """Take an address, for connections that send each answer at once; InvalidInput."""
+    """Listen at an address, for connections that send each answer at once.
+
+    Raises InvalidInput if the address cannot be used.
+    """
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     try:
         listener = socket.create_server((address.host, address.port), family=family, backlog=256)

@@ -110,7 +110,10 @@ class Issuer:
         self._keys = keys
 
     def caller_of(self, token: str) -> Caller:
-        """Give whom a token lets in; Unidentified, KeysUnavailable."""
+        """Return the caller that a signed token authenticates.
+
+        Raises Unidentified if the token does not hold, KeysUnavailable if the keys cannot be read.
+        """
         claims = self._claims(token)
         grant = _grant(claims)
         try:
@@ -141,7 +144,10 @@ class Issuer:
 
 
 def open_issuer(settings: Settings) -> Issuer | None:
-    """Make what checks signed tokens, None without an issuer; InvalidInput for half a setting."""
+    """Return what checks signed tokens, None if no issuer is set.
+
+    Raises InvalidInput if the issuer's settings are incomplete or its keys come unprotected.
+    """
     if settings.jwt_issuer is None:
         return None
     if not settings.jwt_audience:
@@ -190,7 +196,10 @@ def _are_texts(values: object) -> bool:
 
 
 def _parsed(data: bytes) -> list[jwt.PyJWK]:
-    """Read a key set, leaving out what is not made for checking signatures; KeysUnavailable."""
+    """Return the keys of a key set that are made for checking signatures.
+
+    Raises KeysUnavailable if the set cannot be read or holds none.
+    """
     remedy = "jwt_keys must lead to a JSON Web Key Set"
     try:
         told = json.loads(data)

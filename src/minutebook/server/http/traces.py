@@ -14,9 +14,9 @@ FLUSHED_WITHIN = 300
 
 
 def trace_to(url: str) -> Callable[[], object]:
-    """Send spans to the collector at a URL (OTLP over HTTP); give what sends those that are left.
+    """Send spans to the collector at a URL (OTLP over HTTP); return the function that flushes them.
 
-    InvalidInput where the library for it is not installed.
+    Raises InvalidInput if the library for it is not installed.
     """
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter

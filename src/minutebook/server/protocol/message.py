@@ -30,7 +30,10 @@ class BadMessage(Exception):
 
 
 def decoded(text: bytes) -> Any:
-    """Read JSON; BadMessage for text that is none: not UTF-8, too deep, half a surrogate, NaN."""
+    """Read JSON.
+
+    Raises BadMessage if the text is not UTF-8, too deep, or holds half a surrogate or NaN.
+    """
     try:
         return pydantic_core.from_json(text, allow_inf_nan=False)
     except ValueError as error:
@@ -38,7 +41,7 @@ def decoded(text: bytes) -> Any:
 
 
 def parsed(text: bytes) -> JSONRPCMessage:
-    """Read one JSON-RPC message; BadMessage for anything else."""
+    """Read one JSON-RPC message. Raises BadMessage for anything else."""
     told = decoded(text)
     if isinstance(told, list):
         raise BadMessage(INVALID_REQUEST, "Batches are not taken; send each message by itself.")

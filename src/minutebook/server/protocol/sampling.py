@@ -180,7 +180,10 @@ def _offers(context: _Context) -> bool:
 
 
 def _ask_at_once(context: _Context, system: str, prompt: str, max_tokens: int) -> str:
-    """Ask from a worker thread, by a request of the server's own; Unanswered."""
+    """Ask the client's model, from a worker thread, by a request of the server's own.
+
+    Raises Unanswered if the client declines or answers without a text.
+    """
     send = partial(
         context.session.send_request,
         _request(system, prompt, max_tokens),
@@ -205,7 +208,7 @@ def _request(system: str, prompt: str, max_tokens: int) -> types.CreateMessageRe
 
 
 def _text_of(answer: object) -> str:
-    """Give what a model said; Unanswered where it is no text."""
+    """Return the text of a model's answer. Raises Unanswered if it has none."""
     content = getattr(answer, "content", None)
     parts = content if isinstance(content, list) else [content]
     told = "".join(part.text for part in parts if isinstance(part, types.TextContent))

@@ -61,7 +61,10 @@ class InProcess:
 
 
 def in_process(asked: Invocation) -> InProcess:
-    """Serve here what was asked for; InvalidInput."""
+    """Serve an invocation in this process.
+
+    Raises InvalidInput if its settings or contracts do not fit.
+    """
     settings = load(asked.given, asked.variables)
     log_to_stderr(settings)
     return InProcess(settings, opened(asked.contracts))

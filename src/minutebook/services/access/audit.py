@@ -239,9 +239,10 @@ class Trail:
         return broken
 
     def prove(self, caller: Caller, noted: Head | None = None) -> list[Proof]:
-        """Verify the trail of each of the caller's organizations; Forbidden as for `entries`.
+        """Verify the trail of each of the caller's organizations.
 
-        A noted head is of the one organization that the caller is held to.
+        A noted head belongs to the one organization to which the caller is bound. Raises Forbidden
+        if the caller may not read the trail.
         """
         policy.check_may_audit(caller)
         proofs = []

@@ -87,7 +87,11 @@ class Tokens:
         return self._is_shared
 
     def create(self, caller: Caller, grant: Grant) -> Issued:
-        """Make a token; Forbidden to all but the owner of the data directory, InvalidInput."""
+        """Make a token.
+
+        Raises Forbidden to all but the owner of the data directory, InvalidInput if the grant is
+        unfit or has ended.
+        """
         now = self._clock()
         check_grant(grant)
         check_end(grant.expires_at, now)
@@ -113,12 +117,19 @@ class Tokens:
         return Issued(token, secret)
 
     def list(self, caller: Caller) -> Sequence[Token]:
-        """Give every token that was made, newest first; Forbidden as for `create`."""
+        """Return every token, newest first.
+
+        Raises Forbidden to all but the owner of the data directory.
+        """
         policy.check_may_issue(caller)
         return self._store.find(Token, _ALL, order=("-created_at",))
 
     def revoke(self, caller: Caller, id: str) -> Token:
-        """Take a token back for good; Forbidden as for `create`, NotFound, Conflict."""
+        """Revoke a token for good.
+
+        Raises Forbidden to all but the owner of the data directory, NotFound if there is no such
+        token, Conflict if it was revoked before.
+        """
         with self._trail.audited(
             caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id
         ) as audit:
@@ -146,7 +157,10 @@ class Tokens:
         return Issued(token, secret)
 
     def caller_of(self, secret: str) -> Caller:
-        """Give whom a secret lets in; Unidentified, which is entered, if it lets nobody in."""
+        """Return the caller that a secret authenticates.
+
+        Raises Unidentified, and audits that, if the secret is unknown, revoked or expired.
+        """
         parts = _SECRET.fullmatch(secret)
         token = None if parts is None else self._get(parts[1])
         if token is None:

@@ -33,18 +33,18 @@ def filters(store: Store | Snapshot, caller: Caller) -> list[Filter]:
 
 
 def read_memory(store: Store, caller: Caller, id: str) -> Memory:
-    """Give the memory with that id; NotFound if there is none or the caller may not see it."""
+    """Return a memory. Raises NotFound if there is none or the caller may not see it."""
     return _found(store, filters(store, caller), Memory, id)
 
 
 def read_any_memory(store: Store, caller: Caller, id: str) -> Memory:
-    """Give the memory with that id, soft-deleted or not, in the same way; NotFound."""
+    """Return a memory, also a soft-deleted one. Raises NotFound as `read_memory` does."""
     every = [replace(where, with_deleted=True) for where in filters(store, caller)]
     return _found(store, every, Memory, id)
 
 
 def read_entity(store: Store, caller: Caller, id: str) -> Entity:
-    """Give the entity with that id; NotFound if there is none or the caller may not see it."""
+    """Return an entity. Raises NotFound if there is none or the caller may not see it."""
     return _found(store, filters(store, caller), Entity, id)
 
 
@@ -71,17 +71,17 @@ def repository_with(caller: Caller, id: UUID) -> str:
 
 
 def read_project(store: Store, caller: Caller, id: str) -> Project:
-    """Give the project with that id; NotFound if there is none or the caller may not see it."""
+    """Return a project. Raises NotFound if there is none or the caller may not see it."""
     return _found(store, filters(store, caller), Project, id)
 
 
 def read_decision(store: Store, caller: Caller, id: str) -> Decision:
-    """Give the decision with that id; NotFound if there is none or the caller may not see it."""
+    """Return a decision. Raises NotFound if there is none or the caller may not see it."""
     return _found(store, filters(store, caller), Decision, id)
 
 
 def read_proposal(store: Store, caller: Caller, id: str) -> Proposal:
-    """Give the proposal with that id; NotFound if there is none or the caller may not see it."""
+    """Return a proposal. Raises NotFound if there is none or the caller may not see it."""
     return _found(store, filters(store, caller), Proposal, id)
 
 

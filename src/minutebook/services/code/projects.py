@@ -166,7 +166,7 @@ class Projects:
                     )
 
     def read(self, caller: Caller, id: str) -> Project:
-        """Give a project; NotFound."""
+        """Return a project. Raises NotFound if there is none or the caller may not see it."""
         return read_project(self._store, caller, id)
 
     def all(self, caller: Caller) -> list[Project]:
@@ -175,7 +175,7 @@ class Projects:
         return sorted(found, key=lambda project: (project.id, project.organization))
 
     def progress(self, caller: Caller, id: str) -> IndexingProgress:
-        """Tell how far a project's index is; NotFound."""
+        """Return the progress of a project's index. Raises NotFound as `read` does."""
         return self._progress(self.read(caller, id))
 
     def _progress(self, project: Project) -> IndexingProgress:
@@ -197,14 +197,15 @@ class Projects:
         return IndexingProgress(project, chunks, part, pace.remaining())
 
     def delete(self, caller: Caller, id: str) -> int:
-        """Forget a project with its chunks and files; give how many chunks there were.
+        """Delete a project with its chunks and files; return the number of chunks.
 
-        A run that is under way ends. NotFound, Forbidden; Conflict where a run does not end.
+        A run under way ends. Raises NotFound if there is no such project, Forbidden if the caller
+        may not delete it, Conflict if a run does not end.
         """
         return self.forget(caller, self.read(caller, id))
 
     def forget(self, caller: Caller, project: Project) -> int:
-        """Do as `delete` with a project that was read."""
+        """Delete a project that was read. Raises Conflict and Forbidden as `delete` does."""
         organization, id = project.organization, project.id
         with self._trail.audited(caller, organization, "delete", Kind.PROJECT, id) as audit:
             audit.check(project)

@@ -52,10 +52,10 @@ class Entities:
     def create_entity(
         self, caller: Caller, name: str, type: str, description: str | None, user: str | None
     ) -> Entity:
-        """Keep an entity, joined to the memories that name it.
+        """Create an entity, joined to the memories that name it.
 
-        One with the same name, type, user and repository is given back instead, with a
-        description if it had none.
+        One with the same name, type, user and repository is returned instead, with a description if
+        it had none. Raises ScopeViolation if the caller is bound to another user.
         """
         organization, repository = default_organization(caller), repository_of(caller)
         owner = user if user is not None else caller.user
@@ -122,7 +122,10 @@ class Entities:
             return relation
 
     def related(self, caller: Caller, id: str, depth: int, direction: Direction) -> Neighbourhood:
-        """Walk the relations from an entity, breadth first, up to `depth` steps; NotFound."""
+        """Walk the relations from an entity, breadth first, up to `depth` steps.
+
+        Raises NotFound if there is no such entity or the caller may not see it.
+        """
         start = read_entity(self._store, caller, id)
         (where,) = (f for f in filters(self._store, caller) if f.organization == start.organization)
         reached: dict[str, Entity] = {start.id: start}

@@ -128,7 +128,10 @@ class Memories:
         return self._write(caller, draft, self._writer.embed_for(caller))
 
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
-        """Write several memories, all or none; InBatch says which one stood in the way, and why."""
+        """Write several memories, all or none.
+
+        Raises InBatch, which names the first that cannot be written and the reason.
+        """
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings: dict[str, TextEmbedding | None] = {}
         for place, (caller, draft) in enumerate(items):
@@ -146,8 +149,8 @@ class Memories:
     def narrowed(self, caller: Caller, organization: str, id: str | None) -> Caller:
         """Return the caller narrowed to the organization in which `write` is to keep a memory.
 
-        `id` is the memory's, where one is given. Raises ScopeViolation, audited, for an organization
-        that is not the caller's; Conflict for the id of another organization's memory.
+        `id` is the memory's, if one is given. Raises ScopeViolation, audited, if the organization
+        is not the caller's, Conflict if the id is another organization's memory.
         """
         home = default_organization(caller)
         with self._trail.audit_refusals(caller, home, "write", Kind.MEMORY, id or EVERYTHING):
@@ -161,11 +164,11 @@ class Memories:
         return narrowed
 
     def read(self, caller: Caller, id: str) -> Memory:
-        """Give a memory; NotFound."""
+        """Return a memory. Raises NotFound if there is none or the caller may not see it."""
         return read_memory(self._store, caller, id)
 
     def read_any(self, caller: Caller, id: str) -> Memory:
-        """Give a memory, also a soft-deleted one; NotFound."""
+        """Return a memory, also a soft-deleted one. Raises NotFound as `read` does."""
         return read_any_memory(self._store, caller, id)
 
     def history(self, caller: Caller, memory: Memory) -> History:
@@ -184,7 +187,10 @@ class Memories:
         )
 
     def version(self, caller: Caller, id: str, number: int) -> Version:
-        """Give a memory's text as it was after one change, also of one soft-deleted; NotFound."""
+        """Return the text of a memory after one change, also of a soft-deleted one.
+
+        Raises NotFound if there is no such memory or version.
+        """
         memory = read_any_memory(self._store, caller, id)
         return self._version(memory, number)
 
@@ -200,7 +206,10 @@ class Memories:
         return self._writer.change(caller, "update", partial(self.read, caller, id), rule)
 
     def remove(self, caller: Caller, id: str) -> Memory:
-        """Soft-delete a memory: hidden until it is restored; NotFound, Refused."""
+        """Soft-delete a memory: it is hidden until it is restored.
+
+        Raises NotFound if there is no such memory, Refused if the caller may not change it.
+        """
 
         def rule(memory: Memory) -> Memory:
             policy.check_may_change(caller, self._rules(), memory)

@@ -27,9 +27,10 @@ class StatusChanges:
         self._rules = rules
 
     def lock(self, caller: Caller, id: str) -> Memory:
-        """Let nobody change a memory until it is unlocked; Forbidden, NotFound, Locked.
+        """Lock a memory: nobody changes it until it is unlocked.
 
-        Whoever may not lock is refused before anything is looked up.
+        Raises Forbidden, before the memory is looked up, if the caller may not lock. Raises
+        NotFound if there is no such memory, Locked if it is locked already.
         """
         with self._trail.audit_refusals(
             caller, default_organization(caller), "lock", Kind.MEMORY, id

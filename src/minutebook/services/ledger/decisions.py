@@ -43,9 +43,10 @@ class Decisions:
         self._randbits = randbits
 
     def record(self, caller: Caller, draft: DecisionDraft) -> Decision:
-        """Put the first decision on a target on the record; Decided names one that is active there.
+        """Record the first decision on a target.
 
-        Raises InvalidInput, Refused, LedgerError.
+        Raises Decided, which names it, if a decision is active there. Raises InvalidInput if the
+        draft is not whole, Refused if the caller may not record it, LedgerError if Git fails.
         """
         check_is_whole(draft, LEAST_RATIONALE)
         now = self._clock()
@@ -96,7 +97,7 @@ class Decisions:
         return self._writer.record(caller, "supersede", decision, plan)
 
     def read(self, caller: Caller, id: str) -> Decision | Proposal:
-        """Give a decision or a proposal; NotFound."""
+        """Return a decision or a proposal. Raises NotFound if the caller sees none with that id."""
         self._ledgers.sync_visible(caller)
         if id.startswith(Kind.PROPOSAL):
             return read_proposal(self._store, caller, id)

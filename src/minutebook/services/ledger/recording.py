@@ -44,10 +44,11 @@ class DecisionWriter:
         plan: Plan,
         sequel: Sequel = nothing_more,
     ) -> Decision:
-        """Put on the record what `plan` makes of a draft; Refused, Conflict, LedgerError, StoreError.
+        """Commit to the ledger what `plan` makes of a draft, and keep the records.
 
-        Nothing is changed where anything is raised, but for a store that fails once the commit is
-        made: it says so, and the commit is taken in later.
+        Raises Refused or Conflict if `plan` does, LedgerError if Git fails, StoreError if the store
+        does. Nothing is changed by then, unless the store fails after the commit: LedgerError says
+        so, and the commit is taken in later.
         """
         embedding = self._decisions.embed(draft.text)
         what = f"{act.capitalize()} {draft.target}: {draft.title}"

@@ -107,9 +107,10 @@ class Ledgers:
 
     @contextmanager
     def deciding(self, organization: str) -> Iterator["Deciding"]:
-        """Keep other processes from committing to a ledger; call outside of any transaction.
+        """Keep other processes from committing to a ledger; call it outside of any transaction.
 
-        Raises LedgerError; LedgerBusy where another process has it for too long.
+        Raises LedgerBusy if another process keeps the ledger for too long, LedgerError if Git
+        fails.
         """
         from minutebook.ledger.writer import writing
 
@@ -138,9 +139,9 @@ class Ledgers:
         return committed.decisions
 
     def sync(self, organization: str) -> None:
-        """Bring the tables to the head of a ledger. Raises LedgerError, LedgerBroken.
+        """Bring the tables to the head of a ledger, reading Git before the transaction.
 
-        Git is read before the transaction that keeps what it brought.
+        Raises LedgerBroken if the ledger contradicts itself, LedgerError if it cannot be read.
         """
         while True:
             # The mark first: whoever decides moves the head before the mark.
@@ -275,7 +276,11 @@ class Ledgers:
     # What Git brought
 
     def _brought(self, organization: str, since: str | None, head: str | None) -> "News":
-        """Read what came after a commit up to another; LedgerError."""
+        """Return what came after a commit, up to another.
+
+        Raises LedgerError if Git cannot be read, LedgerBroken if the ledger has no commits any
+        more.
+        """
         if head is None:
             raise LedgerBroken(
                 f"{self._places.path(organization)}: the ledger has no commits any more",
@@ -331,7 +336,10 @@ class Ledgers:
     # Rebuilding
 
     def read_git(self, organization: str, writer: "Writer") -> "GitSide":
-        """Read a whole ledger, and its history, for a rebuild; LedgerError."""
+        """Read a whole ledger and its history, for a rebuild.
+
+        Raises LedgerError if Git cannot be read.
+        """
         from minutebook.ledger.history import news
 
         head = writer.look()
@@ -515,7 +523,7 @@ class Deciding:
         return self._ledgers.commit(self._organization, self._writer, what, caller, plan)
 
     def read(self) -> GitSide:
-        """Read the whole ledger for a rebuild; LedgerError."""
+        """Read the whole ledger for a rebuild. Raises LedgerError if Git cannot be read."""
         return self._ledgers.read_git(self._organization, self._writer)
 
 
@@ -528,14 +536,17 @@ class Rebuilding:
     git: GitSide | LedgerError
 
     def run(self, caller: Caller) -> Rebuilt:
-        """Rebuild it in one transaction; LedgerError, Forbidden as for `Ledgers.rebuild`."""
+        """Rebuild the tables in one transaction.
+
+        Raises LedgerError if Git could not be read, Forbidden as `Ledgers.rebuild` does.
+        """
         if isinstance(self.git, LedgerError):
             raise self.git
         return self.ledgers.rebuild_from(caller, self.organization, self.git)
 
 
 def _check_sound(found: Sequence[Violation]) -> None:
-    """Refuse what a ledger may not say; LedgerBroken with the first reason and all ids."""
+    """Raise LedgerBroken, with the first reason and all ids, if a ledger breaks a rule."""
     if not found:
         return
     ids = tuple(dict.fromkeys(id for each in found for id in each.ids))

@@ -95,8 +95,8 @@ class Reader:
     def records(self, at: At) -> Iterator[tuple[int, Record]]:
         """Give each record and the number of its line.
 
-        InvalidArchive at the first line that does not hold, or at the end where a seal is missing or
-        another than what was read.
+        Raises InvalidArchive at the first line that does not fit, or at the end if the seal is
+        missing or does not match.
         """
         self._file.seek(0)
         sum, number, read = hashlib.sha256(), 0, 0
@@ -162,7 +162,10 @@ class Reader:
 
 @contextmanager
 def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
-    """Open an archive; InvalidInput for what is no plain file, StoreError where it cannot be read."""
+    """Open an archive.
+
+    Raises InvalidInput if there is no plain file, StoreError if it cannot be read.
+    """
     called = archive.called
     try:
         file = open(archive.path, "rb", opener=partial(_opened, called))  # noqa: SIM115

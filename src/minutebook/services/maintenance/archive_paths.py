@@ -41,7 +41,10 @@ class ArchivePaths:
         self._roots = roots
 
     def new(self, caller: Caller, given: str | None, now: datetime) -> ArchivePath:
-        """Give the path of a file to make: as named, or after the instant; InvalidInput, StoreError."""
+        """Return the path of a file to make: as named, or after the instant.
+
+        Raises InvalidInput if the name does not fit, StoreError if its folder cannot be made.
+        """
         own = self._own(caller)[0]
         for folder in (self._first, own):
             try:
@@ -56,7 +59,10 @@ class ArchivePaths:
         return self.known(caller, next(name for name in names if not (own / name).exists()))
 
     def known(self, caller: Caller, given: str) -> ArchivePath:
-        """Give the path of a file to read; InvalidInput."""
+        """Return the path of a file to read.
+
+        Raises InvalidInput if it lies outside the allowed folders.
+        """
         if not given.strip() or "\0" in given:
             raise InvalidInput("file", "must be a path")
         own = self._own(caller)

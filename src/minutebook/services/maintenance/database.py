@@ -46,7 +46,7 @@ class Engine(Store, Protocol):
         """Give the bytes on disk, log and index included."""
 
     def open(self) -> None:
-        """Start it, unless it runs; StoreError."""
+        """Start the engine, unless it runs. Raises StoreError if the store cannot be opened."""
 
 
 class HealthStatus(StrEnum):
@@ -131,7 +131,7 @@ class Database:
             return had
 
     def check_open(self, caller: Caller) -> None:
-        """Refuse a connection that has stopped the engine; StoreClosed."""
+        """Raise StoreClosed if the connection of this call has stopped the engine."""
         if caller.call.session in self._stopped:
             raise StoreClosed("the store was stopped")
 

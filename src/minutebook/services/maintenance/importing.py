@@ -67,7 +67,10 @@ class Imported:
 
 
 def verified(caller: Caller, reader: Reader) -> Checked:
-    """Read a file to its end and find nothing wrong, or InvalidArchive; 16 bytes a record are held."""
+    """Read a file to its end; hold 16 bytes a record.
+
+    Raises InvalidArchive at the first line that does not fit or is there twice.
+    """
     keys, first = bytearray(), 0
     decided: set[str] = set()
     for number, record in reader.records(_hearing(caller, reader, 0.0)):
@@ -107,11 +110,13 @@ class Import:
         self.told = Imported()
 
     def run(self, reader: Reader, checked: Checked, ledgers: Mapping[str, Rebuilding]) -> None:
-        """Take all in, enter it, and bring decisions to Git; any error is to undo all of it.
+        """Take all records in, audit that, and commit decisions to Git.
 
-        `ledgers` are those of the organizations of its decisions, read before the transaction.
-        InvalidArchive where the file is no longer what it was, or the store cannot keep a record;
-        ScopeViolation for one that belongs where the caller may not write.
+        Any error must undo all of it.
+
+        `ledgers` belong to the organizations of the decisions, and were read before the
+        transaction. Raises InvalidArchive if the file has changed or the store cannot keep a
+        record, ScopeViolation if a record belongs where the caller may not write.
         """
         for number, record in reader.records(_hearing(self._caller, reader, 0.5)):
             try:

@@ -35,7 +35,7 @@ class Restores:
         self._place = place
 
     def check_empty(self) -> None:
-        """Refuse a directory that holds a store, ledgers or settings already; Conflict."""
+        """Raise Conflict if the directory holds a store, ledgers or settings."""
         if held := self._held():
             names = ", ".join(path.name for path in held)
             raise Conflict(
@@ -143,7 +143,7 @@ def _unpacked(backup: Path, draft: Path) -> str:
 
 
 def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
-    """Open what is packed under a name that stays inside; InvalidArchive for anything else."""
+    """Open a member of a backup. Raises InvalidArchive if it is no plain file inside."""
     path = PurePosixPath(member.name)
     parts = member.name.split("/")
     if not member.isreg() or path.is_absolute() or {"", ".", ".."} & set(parts):

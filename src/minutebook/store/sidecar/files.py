@@ -100,7 +100,10 @@ def try_lock(folder: Path) -> FileLock | None:
 
 @contextmanager
 def locked(folder: Path, wait: float) -> Iterator[None]:
-    """Wait for the right to write the files; StoreBusy, StoreError."""
+    """Hold the right to write the files, waiting at most `wait` seconds for it.
+
+    Raises StoreBusy if another process keeps it longer, StoreError if the folder cannot be made.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:

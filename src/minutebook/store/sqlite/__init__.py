@@ -28,8 +28,8 @@ class SqliteStore:
 
     `durability="full"` waits until a write is on the disk; `"normal"` may lose the last moments
     when the machine (not the process) fails. A writer waits `writer_wait` seconds for others.
-    Opening raises StoreError, StoreTooNew, StoreBusy or StoreDamaged; StoreLost for a file that is
-    missing or empty, where its own traces, or files or folders of `beside`, show that there was a store.
+    Opening raises StoreError, StoreTooNew, StoreBusy or StoreDamaged, and StoreLost for a missing
+    or empty file if its own traces, or files or folders of `beside`, show that there was a store.
     """
 
     def __init__(
@@ -49,7 +49,11 @@ class SqliteStore:
         self.open()
 
     def open(self) -> None:
-        """Open the file, unless it is open; StoreError, StoreTooNew, StoreBusy."""
+        """Open the file, unless it is open.
+
+        Raises StoreTooNew if a later version wrote it, StoreBusy if another process keeps it,
+        StoreLost if it vanished, else StoreError.
+        """
         with self._guard:
             if self._is_open:
                 return

@@ -102,7 +102,10 @@ class Connections:
 
     @contextmanager
     def lent(self) -> Iterator[apsw.Connection]:
-        """Lend a connection of its own, for reading that goes on while the thread does more."""
+        """Lend a connection of its own, for reading that goes on while the thread does more.
+
+        Raises StoreClosed if the store was closed.
+        """
         if self._closed:
             raise StoreClosed(f"{self._path}: the store was closed")
         with translated(self._path), closing(self.open()) as connection:
@@ -298,7 +301,7 @@ class Connections:
             self._depth -= 1
 
     def _usable_writer(self) -> apsw.Connection:
-        """Give the writing connection; StoreError if its transaction can no longer be kept."""
+        """Return the writing connection. Raises StoreError if its transaction was undone."""
         if self._spoiled is not None or not self._writer.in_transaction:
             raise StoreError(
                 f"{self._path}: the transaction was undone: {self._spoiled or 'rolled back'}"

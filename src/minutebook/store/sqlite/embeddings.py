@@ -146,7 +146,7 @@ def space_of(connection: apsw.Connection, number: int) -> VectorSpace:
 
 
 def check_query(space: VectorSpace, vector: Vectors) -> None:
-    """Refuse what cannot be compared with vectors of the space."""
+    """Raise InvalidInput if a vector has not the space's dimensions or length 1."""
     if vector.shape != (space.dimensions,):
         raise InvalidInput(
             "vector", f"must have shape ({space.dimensions},) for {space.name}, not {vector.shape}"

@@ -14,10 +14,10 @@ IN_USE = "it is in use; first end the clients and servers that have it open"
 
 @contextmanager
 def alone_with(path: Path) -> Iterator[None]:
-    """Keep all others from a database; StoreBusy where another process or thread has it open.
+    """Keep all others from a database, its write-ahead log carried over into the one file.
 
-    Its log is carried over, so that the one file is all of it; it stays as it is where what is done
-    inside fails.
+    If the work inside fails, the database stays as it was. Raises StoreBusy if another process or
+    thread has it open.
     """
     with translated(path), closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)) as mine:
         try:

@@ -321,9 +321,10 @@ VERSION = len(SCRIPTS)
 
 
 def is_current(connection: apsw.Connection, path: Path) -> bool:
-    """Tell whether the tables are of the present form; StoreError for a file that is not ours.
+    """Tell whether the tables have the present form.
 
-    Raises StoreTooNew for one that a later version wrote.
+    Raises StoreError if the file belongs to another program or is damaged, StoreTooNew if a later
+    version wrote it.
     """
     version = connection.pragma("user_version")
     mark = connection.pragma("application_id")

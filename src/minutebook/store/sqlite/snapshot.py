@@ -20,7 +20,7 @@ class SqliteSnapshot:
         self._connection = connection
 
     def copy_to(self, path: Path) -> None:
-        """Copy the whole database to a new file; StoreError."""
+        """Copy the whole database to a new file. Raises StoreError if it cannot be written."""
         with translated(path), closing(apsw.Connection(str(path))) as copy:
             # Whoever wants the copy on the disk sees to it once it is whole.
             copy.pragma("synchronous", "off")
