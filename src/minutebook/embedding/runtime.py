@@ -15,8 +15,8 @@ WORDS, MASK = "words", "mask"
 VECTORS, STATES = "vectors", "states"
 """What it gives, (b, width) and (b, s, width)."""
 
-PADDED_TOKENS = 1024
-"""Positions, padding included, that one run may hold; throughput peaks at 600 to 1,500."""
+PADDED_TOKENS = 256
+"""Positions, padding included, that one run may hold; beyond 150 to 400 a text takes more time again."""
 
 
 class Session:
