@@ -52,25 +52,25 @@ def decided(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Dec
 
     Raises Refused if the caller may not write.
     """
-    said = _said(caller, draft, place_of(caller, None, None, None), id, now)
-    return Decision(**said, status=DecisionStatus.ACTIVE, authorship=authorship_of(caller))
+    fields = _shared_fields(caller, draft, place_of(caller, None, None, None), id, now)
+    return Decision(**fields, status=DecisionStatus.ACTIVE, authorship=authorship_of(caller))
 
 
 def proposed(
     caller: Caller, draft: DecisionDraft, supersedes: Sequence[str], id: str, now: datetime
 ) -> Proposal:
     """Return the proposal that a draft describes. Raises Refused if the caller may not write."""
-    said = _said(caller, draft, place_of(caller, None, None, None), id, now)
+    fields = _shared_fields(caller, draft, place_of(caller, None, None, None), id, now)
     replaced = tuple(sorted(set(supersedes)))
-    return Proposal(**said, status=ProposalStatus.PENDING, supersedes=replaced)
+    return Proposal(**fields, status=ProposalStatus.PENDING, supersedes=replaced)
 
 
 def accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Decision:
     """Make the decision that a proposal becomes: the word of whoever accepts it, where it was made."""
-    said = _said(caller, proposal, proposal, id, now)
+    fields = _shared_fields(caller, proposal, proposal, id, now)
     authorship = authorship_of(caller)
     return Decision(
-        **said, status=DecisionStatus.ACTIVE, authorship=authorship, proposal=proposal.id
+        **fields, status=DecisionStatus.ACTIVE, authorship=authorship, proposal=proposal.id
     )
 
 
@@ -98,20 +98,24 @@ def joined(one: Decision, other: Decision) -> Decision:
     return replace(one, status=status, superseded_by=superseded_by, origin=origin)
 
 
-def _said(
-    caller: Caller, said: DecisionDraft | Proposal, place: Place | Proposal, id: str, now: datetime
+def _shared_fields(
+    caller: Caller,
+    content: DecisionDraft | Proposal,
+    scope: Place | Proposal,
+    id: str,
+    now: datetime,
 ) -> dict[str, Any]:
     """Return the fields that decisions and proposals share."""
     return {
-        "organization": place.organization,
+        "organization": scope.organization,
         "id": id,
-        "target": said.target,
-        "title": said.title,
-        "rationale": said.rationale,
+        "target": content.target,
+        "title": content.title,
+        "rationale": content.rationale,
         "author": caller.name,
         "created_at": now,
-        "consequences": said.consequences,
-        "repository": place.repository,
-        "user": place.user,
+        "consequences": content.consequences,
+        "repository": scope.repository,
+        "user": scope.user,
         "origin": caller.call.origin,
     }

@@ -99,19 +99,19 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
     Raises Refused if the caller may not write it, InvalidInput if its metadata is not sound or it
     ends before it begins to hold.
     """
-    place = place_of(caller, draft.scope, draft.repository, draft.user)
-    policy.check_may_write(caller, rules, draft.type, place.scope)
-    policy.check_may_write_to(caller, "write", place)
+    scope = place_of(caller, draft.scope, draft.repository, draft.user)
+    policy.check_may_write(caller, rules, draft.type, scope.scope)
+    policy.check_may_write_to(caller, "write", scope)
     check_metadata(draft.metadata or {})
     since = draft.valid_from or now
     if draft.valid_until is not None and draft.valid_until <= since:
         raise InvalidInput("valid_until", "must be later than the memory begins to hold")
     memory = Memory(
-        organization=place.organization,
+        organization=scope.organization,
         id=id,
         given_uuid=draft.given_uuid,
         content=draft.content,
-        scope=place.scope,
+        scope=scope.scope,
         type=draft.type,
         status=draft.initial,
         author=caller.name,
@@ -120,8 +120,8 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
         updated_at=now,
         valid_from=since,
         valid_until=draft.valid_until,
-        repository=place.repository,
-        user=place.user,
+        repository=scope.repository,
+        user=scope.user,
         title=draft.title,
         importance=1.0 if draft.importance is None else draft.importance,
         metadata=draft.metadata or {},
@@ -141,16 +141,16 @@ def changed(
     `scope`, `repository` and `user` are one matter: a part that is not given stays if it fits the
     scope. A status that unlocks must come alone. A text that an agent changed is unverified.
     """
-    said = dict(changes)
-    status = said.pop("status", None)
-    if memory.locked_by is not None and status not in (None, Status.LOCKED) and not said:
+    other_changes = dict(changes)
+    status = other_changes.pop("status", None)
+    if memory.locked_by is not None and status not in (None, Status.LOCKED) and not other_changes:
         policy.check_may_unlock(caller, memory)
         memory = unlocked(memory, now)
     policy.check_may_change(caller, rules, memory)
-    place = {name: said.pop(name) for name in _PLACE if name in said}
-    if place:
-        memory = _moved(caller, memory, place)
-    after = replace(memory, **said, updated_at=now)
+    scope_changes = {name: other_changes.pop(name) for name in _PLACE if name in other_changes}
+    if scope_changes:
+        memory = _moved(caller, memory, scope_changes)
+    after = replace(memory, **other_changes, updated_at=now)
     check_metadata(after.metadata)
     policy.check_may_write(caller, rules, after.type, after.scope)
     policy.check_may_write_to(caller, "write", after)
@@ -164,9 +164,13 @@ def changed(
 
 def redrafted(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:
     """Give the memory as a draft with its id wants it; soft-deleted, it returns."""
-    said = {name: getattr(draft, name) for name in _SAID}
+    stated = {name: getattr(draft, name) for name in _SAID}
     after = changed(
-        caller, rules, memory, {name: each for name, each in said.items() if each is not None}, now
+        caller,
+        rules,
+        memory,
+        {name: value for name, value in stated.items() if value is not None},
+        now,
     )
     return replace(after, deleted_at=None)
 
@@ -222,8 +226,8 @@ def _moved(caller: Caller, memory: Memory, changes: Mapping[str, Any]) -> Memory
     writer = replace(caller, organization=memory.organization)
     if (scope is ScopeLevel.SYSTEM) is not (memory.organization == SYSTEM_ORGANIZATION):
         raise Conflict(memory.id, "no memory moves into system scope or out of it; write it anew")
-    place = place_of(writer, scope, kept["repository"], kept["user"])
-    return replace(memory, scope=place.scope, repository=place.repository, user=place.user)
+    scope = place_of(writer, scope, kept["repository"], kept["user"])
+    return replace(memory, scope=scope.scope, repository=scope.repository, user=scope.user)
 
 
 def _narrowest(repository: str | None, user: str | None) -> ScopeLevel:

@@ -5,5 +5,5 @@ from datetime import UTC, datetime
 
 def rfc3339(instant: datetime) -> str:
     """Write an instant as RFC 3339 in UTC, with microseconds and `Z`, as it goes over the wire."""
-    told = instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
-    return f"{told}Z"
+    text = instant.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds")
+    return f"{text}Z"

@@ -32,51 +32,51 @@ def line_of(record: Record) -> bytes:
 
     Text that UTF-8 cannot hold is written as escapes.
     """
-    said: dict[str, object] = {"kind": record.kind}
+    document: dict[str, object] = {"kind": record.kind}
     for field in _FORMS[record.kind]:
         value = getattr(record, field.name)
         if value is not None:
-            said[field.name] = _plain(value)
-    return json_line(said)
+            document[field.name] = _plain(value)
+    return json_line(document)
 
 
-def json_line(said: Mapping[str, object]) -> bytes:
+def json_line(document: Mapping[str, object]) -> bytes:
     """Write an object as one line of JSON."""
     try:
-        text = json.dumps(said, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         return text.encode() + b"\n"
     except UnicodeEncodeError:
-        return json.dumps(said, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+        return json.dumps(document, separators=(",", ":"), allow_nan=False).encode() + b"\n"
 
 
 def object_of(line: bytes) -> dict[str, Any]:
     """Return the JSON object of a line. Raises InvalidInput if the line is not one."""
     try:
-        said = json.loads(line, parse_constant=_refuse_constant)
+        document = json.loads(line, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:
         raise InvalidInput("line", "must be one JSON object") from error
-    if not isinstance(said, dict):
+    if not isinstance(document, dict):
         raise InvalidInput("line", "must be one JSON object")
-    return said
+    return document
 
 
-def record_of(said: Mapping[str, Any]) -> Record:
+def record_of(document: Mapping[str, Any]) -> Record:
     """Return the record that a line describes.
 
     Raises InvalidInput, naming the field, if one is missing, unknown or of another type.
     """
     try:
-        kind = Kind(said["kind"])
+        kind = Kind(document["kind"])
         form = _FORMS[kind]
     except (KeyError, ValueError) as error:
         raise InvalidInput("kind", f"must be one of {', '.join(sorted(_FORMS))}") from error
-    unknown = said.keys() - {field.name for field in form} - {"kind"}
+    unknown = document.keys() - {field.name for field in form} - {"kind"}
     if unknown:
         raise InvalidInput(min(unknown), f"is no field of a {kind}")
     read: dict[str, Any] = {}
     for field in form:
-        if field.name in said:
-            read[field.name] = _read(field, said[field.name])
+        if field.name in document:
+            read[field.name] = _read(field, document[field.name])
         elif field.is_nullable:
             read[field.name] = None
         elif not field.has_default:

@@ -95,17 +95,17 @@ def _gap(number: int, expected: int) -> str:
 
 
 def _seal(entry: Entry) -> str:
-    said = dict(zip(_SEALED, _sealed_fields(entry), strict=True))
-    said["at"] = entry.at.isoformat()
+    document = dict(zip(_SEALED, _sealed_fields(entry), strict=True))
+    document["at"] = entry.at.isoformat()
     if not entry.token:
         # So that what was sealed before entries named a token still holds.
-        del said["token"]
+        del document["token"]
     # Likewise before entries named an origin; to take one away, or to add one, breaks the seal.
     if entry.origin is None:
-        del said["origin"]
+        del document["origin"]
     else:
-        said["origin"] = entry.origin.parts
-    return hashlib.sha256(_encode(said).encode("ascii")).hexdigest()
+        document["origin"] = entry.origin.parts
+    return hashlib.sha256(_encode(document).encode("ascii")).hexdigest()
 
 
 _SEALED = sorted(f.name for f in fields(Entry) if f.name != "digest")
