@@ -109,12 +109,12 @@ def announced(names: "Iterable[str]", spelling: object) -> Announced | None:
     if spelling not in ("contract", "safe"):
         return None
     promises: list[Promise] = []
-    taken: set[str] = set()
+    tool_names: set[str] = set()
     for name in dict.fromkeys(names):
         promise = _promise(name)
-        if promise is None or taken & (own := _tool_names(promise)):
+        if promise is None or tool_names & (own := _tool_names(promise)):
             return None
-        taken |= own
+        tool_names |= own
         promises.append(promise)
     return Announced(promises, is_safe=spelling == "safe") if promises else None
 

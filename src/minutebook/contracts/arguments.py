@@ -44,23 +44,23 @@ class Arguments:
             name: inner for name in self._properties if (inner := self._inside_of(name)) is not None
         }
 
-    def check(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Give the arguments complete and in the right types, or raise InvalidInput.
 
         An argument given as null is as good as not given, unless null clears it. Instants become
         `datetime`s in UTC. An argument inside another is named `filters.status`, `items[0].title`.
         """
         if self._ignores_unknown:
-            given = {name: given[name] for name in self._properties if name in given}
-        self._check_known(given)
-        cleared = {name: None for name, value in given.items() if value is None}
-        arguments = {
-            name: self._read(name, value) for name, value in given.items() if value is not None
+            arguments = {name: arguments[name] for name in self._properties if name in arguments}
+        self._check_known(arguments)
+        cleared = {name: None for name, value in arguments.items() if value is None}
+        present = {
+            name: self._read(name, value) for name, value in arguments.items() if value is not None
         }
         try:
-            checked: dict[str, Any] = self._validate(arguments)
+            checked: dict[str, Any] = self._validate(present)
         except fastjsonschema.JsonSchemaValueException as error:
-            raise _worded(error, arguments) from error
+            raise _worded(error, present) from error
         return {
             **{name: self._finish(name, value) for name, value in checked.items()},
             **{name: None for name in cleared if self._enforced.get(name, {}).get("clears")},
@@ -106,15 +106,15 @@ class Arguments:
         form: str | None = self._enforced.get(name, {}).get("form")
         return form
 
-    def _check_known(self, given: Mapping[str, Any]) -> None:
-        for name in given:
+    def _check_known(self, arguments: Mapping[str, Any]) -> None:
+        for name in arguments:
             if name not in self._properties:
-                near = difflib.get_close_matches(name, self._properties, 1, 0.5)
+                similar = difflib.get_close_matches(name, self._properties, 1, 0.5)
                 known = ", ".join(self._properties) or "none"
                 raise InvalidInput(
                     name,
-                    f"is not an argument of this tool; `{near[0]}` is"
-                    if near
+                    f"is not an argument of this tool; `{similar[0]}` is"
+                    if similar
                     else f"is not an argument of this tool; it takes: {known}",
                 )
 
@@ -155,7 +155,7 @@ class Arguments:
         if not isinstance(value, list):
             return self._checked_inside(name, name, value)
         return [
-            self._checked_inside(name, f"{name}[{place}]", each) for place, each in enumerate(value)
+            self._checked_inside(name, f"{name}[{index}]", each) for index, each in enumerate(value)
         ]
 
     def _checked_inside(self, name: str, path: str, value: Any) -> dict[str, Any]:

@@ -53,9 +53,9 @@ class Tool:
     @cached_property
     def arguments(self) -> Arguments:
         """The check of its arguments, but for those `atGate`, which the contract's gate checks."""
-        schema, taken = self.promise["inputSchema"], self.promise.get("atGate", ())
-        left = {name: each for name, each in schema["properties"].items() if name not in taken}
-        required = [name for name in schema.get("required", []) if name not in taken]
+        schema, at_gate = self.promise["inputSchema"], self.promise.get("atGate", ())
+        left = {name: each for name, each in schema["properties"].items() if name not in at_gate}
+        required = [name for name in schema.get("required", []) if name not in at_gate]
         return Arguments(
             {"properties": left, "required": required},
             self.promise.get("enforce", {}),
@@ -87,14 +87,14 @@ class Alias:
     by: str = ""
     default: str | None = None
 
-    def resolve(self, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    def resolve(self, arguments: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
         """Return the name of the tool that is meant, and its own arguments.
 
         Raises InvalidInput if the argument that chooses the tool has an unknown value.
         """
         if isinstance(self.to, str):
-            return self.to, dict(given)
-        arguments = dict(given)
+            return self.to, dict(arguments)
+        arguments = dict(arguments)
         choice = arguments.pop(self.by, None)
         if choice is None:
             choice = self.default
@@ -172,7 +172,7 @@ class Contract:
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
-        given, notes = arguments, dict[str, Note]()
+        called_with, notes = arguments, dict[str, Note]()
         caller = in_call(caller, notes=notes)
         try:
             name = self._names[safe(name)]
@@ -184,7 +184,7 @@ class Contract:
                 answer = answered(self._operations[name](app, admitted, **checked))
                 return replace(answer, notes=notes)
         except MinutebookError as error:
-            return failed(self.worded(error, caller, given))
+            return failed(self.worded(error, caller, called_with))
 
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
@@ -273,4 +273,4 @@ class Contract:
 
 
 def _public(promise: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: told for key, told in promise.items() if key not in {"page", "file"}}
+    return {key: value for key, value in promise.items() if key not in {"page", "file"}}

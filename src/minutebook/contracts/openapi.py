@@ -63,8 +63,8 @@ def document(contract: Contract, server: str = "/", version: str = VERSIONS[0]) 
         raise InvalidInput(
             "version", f"must be one of {', '.join(VERSIONS)} (got {version[:20]!r})"
         )
-    told = _document_3_1(contract, server)
-    return told if version == VERSIONS[0] else as_3_0(told)
+    document_3_1 = _document_3_1(contract, server)
+    return document_3_1 if version == VERSIONS[0] else as_3_0(document_3_1)
 
 
 def _document_3_1(contract: Contract, server: str) -> Document:
@@ -144,18 +144,18 @@ def _operation(tool: Tool) -> Operation:
 def _path(contract: Contract, operation: Operation) -> Document:
     promise = operation.tool.promise
     summary, _, more = str(promise["description"]).partition("\n\n")
-    told: Document = {
+    described: Document = {
         "operationId": operation.tool.name,
         "summary": promise.get("title", operation.tool.name),
         "description": f"{summary}\n\n{more}" if more else summary,
     }
     if operation.method == "POST":
         schema = _body(promise["inputSchema"])
-        told["requestBody"] = {
+        described["requestBody"] = {
             "required": bool(schema.get("required")),
             "content": {"application/json": {"schema": schema}},
         }
-    told["responses"] = {
+    described["responses"] = {
         str(OK): {
             "description": "What the tool answers.",
             "content": {"application/json": {"schema": promise["outputSchema"]}},
@@ -167,7 +167,7 @@ def _path(contract: Contract, operation: Operation) -> Document:
         # What the server says before the contract is asked: no token, too large, too many.
         "default": {"$ref": "#/components/responses/Other"},
     }
-    return {operation.method.lower(): told}
+    return {operation.method.lower(): described}
 
 
 def _body(schema: Mapping[str, Any]) -> Document:
@@ -176,24 +176,24 @@ def _body(schema: Mapping[str, Any]) -> Document:
     return {
         **schema,
         "properties": {
-            name: told if name in required else _or_null(told)
-            for name, told in schema["properties"].items()
+            name: parameter if name in required else _or_null(parameter)
+            for name, parameter in schema["properties"].items()
         },
     }
 
 
-def _or_null(told: Mapping[str, Any]) -> Document:
-    wider = {**told, "type": [told["type"], "null"]}
-    if "enum" in told:
-        wider["enum"] = [*told["enum"], None]
+def _or_null(parameter: Mapping[str, Any]) -> Document:
+    wider = {**parameter, "type": [parameter["type"], "null"]}
+    if "enum" in parameter:
+        wider["enum"] = [*parameter["enum"], None]
     return wider
 
 
 def _statuses(contract: Contract) -> dict[int, list[str]]:
     """Give the errors of each HTTP status, by name."""
     found: dict[int, list[str]] = defaultdict(list)
-    for name, told in contract.promise["errors"].items():
-        found[told["status"]].append(name)
+    for name, error in contract.promise["errors"].items():
+        found[error["status"]].append(name)
     return dict(sorted(found.items()))
 
 

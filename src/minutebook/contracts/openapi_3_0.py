@@ -30,15 +30,15 @@ def _converted(part: Any) -> Any:
         return [_converted(each) for each in part]
     if not isinstance(part, Mapping):
         return part
-    told = {}
+    converted = {}
     for key, value in part.items():
         if key == "schema":
-            told[key] = schema_3_0(value)
+            converted[key] = schema_3_0(value)
         elif key == "schemas":
-            told[key] = {name: schema_3_0(each) for name, each in value.items()}
+            converted[key] = {name: schema_3_0(each) for name, each in value.items()}
         else:
-            told[key] = _converted(value)
-    return told
+            converted[key] = _converted(value)
+    return converted
 
 
 def schema_3_0(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,25 +48,25 @@ def schema_3_0(schema: Mapping[str, Any]) -> dict[str, Any]:
     """
     if lacking := _LACKING & schema.keys():
         raise ValueError(f"OpenAPI 3.0 has no {', '.join(sorted(lacking))}")
-    told: dict[str, Any] = {}
+    converted: dict[str, Any] = {}
     for key, value in schema.items():
         if key == "type":
-            told |= _typed([value] if isinstance(value, str) else value)
+            converted |= _typed([value] if isinstance(value, str) else value)
         elif key == "const":
-            told["enum"] = [value]
+            converted["enum"] = [value]
         elif key == "examples":
-            told["example"] = value[0]
+            converted["example"] = value[0]
         elif key in _BOUNDS:
-            told |= {_BOUNDS[key]: value, key: True}
+            converted |= {_BOUNDS[key]: value, key: True}
         elif key == "properties":
-            told[key] = {name: schema_3_0(each) for name, each in value.items()}
+            converted[key] = {name: schema_3_0(each) for name, each in value.items()}
         elif key in _ONE and isinstance(value, Mapping):
-            told[key] = schema_3_0(value)
+            converted[key] = schema_3_0(value)
         elif key in _SEVERAL:
-            told[key] = [schema_3_0(each) for each in value]
+            converted[key] = [schema_3_0(each) for each in value]
         else:
-            told[key] = value
-    return told
+            converted[key] = value
+    return converted
 
 
 def _typed(types: list[str]) -> dict[str, Any]:

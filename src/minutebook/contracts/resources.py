@@ -61,8 +61,8 @@ class Resource:
             return re.compile(re.escape(self.promise["uri"]))
         parts = re.split(r"\{(\w+)\}", template)
         named = (
-            f"(?P<{part}>[^/]+)" if place % 2 else re.escape(part)
-            for place, part in enumerate(parts)
+            f"(?P<{part}>[^/]+)" if index % 2 else re.escape(part)
+            for index, part in enumerate(parts)
         )
         return re.compile("".join(named))
 

@@ -57,15 +57,15 @@ def memory_batch_write(app: App, caller: Caller, items: Sequence[Shape]) -> Iter
     """
     shared = {name: next((item[name] for item in items if name in item), None) for name in _SHARED}
     drafts = []
-    for place, item in enumerate(items):
-        complete = {name: told for name, told in shared.items() if told is not None} | item
+    for index, item in enumerate(items):
+        complete = {name: value for name, value in shared.items() if value is not None} | item
         for name in _SHARED:
             if name not in complete:
-                raise InvalidInput(f"items[{place}].{name}", "is required in one of the items")
+                raise InvalidInput(f"items[{index}].{name}", "is required in one of the items")
         try:
             drafts.append(_drafted(app, caller, complete))
         except MinutebookError as error:
-            raise InBatch(place, error) from error
+            raise InBatch(index, error) from error
     memories = app.memories.write_all(drafts)
     return (written(*each) for each in zip(memories, (i.get("id") for i in items), strict=True))
 
@@ -112,18 +112,17 @@ def memory_vector_search(
     """
     if (query is None) is (vector is None):
         raise InvalidInput("query", "is required, or `vector` in its place; not both")
-    told = dict(filters or {})
-    if repository is not None and told.setdefault("repository", repository) != repository:
+    wanted = dict(filters or {})
+    if repository is not None and wanted.setdefault("repository", repository) != repository:
         raise InvalidInput("filters.repository", "must be the same as repository, or left out")
     question = vector if query is None else query
     assert question is not None
     try:
-        near = app.filtered_search.by_vector(caller, question, _narrowing(told), threshold, limit)
+        hits = app.filtered_search.by_vector(caller, question, _narrowing(wanted), threshold, limit)
     except ScopeViolation:
         return []
     return [
-        whole(each.memory) | {"similarity": each.similarity, "rank_score": each.score}
-        for each in near
+        whole(hit.memory) | {"similarity": hit.similarity, "rank_score": hit.score} for hit in hits
     ]
 
 
@@ -148,30 +147,30 @@ OPERATIONS: Mapping[str, Operation] = {
 
 def _drafted(app: App, caller: Caller, arguments: Mapping[str, Any]) -> tuple[Caller, Draft]:
     """Give the caller narrowed to the organization that is named, and the draft."""
-    given = arguments.get("id")
-    id = None if given is None else _id(given)
+    text = arguments.get("id")
+    id = None if text is None else _id(text)
     narrowed = app.memories.narrowed(caller, arguments["organization"], id)
     fields = {
-        _FIELDS[name]: _told(name, told) for name, told in arguments.items() if name in _FIELDS
+        _FIELDS[name]: _told(name, value) for name, value in arguments.items() if name in _FIELDS
     }
     return narrowed, Draft(
         **fields,
         id=id,
-        given_uuid=given if id is not None and given not in (id, str(uuid_of(id))) else None,
+        given_uuid=text if id is not None and text not in (id, str(uuid_of(id))) else None,
         repository=arguments.get("repository"),
         initial=Status.DRAFT,
     )
 
 
 def _narrowing(filters: Mapping[str, Any]) -> MemoryQuery:
-    told = {name: _told(name, value) for name, value in filters.items()}
+    criteria = {name: _told(name, value) for name, value in filters.items()}
     return MemoryQuery(
-        organization=told.get("organization"),
-        repository=told.get("repository"),
-        scope=told.get("scope_type"),
-        type=told.get("memory_type"),
-        status=told.get("status"),
-        metadata=told.get("metadata", {}),
+        organization=criteria.get("organization"),
+        repository=criteria.get("repository"),
+        scope=criteria.get("scope_type"),
+        type=criteria.get("memory_type"),
+        status=criteria.get("status"),
+        metadata=criteria.get("metadata", {}),
     )
 
 

@@ -50,12 +50,12 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 def history(app: App, caller: Caller, id: str) -> Shape:
     """Show what a memory said before, and who did what to it, oldest first."""
     found = app.memories.read(caller, _id(id))
-    told = app.memories.history(caller, found)
+    past = app.memories.history(caller, found)
     return {
         "id": found.uuid,
         "short_id": found.id,
-        "versions": [_version(each) for each in told.versions],
-        "audit": [_entry(each) for each in told.entries],
+        "versions": [_version(each) for each in past.versions],
+        "audit": [_entry(each) for each in past.entries],
     }
 
 
@@ -70,11 +70,11 @@ def schema(app: App, caller: Caller) -> str:
         "memory_type": (fields["properties"]["memory_type"]["enum"], MemoryType),
     }
     document = {
-        "enums": {name: told for name, (told, _) in enums.items()},
+        "enums": {name: offered for name, (offered, _) in enums.items()},
         "also_shown": {
             name: others
-            for name, (told, all_of) in enums.items()
-            if (others := [str(member) for member in all_of if member not in told])
+            for name, (offered, all_of) in enums.items()
+            if (others := [str(member) for member in all_of if member not in offered])
         },
         "memory": fields,
         "limits": {
@@ -88,7 +88,7 @@ def schema(app: App, caller: Caller) -> str:
                 if "maxBytes" in rules
             },
         },
-        "errors": {name: told["code"] for name, told in promise["errors"].items()},
+        "errors": {name: error["code"] for name, error in promise["errors"].items()},
     }
     return as_json(document)
 

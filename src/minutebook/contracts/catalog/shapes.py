@@ -38,14 +38,14 @@ def whole(memory: Memory) -> Shape:
     }
 
 
-def written(memory: Memory, given: str | None = None) -> Shape:
+def written(memory: Memory, stated_id: str | None = None) -> Shape:
     """Show a memory that was just written, with a warning for each rule of the index it breaks.
 
     Also one where it could not have the id that was given for it.
     """
     warnings = broken_rules(memory)
-    if given is not None and id_of(given) != memory.id:
-        warnings.append(f"id {given} could not be used; the memory has the id {memory.uuid}.")
+    if stated_id is not None and id_of(stated_id) != memory.id:
+        warnings.append(f"id {stated_id} could not be used; the memory has the id {memory.uuid}.")
     return whole(memory) | ({"warnings": warnings} if warnings else {})
 
 
@@ -54,7 +54,7 @@ def light(memory: Memory) -> Shape:
 
     Where no title was given, one made from how the text begins stands in.
     """
-    scalars = [(key, told) for key, told in memory.metadata.items() if _is_scalar(told)]
+    scalars = [(key, value) for key, value in memory.metadata.items() if _is_scalar(value)]
     return {
         "id": memory.uuid,
         "title": title(memory),
@@ -65,7 +65,7 @@ def light(memory: Memory) -> Shape:
         "repository": memory.repository,
         "organization": memory.organization,
         "updated_at": rfc3339(memory.updated_at),
-        "metadata": {key: _cut(told) for key, told in scalars[:METADATA_KEYS]},
+        "metadata": {key: _cut(value) for key, value in scalars[:METADATA_KEYS]},
     }
 
 
@@ -90,10 +90,10 @@ def broken_rules(memory: Memory) -> list[str]:
             f"metadata has {len(memory.metadata)} keys; the index policy allows {METADATA_KEYS}, "
             f"and the index shows the first {METADATA_KEYS}."
         )
-    nested = [key for key, told in memory.metadata.items() if not _is_scalar(told)]
+    nested = [key for key, value in memory.metadata.items() if not _is_scalar(value)]
     if nested:
         warnings.append(f"metadata is not flat at {', '.join(nested)}; the index leaves it out.")
-    long = [key for key, told in memory.metadata.items() if _cut(told) != told]
+    long = [key for key, value in memory.metadata.items() if _cut(value) != value]
     if long:
         warnings.append(
             f"metadata is long at {', '.join(long)}; the index cuts it at {METADATA_LENGTH} characters."
@@ -101,9 +101,9 @@ def broken_rules(memory: Memory) -> list[str]:
     return warnings
 
 
-def _is_scalar(told: object) -> bool:
-    return not isinstance(told, Mapping | list)
+def _is_scalar(value: object) -> bool:
+    return not isinstance(value, Mapping | list)
 
 
-def _cut(told: object) -> object:
-    return told[:METADATA_LENGTH] if isinstance(told, str) else told
+def _cut(value: object) -> object:
+    return value[:METADATA_LENGTH] if isinstance(value, str) else value

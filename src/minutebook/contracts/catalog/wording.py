@@ -37,8 +37,8 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
         case InvalidInput(argument=argument, remedy=remedy):
             if argument not in arguments:
                 argument = _WIRE.get(argument, argument)
-            place = _ITEM.match(argument)
-            data = {"argument": argument} | ({"index": int(place[1])} if place else {})
+            item = _ITEM.match(argument)
+            data = {"argument": argument} | ({"index": int(item[1])} if item else {})
             return _failure("invalid", data, argument=argument, remedy=remedy)
         case Locked(id=id, reason=reason):
             shown = _shown(id, arguments)

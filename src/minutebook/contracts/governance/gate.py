@@ -94,32 +94,32 @@ def _checked(tool: Tool, arguments: Mapping[str, Any]) -> Context:
     match arguments.get("context"):
         case None:
             raise InvalidInput("context", "is required")
-        case Mapping() as given:
+        case Mapping() as context:
             pass
         case other:
             raise InvalidInput("context", f"must be a JSON object (got {json.dumps(other)[:60]})")
     try:
-        told = _FIELDS.check(given)
+        fields = _FIELDS.check(context)
     except InvalidInput as error:
         raise InvalidInput(f"context.{error.argument}", error.remedy) from error
     for name in ("agent_id", "request_id"):
-        if not told[name].strip():
+        if not fields[name].strip():
             raise InvalidInput(f"context.{name}", "must not be blank")
-    if told["intent"] not in tool.promise["intents"]:
+    if fields["intent"] not in tool.promise["intents"]:
         fitting = " or ".join(tool.promise["intents"])
         raise InvalidInput(
-            "context.intent", f"must be {fitting} for {tool.name} (got {told['intent']})"
+            "context.intent", f"must be {fitting} for {tool.name} (got {fields['intent']})"
         )
     return Context(
-        agent=told["agent_id"],
-        organization=_uuid(told, "organization_id"),
-        repository=_uuid(told, "repository_id"),
-        request=told["request_id"],
+        agent=fields["agent_id"],
+        organization=_uuid(fields, "organization_id"),
+        repository=_uuid(fields, "repository_id"),
+        request=fields["request_id"],
     )
 
 
-def _uuid(told: Mapping[str, str], name: str) -> UUID:
-    found = uuid_in(told[name])
+def _uuid(fields: Mapping[str, str], name: str) -> UUID:
+    found = uuid_in(fields[name])
     if found is None:
         raise InvalidInput(
             f"context.{name}", "must be a UUID such as 550e8400-e29b-41d4-a716-446655440000"
@@ -129,5 +129,5 @@ def _uuid(told: Mapping[str, str], name: str) -> UUID:
 
 def _subject(arguments: Mapping[str, Any]) -> str:
     """Name the memory that a call is about, as far as it names one."""
-    told = arguments.get("memory_id")
-    return (id_of(told) if isinstance(told, str) else None) or EVERYTHING
+    memory_id = arguments.get("memory_id")
+    return (id_of(memory_id) if isinstance(memory_id, str) else None) or EVERYTHING

@@ -43,10 +43,10 @@ def claims(arguments: Mapping[str, Any]) -> dict[str, str]:
     """Give the agent's and the request's id of a call's context, each only if it is well formed."""
     match arguments.get("context"):
         case Mapping() as context:
-            told = {name: context.get(name) for name in ("agent_id", "request_id")}
+            ids = {name: context.get(name) for name in ("agent_id", "request_id")}
             return {
                 name: value
-                for name, value in told.items()
+                for name, value in ids.items()
                 if isinstance(value, str)
                 and value.strip()
                 and _size(value) <= CONTEXT_RULES[name]["maxBytes"]
@@ -94,8 +94,8 @@ def _trouble(error: MinutebookError) -> str:
 
 def _memory_in(arguments: Mapping[str, Any]) -> str:
     """Show the memory's id as it was given, shortened if it is none."""
-    told = json.dumps(arguments.get("memory_id"), ensure_ascii=True, default=str).strip('"')
-    return told if len(told) <= 60 else f"{told[:57]}…"
+    text = json.dumps(arguments.get("memory_id"), ensure_ascii=True, default=str).strip('"')
+    return text if len(text) <= 60 else f"{text[:57]}…"
 
 
 def _size(text: str) -> int:

@@ -170,9 +170,9 @@ def summarize_sessions(
 
 def export_database(app: App, caller: Caller, include: list[str]) -> Shape:
     """Write the turns and summaries that the caller may see to a file."""
-    asked = {name: kind for name, kind in COLLECTIONS.items() if name in include}
-    done = app.archives.export(caller, asked.values())
-    counts = {name: done.counts.get(kind, 0) for name, kind in asked.items()}
+    kinds = {name: kind for name, kind in COLLECTIONS.items() if name in include}
+    done = app.archives.export(caller, kinds.values())
+    counts = {name: done.counts.get(kind, 0) for name, kind in kinds.items()}
     message = ", ".join(f"{count} {name}" for name, count in counts.items())
     return {"message": f"Exported {message}.", "files": [done.called], "counts": counts}
 
@@ -260,8 +260,8 @@ def _collections(counts: Counts | None) -> Shape:
     }
 
 
-def _category(told: str | None) -> Category | None:
-    return None if told is None else Category(told)
+def _category(name: str | None) -> Category | None:
+    return None if name is None else Category(name)
 
 
 def _found(query: str, results: Sequence[Shape]) -> Shape:
@@ -273,8 +273,8 @@ def _nearness(distance: float | None) -> Shape:
     if distance is None:
         return {}
     # The rounding of a cosine may lead a hair beyond what a distance can be.
-    near = min(2.0, max(0.0, distance))
-    return {"distance": near, "relevanceScore": 1 / (1 + near)}
+    clipped = min(2.0, max(0.0, distance))
+    return {"distance": clipped, "relevanceScore": 1 / (1 + clipped)}
 
 
 def _turn(turn: Turn) -> Shape:

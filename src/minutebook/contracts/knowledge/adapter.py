@@ -166,12 +166,12 @@ def create_relation(
 
 def get_related(app: App, caller: Caller, entity_id: str, depth: int, direction: str) -> Shape:
     """Show what is near an entity."""
-    near = app.entities.related(caller, entity_id, depth, Direction(direction))
+    neighbours = app.entities.related(caller, entity_id, depth, Direction(direction))
     return {
-        "entities": [_entity(entity) for entity in near.entities],
-        "relations": [_relation(relation) for relation in near.relations],
-        "entity_count": len(near.entities),
-        "relation_count": len(near.relations),
+        "entities": [_entity(entity) for entity in neighbours.entities],
+        "relations": [_relation(relation) for relation in neighbours.relations],
+        "entity_count": len(neighbours.entities),
+        "relation_count": len(neighbours.relations),
     }
 
 
@@ -405,8 +405,8 @@ def _recalled(ranked: Ranked) -> Shape:
         "ppr_score": normalised.get(Signal.GRAPH, 0.0),
     }
     if isinstance(record, CodeChunk):
-        place = {"file_path": record.path, "start_line": record.start_line}
-        shape |= place | {"end_line": record.end_line}
+        location = {"file_path": record.path, "start_line": record.start_line}
+        shape |= location | {"end_line": record.end_line}
     return shape
 
 

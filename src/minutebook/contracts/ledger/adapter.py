@@ -100,11 +100,11 @@ def _preview(record: Decision | Proposal) -> str:
     return text if len(text) <= PREVIEW else f"{text[: PREVIEW - 1]}…"
 
 
-def _ids(told: Sequence[str]) -> tuple[str, ...]:
+def _ids(texts: Sequence[str]) -> tuple[str, ...]:
     """Read ids, each once, in the order given."""
-    return tuple(dict.fromkeys(map(_id, told)))
+    return tuple(dict.fromkeys(map(_id, texts)))
 
 
-def _id(told: str) -> str:
+def _id(text: str) -> str:
     """Read an id with or without `.md`; what is none is unknown to the service as any other."""
-    return ledger_id_of(told) or told
+    return ledger_id_of(text) or text

@@ -36,8 +36,8 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
             return Failure(f"Invalid params: {reason}.", INVALID_PARAMS, data)
         case UnderReview(reason=reason, id=id, opens=opens):
             return _failed(f"{id}: {reason}; accept it from {opens:%Y-%m-%dT%H:%M:%S.%fZ} on", [id])
-        case GuessedTooOften(act=act, reason=told, opens=opens):
-            reason = f"{told}; the next is looked at from {opens:%Y-%m-%dT%H:%M:%S.%fZ} on"
+        case GuessedTooOften(act=act, reason=sentence, opens=opens):
+            reason = f"{sentence}; the next is looked at from {opens:%Y-%m-%dT%H:%M:%S.%fZ} on"
             return _forbidden(act, reason, _named_in(arguments))
         case Refused(act=act, reason=reason):
             return _forbidden(act, reason, _named_in(arguments))
@@ -74,13 +74,13 @@ def _forbidden(act: str, reason: str, ids: Sequence[str]) -> Failure:
 
 def _named_in(arguments: Mapping[str, Any]) -> list[str]:
     """Give the decisions and proposals that a call names."""
-    told = [arguments.get("proposal_id")]
+    ids = [arguments.get("proposal_id")]
     for name in ("old_decision_ids", "supersedes"):
-        told += arguments.get(name) or ()
-    return [id for each in told if each is not None and (id := ledger_id_of(each)) is not None]
+        ids += arguments.get(name) or ()
+    return [id for stated in ids if stated is not None and (id := ledger_id_of(stated)) is not None]
 
 
 def _shown(id: str) -> str:
     """Show an id as it was given, escaped and shortened if it is none."""
-    told = json.dumps(id, ensure_ascii=True)[1:-1]
-    return told if len(told) <= 60 else f"{told[:59]}…"
+    text = json.dumps(id, ensure_ascii=True)[1:-1]
+    return text if len(text) <= 60 else f"{text[:59]}…"
