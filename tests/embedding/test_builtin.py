@@ -288,6 +288,9 @@ PREPARE += "builtin.open_model(Path(sys.argv[1])).embed_query('ready')"
 @pytest.mark.usefixtures("weights")
 def test_two_processes_mend_the_same_damaged_model_at_once(own_models: Path) -> None:
     flip(builtin.folder_of(own_models) / builtin.BODY, 5_000_000)
+    earlier = own_models / f"{builtin.NAME}-{builtin.MODEL.digest[:8]}-2"
+    earlier.mkdir()
+    (earlier / builtin.BODY).write_bytes(b"of an earlier version")
     command = [sys.executable, "-c", PREPARE, str(own_models)]
     both = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(2)]
     for process in both:

@@ -128,6 +128,21 @@ def test_states_that_a_store_lacks_are_made_in_the_background(opener: Opener) ->
     assert world.app.overview.token_states(world.caller)[Kind.MEMORY] == held
 
 
+def test_the_time_that_the_rest_takes_is_estimated_once_some_were_embedded(
+    opener: Opener,
+) -> None:
+    before = opener(failed(), name="same", wait=10)
+    for number in range(40):
+        before.remember(f"Ana likes tea {number}")
+    embeddings = opener(ready(), name="same").app.embeddings
+    left: list[float | None] = []
+    assert embeddings.remaining(8) is None
+    assert (
+        embeddings.backfill(threading.Event(), lambda: left.append(embeddings.remaining(8))) == 40
+    )
+    assert [each is not None and 0 < each < 60 for each in left] == [True, True]
+
+
 def test_what_has_no_vectors_comes_before_what_lacks_only_states(opener: Opener) -> None:
     opener(name="same").remember("Ana likes tea")
     late = opener(failed(), name="same", wait=10).remember("Ben likes coffee")

@@ -50,6 +50,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         state, reason = unloaded_model(settings)
         if app.embedding.is_started:
             state, reason = app.embedding.state, app.embedding.reason
+        waiting = 0 if app.embedding.is_off else app.overview.to_embed(caller)
         held, model = app.overview.counts(caller, _SHOWN), app.embedding.model
         shape = {
             "version": __version__,
@@ -60,7 +61,8 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "dimensions": model.dimensions,
             "model_state": state,
             "model_reason": reason,
-            "to_embed": 0 if app.embedding.is_off else app.overview.to_embed(caller),
+            "to_embed": waiting,
+            "seconds_to_embed": app.embeddings.remaining(waiting),
             "bytes": app.database.size(),
             "token_state_bytes": {
                 _SHOWN[kind]: size
@@ -71,7 +73,7 @@ def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     lines = [
         f"{name.replace('_', ' '):<17} {_shown(value)}"
         for name, value in shape.items()
-        if value != ""
+        if value not in ("", None)
     ]
     say(shape, lines, as_json)
 

@@ -6,6 +6,7 @@ directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpa
 """
 
 import hashlib
+import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -197,6 +198,8 @@ def prepare(
         if weights.sha256_of(source) != weights.SHA256:
             raise ModelUnavailable(f"{source} is not the pinned weights file", FETCH)
         model_cache.put_in_place(folder, lambda place: _derive(source, place, told))
+        for earlier in ("", *(f"-{number}" for number in range(2, FILES_RECIPE))):
+            shutil.rmtree(models_dir / f"{NAME}-{MODEL.digest[:8]}{earlier}", ignore_errors=True)
     except OSError as error:
         reason = f"the model cannot be written to {models_dir}: {error}"
         remedy = f"make room or choose another models directory, then {PREPARE}"

@@ -55,8 +55,9 @@ class BackgroundWork:
         while not self._stop.is_set():
             try:
                 self._embedding.wait(timeout=None)
-                if done := self._embeddings.backfill(self._stop):
-                    log.info("embedded %d texts that had no vectors of this model", done)
+                # A project has its vectors long before the last text has its token states.
+                if done := self._embeddings.backfill(self._stop, self._projects.settle):
+                    log.info("embedded %d texts", done)
                 self._projects.settle()
             except EmbeddingError as error:
                 # A user who chose to have no model need not be told, and nothing is loaded again.

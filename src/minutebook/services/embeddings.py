@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -45,6 +46,9 @@ PRIORITY = 10
 Without it a search takes 2.5 times as long meanwhile, with it 1.5 (docs/decisions/0015).
 """
 
+RATE_WEIGHT = 0.2
+"""How much the latest batch counts in the estimate of the time that a text takes."""
+
 REPORT_EVERY = 0.5
 """Seconds between two reports that the model is still loading."""
 
@@ -84,6 +88,7 @@ class Embeddings:
         self._timeout = wait
         self._locks = locks
         self._pending = threading.Event()
+        self._seconds_each: float | None = None
 
     @property
     def space(self) -> VectorSpace:
@@ -197,14 +202,16 @@ class Embeddings:
         self._pending.wait(timeout)
         self._pending.clear()
 
-    def backfill(self, stop: threading.Event) -> int:
+    def backfill(self, stop: threading.Event, after: Callable[[], None] = lambda: None) -> int:
         """Embed every record that lacks vectors or token states of the model in use; return how many.
 
-        Returns at once if another process is embedding. Raises EmbeddingError if the model fails.
+        Calls `after` after each batch. Returns at once if another process is embedding. Raises
+        EmbeddingError if the model fails.
         """
         done = 0
         while not stop.is_set() and (more := self.backfill_batch()):
             done += more
+            after()
         return done
 
     def backfill_batch(self) -> int:
@@ -228,15 +235,23 @@ class Embeddings:
                     return list(_first_texts(found))
         return []
 
+    def remaining(self, texts: int) -> float | None:
+        """Estimate the seconds in which so many texts are embedded; None if none were of late."""
+        return None if self._seconds_each is None else texts * self._seconds_each
+
     def _embed(self, records: Sequence[TextRecord]) -> int:
         if not records:
             return 0
+        started = time.monotonic()
         made = _at_low_priority(lambda: self._embed_texts([record.text for record in records]))
         with self._store.transaction():
             for record, embedded in zip(records, made, strict=True):
                 current = self._store.get(type(record), record.organization, record.id)
                 if current is not None and current.text == record.text:
                     self.put(record, embedded)
+        each = (time.monotonic() - started) / len(records)
+        earlier = each if self._seconds_each is None else self._seconds_each
+        self._seconds_each = earlier + RATE_WEIGHT * (each - earlier)
         return len(records)
 
     def _embed_texts(self, texts: Sequence[str]) -> list[TextEmbedding]:
