@@ -42,7 +42,7 @@ SUBJECTS = {
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="minutebook")
 @identity
-def main() -> None:
+def main(_: dict[str, str]) -> None:
     """Keep a memory that AI agents can use and that you can read, correct and keep.
 
     \b

@@ -39,7 +39,6 @@ from minutebook.server.logs import log_to_stderr
     help="`journal`: only turns and summaries, with the fields of the journal's data model alone.",
 )
 @identity
-@click.pass_obj
 def export(
     given: dict[str, str],
     path: Path,
@@ -80,7 +79,6 @@ def export(
     "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
 )
 @identity
-@click.pass_obj
 def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: FBT001
     """Bring in what `export` wrote to PATH, all or nothing; what is here already stays as it is.
 
@@ -110,7 +108,6 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
 @click.command(short_help="Write the whole data directory to one file.")
 @click.argument("path", type=click.Path(path_type=Path))
 @identity
-@click.pass_obj
 def backup(given: dict[str, str], path: Path) -> None:
     """Write all of the data directory that is not derived to the new file PATH, while others write.
 
@@ -156,7 +153,6 @@ def _completing_what(
 @click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
 @click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")
 @identity
-@click.pass_obj
 def restore(given: dict[str, str], what: str, number: int | None, replace: bool) -> None:  # noqa: FBT001
     """Bring back WHAT: the data directory from a backup (NAME.tar), or a memory by its id.
 

@@ -22,7 +22,6 @@ from minutebook.evaluation.datasets import FORMS, read, sampled
 @click.option("--json", "as_json", type=click.Path(path_type=Path), help="Write all figures here.")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw quality against time here.")
 @identity
-@click.pass_obj
 def bench(
     given: dict[str, str],
     paths: tuple[Path, ...],

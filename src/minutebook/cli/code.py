@@ -36,7 +36,6 @@ _LINES = 8
 @click.option("--watch", is_flag=True, help="Stay, and read again what changes.")
 @identity
 @as_json
-@click.pass_obj
 def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None:  # noqa: FBT001
     """Index the code in the folder PATH (default: this one), or what changed in it.
 
@@ -97,7 +96,6 @@ def _stay(app: "App", project: Project) -> None:
 @click.option("--limit", type=click.IntRange(1, 50), default=5, show_default=True)
 @identity
 @as_json
-@click.pass_obj
 def code(
     given: dict[str, str],
     query: str,
@@ -143,7 +141,6 @@ def code(
 )
 @identity
 @as_json
-@click.pass_obj
 def projects(given: dict[str, str], delete: str | None, as_json: bool) -> None:  # noqa: FBT001
     """List the projects that are indexed, and how far each is."""
     with opened(given) as (app, caller):

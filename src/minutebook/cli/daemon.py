@@ -30,7 +30,6 @@ _every = click.option(
 @_every
 @place
 @as_json
-@click.pass_obj
 def status(given: dict[str, str], is_for_all: bool, as_json: bool) -> None:  # noqa: FBT001
     """Tell which daemons serve the store, for how many clients, and when they end."""
     told = [answer for _, answer in _daemons(given, is_for_all=is_for_all)]
@@ -56,7 +55,6 @@ def _described(told: dict[str, Any], *, names_home: bool) -> str:
 @daemon.command(short_help="Let the store's daemons end.")
 @_every
 @place
-@click.pass_obj
 def stop(given: dict[str, str], is_for_all: bool) -> None:  # noqa: FBT001
     """Let the store's daemons answer what they were asked, and end.
 
@@ -72,7 +70,6 @@ def _none(*, is_for_all: bool) -> str:
 
 @daemon.command(short_help="Stop the store's daemons, and start one.")
 @place
-@click.pass_obj
 def restart(given: dict[str, str]) -> None:
     """Stop the store's daemons, and start one with the settings as they are now."""
     from minutebook.invocation import Invocation

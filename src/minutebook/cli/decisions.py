@@ -55,7 +55,6 @@ _PARTS = re.compile(
 )
 @identity
 @as_json
-@click.pass_obj
 def decide(
     given: dict[str, str],
     title: str,
@@ -134,7 +133,6 @@ def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
 )
 @identity
 @as_json
-@click.pass_obj
 def decisions(
     given: dict[str, str],
     target: str | None,
@@ -177,29 +175,27 @@ def _line(decision: Decision) -> str:
 @click.command(short_help="List what was proposed and is not yet settled.")
 @identity
 @as_json
-@click.pass_obj
 def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List what was proposed and is not yet settled, and from when it can be accepted."""
     with opened(given) as (app, caller):
         pending = app.proposals.pending(caller)
         opens = {each.id: app.proposals.opens(each) for each in pending}
-    if as_json:
-        say([fields_of(each) | {"opens": opens[each.id]} for each in pending], "", as_json)
-        return
+    lines = []
     for each in pending:
-        echo(f"{style(each.id, bold=True)}  {each.target}: {each.title}")
         replaces = f"; would replace {', '.join(each.supersedes)}" if each.supersedes else ""
         when = f"{opens[each.id]:%Y-%m-%d %H:%M:%S}"
         who = f"{each.author}{through(each.origin)}"
-        echo(style(f"  by {who}, to accept from {when} UTC{replaces}", dim=True))
-    if not pending:
-        echo("No proposals.")
+        lines += [
+            f"{style(each.id, bold=True)}  {each.target}: {each.title}",
+            style(f"  by {who}, to accept from {when} UTC{replaces}", dim=True),
+        ]
+    shapes = [fields_of(each) | {"opens": opens[each.id]} for each in pending]
+    say(shapes, lines or "No proposals.", as_json)
 
 
 @click.command(short_help="Make a proposal the truth.")
 @click.argument("id", shell_complete=completing(Proposal))
 @identity
-@click.pass_obj
 def accept(given: dict[str, str], id: str) -> None:
     """Make the proposal ID the truth (needs --role admin, and the secret).
 
@@ -221,7 +217,6 @@ def secret() -> None:
 
 @secret.command("set", short_help="Pin the secret for this store.")
 @identity
-@click.pass_obj
 def secret_set(given: dict[str, str]) -> None:
     """Pin the secret for this store (needs --role admin); only its hash is kept."""
     with opened_or_made(given) as (app, caller):
@@ -241,20 +236,19 @@ def ledger() -> None:
 @ledger.command(short_help="Bring the tables and Git together again.")
 @identity
 @as_json
-@click.pass_obj
 def rebuild(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Bring the tables and Git together again; Git is the record of truth."""
     with opened_or_made(given) as (app, caller):
         done = app.ledgers.rebuild(caller)
-    if as_json:
-        say(fields_of(done), "", as_json)
-        return
-    echo(
+    summary = (
         f"{done.path}: {done.decisions} decisions; {len(done.to_tables)} brought to the tables, "
         f"{len(done.to_git)} brought to Git."
     )
-    for each in (*done.conflicts, *done.notes):
-        echo(style(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow"))
+    notes = (
+        style(f"  {each.rule}: {', '.join(each.ids)}: {each.reason}", fg="yellow")
+        for each in (*done.conflicts, *done.notes)
+    )
+    say(fields_of(done), [summary, *notes], as_json)
 
 
 COMMANDS = (decide, decisions, proposals, accept, secret, ledger)

@@ -1,7 +1,7 @@
 """Lock, verify, deprecate, restore and link memories; write for everyone; read the audit trail."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -40,7 +40,6 @@ def _stand(
 @click.command(short_help="Let nobody change or remove a memory.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-@click.pass_obj
 def lock(given: dict[str, str], id: str) -> None:
     """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
     _stand(given, id, "Locked", lambda app, caller, memory: app.status.lock(caller, memory))
@@ -49,7 +48,6 @@ def lock(given: dict[str, str], id: str) -> None:
 @click.command(short_help="Let a locked memory be changed again.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-@click.pass_obj
 def unlock(given: dict[str, str], id: str) -> None:
     """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
     _stand(given, id, "Unlocked", lambda app, caller, memory: app.status.unlock(caller, memory))
@@ -58,7 +56,6 @@ def unlock(given: dict[str, str], id: str) -> None:
 @click.command(short_help="Mark a memory as checked by a person.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-@click.pass_obj
 def verify(given: dict[str, str], id: str) -> None:
     """Mark the memory ID as checked by a person; a deprecated one holds again."""
     _stand(given, id, "Verified", lambda app, caller, memory: app.status.verify(caller, memory))
@@ -68,7 +65,6 @@ def verify(given: dict[str, str], id: str) -> None:
 @click.argument("id", shell_complete=completing(Memory))
 @click.option("--reason", required=True, help="Why it is out of date.")
 @identity
-@click.pass_obj
 def deprecate(given: dict[str, str], id: str, reason: str) -> None:
     """Mark the memory ID as out of date: agents no longer find it, its history stays."""
     if not reason.strip():
@@ -95,7 +91,6 @@ def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
     "--type", "link_type", default="related", show_default=True, help="`related` leads both ways."
 )
 @identity
-@click.pass_obj
 def link(given: dict[str, str], source: str, target: str, link_type: str) -> None:
     """Lead from the memory SOURCE to the memory TARGET."""
     if not link_type.strip():
@@ -117,7 +112,6 @@ def system() -> None:
 @click.option("--title", help="One short sentence.")
 @identity
 @as_json
-@click.pass_obj
 def write(
     given: dict[str, str],
     text: str,
@@ -157,6 +151,7 @@ def write(
 @click.pass_context
 def audit(
     context: click.Context,
+    given: dict[str, str],
     actor: str | None,
     client: str | None,
     act: str | None,
@@ -169,8 +164,7 @@ def audit(
     """List who did what to which record, newest first; refusals too."""
     if context.invoked_subcommand is not None:
         return
-    start = None if since is None else time_given("--since", since)
-    with opened(context.obj) as (app, caller):
+    with opened(given) as (app, caller):
         entries = app.trail.entries(
             caller,
             actor=actor,
@@ -178,19 +172,17 @@ def audit(
             act=act,
             subject=None if subject is None else any_id(app, caller, subject),
             outcome=outcome,
-            since=start,
+            since=time_given("--since", since),
             limit=limit,
         )
         uuids = app.browsing.subject_uuids(caller, entries)
-    if as_json:
-        say([fields_of(each) | _uuid_of(each, uuids) for each in entries], "", as_json)
-        return
+    lines = []
     for entry in entries:
         where = style(f"{entry.organization} {entry.number:>6}", dim=True)
         other = "".join(f" ({uuid})" for uuid in _uuid_of(entry, uuids).values())
-        echo(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}{other}")
-    if not entries:
-        echo("No entries.")
+        lines.append(f"{where}  {entry_line(entry)}  {entry.subject_kind} {entry.subject}{other}")
+    shapes = [fields_of(each) | _uuid_of(each, uuids) for each in entries]
+    say(shapes, lines or "No entries.", as_json)
 
 
 def _uuid_of(entry: Entry, uuids: Mapping[tuple[str, str], str]) -> dict[str, str]:
@@ -204,13 +196,18 @@ def _uuid_of(entry: Entry, uuids: Mapping[tuple[str, str], str]) -> dict[str, st
 @identity
 @as_json
 @click.pass_context
-def audit_verify(context: click.Context, noted: str | None, as_json: bool) -> None:  # noqa: FBT001
+def audit_verify(
+    context: click.Context,
+    given: dict[str, str],
+    noted: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
     """Prove that no entry was changed, removed, reordered or put in; exit with 1 if one was.
 
     Each trail's end is printed. Noted elsewhere and given again as --noted (with --organization),
     it proves that the trail has only grown since.
     """
-    with opened(context.obj) as (app, caller):
+    with opened(given) as (app, caller):
         head = None
         if noted is not None:
             number, digest = _noted(noted)
@@ -218,33 +215,29 @@ def audit_verify(context: click.Context, noted: str | None, as_json: bool) -> No
                 raise InvalidInput("--noted", "needs --organization: whose trail it is the end of")
             head = Head(organization=caller.organization, id="", number=number, digest=digest)
         proofs = app.trail.prove(caller, head)
-    if as_json:
-        shapes = [
-            {
-                "organization": each.organization,
-                "entries": 0 if each.head is None else each.head.number,
-                "digest": None if each.head is None else each.head.digest,
-                "broken": None if each.broken is None else fields_of(each.broken),
-            }
-            for each in proofs
-        ]
-        say(shapes, "", as_json)
-    else:
-        for each in proofs:
-            _show_proof(each)
+    shapes = [
+        {
+            "organization": each.organization,
+            "entries": 0 if each.head is None else each.head.number,
+            "digest": None if each.head is None else each.head.digest,
+            "broken": None if each.broken is None else fields_of(each.broken),
+        }
+        for each in proofs
+    ]
+    say(shapes, [line for each in proofs for line in _proof_lines(each)], as_json)
     if any(each.broken is not None for each in proofs):
         context.exit(1)
 
 
-def _show_proof(proof: "Proof") -> None:
+def _proof_lines(proof: "Proof") -> Iterator[str]:
     if proof.broken is not None:
         reason = f"broken at entry {proof.broken.number}: {proof.broken.reason}"
-        echo(style(f"{proof.organization}: {reason}", fg="red"))
+        yield style(f"{proof.organization}: {reason}", fg="red")
     elif proof.head is None:
-        echo(f"{proof.organization}: no entries")
+        yield f"{proof.organization}: no entries"
     else:
-        echo(f"{proof.organization}: {proof.head.number} entries, sound")
-        echo(style(f"  its end is {proof.head.number}:{proof.head.digest}", dim=True))
+        yield f"{proof.organization}: {proof.head.number} entries, sound"
+        yield style(f"  its end is {proof.head.number}:{proof.head.digest}", dim=True)
 
 
 def _noted(text: str) -> tuple[int, str]:

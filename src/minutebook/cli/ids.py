@@ -1,6 +1,6 @@
 """Ids as a person types them: whole, or by a beginning or ending that only one has; with completion."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -152,30 +152,6 @@ def _is_begun(database: Path) -> bool:
         return False
 
 
-def completing_sessions(
-    context: click.Context, _: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete the names of sessions, the one written last first."""
-
-    def found(app: "App", caller: Caller) -> list[tuple[str, str]]:
-        named = app.sessions.overview(caller, _MOST_COMPLETED, 0).sessions
-        told = ((each, app.summaries.of(each)) for each in named)
-        return [(each.name, summary.title if summary else "") for each, summary in told]
-
-    return [each for each in _items(context, found) if each.value.startswith(incomplete)]
-
-
-def completing_projects(
-    context: click.Context, _: click.Parameter, incomplete: str
-) -> list[CompletionItem]:
-    """Complete the names of indexed projects."""
-
-    def found(app: "App", caller: Caller) -> list[tuple[str, str]]:
-        return [(each.id, each.path) for each in app.projects.all(caller)]
-
-    return [each for each in _items(context, found) if each.value.startswith(incomplete)]
-
-
 def completing_values(choices: type[StrEnum]) -> Complete:
     """Give what completes the values of an enumeration."""
     return lambda context, parameter, incomplete: [
@@ -183,15 +159,34 @@ def completing_values(choices: type[StrEnum]) -> Complete:
     ]
 
 
-def _items(
-    context: click.Context, found: Callable[["App", Caller], list[tuple[str, str]]]
-) -> list[CompletionItem]:
-    """Ask an open store; a shell that completes is no place for errors, nor for half a line."""
-    try:
-        with opened(context.find_object(dict) or {}) as (app, caller):
-            told = found(app, caller)
-    except MinutebookError:
-        return []
-    return [
-        CompletionItem(value, help=escaped(text)) for value, text in told if escaped(value) == value
-    ]
+def _completing_names(names: Callable[["App", Caller], Iterable[tuple[str, str]]]) -> Complete:
+    """Return what completes names, each with its description, that an open store gives."""
+
+    def complete(
+        context: click.Context, _: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        # A shell that completes is no place for errors, nor for half a line.
+        try:
+            with opened(context.find_object(dict) or {}) as (app, caller):
+                return [
+                    CompletionItem(value, help=escaped(text))
+                    for value, text in names(app, caller)
+                    if value.startswith(incomplete) and escaped(value) == value
+                ]
+        except MinutebookError:
+            return []
+
+    return complete
+
+
+def _session_names(app: "App", caller: Caller) -> Iterator[tuple[str, str]]:
+    """Yield the names and titles of the sessions written last, the latest first."""
+    for each in app.sessions.overview(caller, _MOST_COMPLETED, 0).sessions:
+        summary = app.summaries.of(each)
+        yield each.name, summary.title if summary else ""
+
+
+completing_sessions = _completing_names(_session_names)
+completing_projects = _completing_names(
+    lambda app, caller: ((each.id, each.path) for each in app.projects.all(caller))
+)

@@ -34,7 +34,6 @@ _INDENT = "    "
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
 @as_json
-@click.pass_obj
 def sessions(given: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
     """List sessions, the one written last first, with their titles."""
     with opened(given) as (app, caller):
@@ -55,7 +54,6 @@ def sessions(given: dict[str, str], limit: int, offset: int, as_json: bool) -> N
 @click.argument("name", metavar="SESSION", shell_complete=completing_sessions)
 @identity
 @as_json
-@click.pass_obj
 def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: FBT001
     """Read SESSION from beginning to end, its summary first."""
     with opened(given) as (app, caller):
@@ -80,7 +78,6 @@ def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: F
 @click.argument("name", metavar="[SESSION]", required=False, shell_complete=completing_sessions)
 @identity
 @as_json
-@click.pass_obj
 def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  # noqa: FBT001
     """Summarise SESSION, or every session that grew since it was summarised.
 

@@ -82,7 +82,6 @@ _FIELD = 15
 )
 @identity
 @as_json
-@click.pass_obj
 def remember(
     given: dict[str, str],
     text: str,
@@ -107,10 +106,8 @@ def remember(
         title=title,
         importance=importance,
         metadata=_metadata_given(tags, pairs),
-        valid_from=None if valid_from is None else time_given("--valid-from", valid_from),
-        valid_until=(
-            None if valid_until is None else time_given("--valid-until", valid_until, ahead=True)
-        ),
+        valid_from=time_given("--valid-from", valid_from),
+        valid_until=time_given("--valid-until", valid_until, ahead=True),
     )
     with opened_or_made(given) as (app, caller):
         ends = [each.partition(":") for each in links]
@@ -142,7 +139,6 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
 @click.command(short_help="Change a memory's text in your editor.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-@click.pass_obj
 def edit(given: dict[str, str], id: str) -> None:
     """Change the text of the memory ID in your editor ($VISUAL or $EDITOR); the old one is kept."""
     with opened(given) as (app, caller):
@@ -179,7 +175,6 @@ def edit(given: dict[str, str], id: str) -> None:
     shell_complete=completing(Memory),
 )
 @identity
-@click.pass_obj
 def invalidate(given: dict[str, str], id: str, reason: str, superseded_by: str | None) -> None:
     """End the memory ID now: it is no longer true, and still found in the past."""
     if not reason.strip():
@@ -198,7 +193,6 @@ def invalidate(given: dict[str, str], id: str, reason: str, superseded_by: str |
 @click.option("--explain", is_flag=True, help="Show each signal's score, rank and share.")
 @identity
 @as_json
-@click.pass_obj
 def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
     """Find memories, and decisions that hold, by meaning, words and graph together."""
     from minutebook.services.search.recall import WEIGHTS
@@ -241,7 +235,6 @@ def _ranked_shape(ranked: "Ranked") -> dict[str, object]:
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version's text only.")
 @identity
 @as_json
-@click.pass_obj
 def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> None:  # noqa: FBT001
     """Show the memory ID: what is kept of it, its versions, links and audit entries.
 
@@ -346,7 +339,6 @@ def _version_text(version: Version) -> Iterator[str]:
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
 @as_json
-@click.pass_obj
 def list_(
     given: dict[str, str],
     memory_type: str | None,
@@ -374,27 +366,25 @@ def list_(
         client=client,
         author=author,
         tags=tags,
-        since=None if since is None else time_given("--since", since),
-        until=None if until is None else time_given("--until", until),
+        since=time_given("--since", since),
+        until=time_given("--until", until),
     )
     with opened(given) as (app, caller):
         page = app.memories.page(caller, limit, offset, where)
-    if as_json:
-        shapes = [fields_of(memory) for memory in page.memories]
-        say({"memories": shapes, "total": page.total}, "", as_json)
-        return
+    lines = []
     for memory in page.memories:
         ended = "" if memory.valid_until is None else f"  (until {memory.valid_until:%Y-%m-%d})"
         who = style(f"  by {memory.author}{through(memory.origin)}", dim=True)
-        echo(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended + who)
-    echo(style(f"{len(page.memories)} of {page.total}", dim=True))
+        lines.append(headline(f"{memory.ingestion_time:%Y-%m-%d %H:%M}", memory) + ended + who)
+    lines.append(style(f"{len(page.memories)} of {page.total}", dim=True))
+    shapes = [fields_of(memory) for memory in page.memories]
+    say({"memories": shapes, "total": page.total}, lines, as_json)
 
 
 @click.command(short_help="Remove a memory and its versions for good.")
 @click.argument("id", shell_complete=completing(Memory))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @identity
-@click.pass_obj
 def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
     """Remove the memory ID and its versions for good."""
     with opened(given) as (app, caller):

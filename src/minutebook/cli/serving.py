@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     "all of them if none is named.",
 )
 @serving
-@click.pass_obj
 def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
     """Serve contracts to MCP clients: over stdio (the setting `contract`, else knowledge), or HTTP.
 
@@ -81,7 +80,6 @@ def demo(keep: bool) -> None:  # noqa: FBT001
 @click.option("--remove", is_flag=True, help="Take the entry out again.")
 @click.option("--dry-run", is_flag=True, help="Show the change; write nothing.")
 @serving
-@click.pass_obj
 def install(
     given: dict[str, str],
     client: str,

@@ -37,12 +37,12 @@ def _completing(
 @identity
 @as_json
 @click.pass_context
-def settings(context: click.Context, as_json: bool) -> None:  # noqa: FBT001
+def settings(context: click.Context, given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Show every setting and its value here, first those that are set, with where each is set."""
     if context.invoked_subcommand is not None:
         return
-    found = stated(context.obj)
-    values = asdict(load(context.obj))
+    found = stated(given)
+    values = asdict(load(given))
     if as_json:
         shape = {name: _shown(value) for name, value in values.items() if name not in SECRETS}
         say({**shape, "sources": {name: each.origin for name, each in found.items()}}, "", as_json)
@@ -66,7 +66,6 @@ def settings(context: click.Context, as_json: bool) -> None:  # noqa: FBT001
 @click.argument("name", shell_complete=_completing)
 @click.argument("value")
 @place
-@click.pass_obj
 def set_(given: dict[str, str], name: str, value: str) -> None:
     """Write the setting NAME into config.toml, whose other lines and comments stay.
 
@@ -88,7 +87,6 @@ def set_(given: dict[str, str], name: str, value: str) -> None:
 @settings.command(short_help="Take a setting out of config.toml.")
 @click.argument("name", shell_complete=_completing)
 @place
-@click.pass_obj
 def unset(given: dict[str, str], name: str) -> None:
     """Take the setting NAME out of config.toml: its default holds again."""
     import tomlkit

@@ -67,22 +67,23 @@ INTERRUPTED = 130
 """The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
 
 
-def identity(command: F) -> F:
-    """Give a command the options that say where the store is and who asks."""
-    return _with_options(command, IDENTITY)
+def identity(run: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say where the store is and who asks; `run` gets those typed, by name, first."""
+    return _with_options(run, IDENTITY)
 
 
-def place(command: F) -> F:
-    """Give a command the option that says where the store is; its others are not about who asks."""
-    return _with_options(command, ("home",))
+def place(run: Callable[..., None]) -> Callable[..., None]:
+    """Add the option that says where the store is, for commands that ask for no identity; likewise."""
+    return _with_options(run, ("home",))
 
 
-def serving(command: F) -> F:
-    """Give a command the options that say what is served, and in whose name."""
-    return _with_options(command, SERVING)
+def serving(run: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say what is served, and in whose name; likewise."""
+    return _with_options(run, SERVING)
 
 
-def _with_options(command: F, names: tuple[str, ...]) -> F:
+def _with_options(run: Callable[..., None], names: tuple[str, ...]) -> Callable[..., None]:
+    command: Callable[..., None] = click.pass_obj(run)
     described = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
     for name in reversed(names):
         command = click.option(
@@ -336,11 +337,13 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         warn(*(note.text for note in asks.call.notes.values()))
 
 
-def time_given(option: str, text: str, *, ahead: bool = False) -> datetime:
-    """Return the instant that a text names, or the one a span ago (`ahead`: from now).
+def time_given(option: str, text: str | None, *, ahead: bool = False) -> datetime | None:
+    """Return the instant that a text names, or the one a span ago (`ahead`: from now); None for None.
 
     Raises InvalidInput if the text is neither.
     """
+    if text is None:
+        return None
     span = span_given(text)
     if span is None:
         return instant_given(option, text)

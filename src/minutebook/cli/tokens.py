@@ -57,7 +57,6 @@ def token() -> None:
 @_expires
 @place
 @as_json
-@click.pass_obj
 def create(
     given: dict[str, str],
     name: str,
@@ -89,7 +88,6 @@ def create(
 @token.command("list", short_help="List every token that was made.")
 @place
 @as_json
-@click.pass_obj
 def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List every token that was made, newest first; never a secret."""
     with opened(given) as (app, caller):
@@ -103,7 +101,6 @@ def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 @token.command(short_help="Take a token back for good.")
 @click.argument("id", shell_complete=completing(Token))
 @place
-@click.pass_obj
 def revoke(given: dict[str, str], id: str) -> None:
     """Take the token ID back for good; it lets nobody in from now on, through no process."""
     with opened(given) as (app, caller):
@@ -116,7 +113,6 @@ def revoke(given: dict[str, str], id: str) -> None:
 @_expires
 @place
 @as_json
-@click.pass_obj
 def rotate(given: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
     """Give the token ID a new secret and print it; the old one lets nobody in from now on."""
     with opened(given) as (app, caller):

@@ -40,7 +40,6 @@ _SHOWN = {
 @click.command(short_help="Tell where the store is and what it holds.")
 @identity
 @as_json
-@click.pass_obj
 def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
     from minutebook.models import unloaded_model
@@ -93,7 +92,6 @@ def _shown(value: object) -> object:
 )
 @identity
 @as_json
-@click.pass_obj
 def doctor(
     given: dict[str, str],
     repair: bool,  # noqa: FBT001
