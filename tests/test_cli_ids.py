@@ -114,7 +114,7 @@ def completed(*words: str) -> list[str]:
         (["rem"], {"remember"}),
         (["remember", "--t"], {"--type", "--title", "--tag"}),
         (["list", "--scope", ""], {"system", "organization", "repository", "user"}),
-        (["settings", "set", "daemon"], {"daemon", "daemon_idle"}),
+        (["settings", "set", "daemon"], {"daemon", "daemon_idle", "daemon_wait"}),
         (["completion", ""], {"bash", "zsh", "fish"}),
         (["show", "0mb"], {THIRD.ljust(20, "0")}),
         (["invalidate", FIRST, "--superseded-by", "0mb"], {THIRD.ljust(20, "0")}),
