@@ -210,12 +210,14 @@ def test_the_order_holds_for_any_mixture(client: Client, chance: int) -> None:
         id = rule(client, content) if is_rule else client.write(content)
         if random.random() < 0.5:
             verify(client, id)
+    tiers = set()
     for query in ("car", "automobile", "teapot car"):
         answer = client.call("memory-search", query=query, limit=10)["memories"]
         places = [place(each, set(query.split())) for each in answer]
         assert len(answer) == 10
         assert places == sorted(places)
-        assert places[0] < places[-1]
+        tiers.update(places)
+    assert len(tiers) > 1
 
 
 def place(told: dict[str, str], sought: set[str]) -> int:

@@ -216,6 +216,9 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
             raw = "–" if share.raw is None else f"{share.raw:.3f}"
             part = f"× {share.weight:.2f} = {share.share:>4.0%} of the score"
             echo(style(f"        {share.signal:<8} {raw:>8}  {rank:<10} {part}", dim=True))
+            if share.signal == "vector" and each.details:
+                told = ", ".join(f"{name} {value:.3f}" for name, value in each.details.items())
+                echo(style(f"                 {told}", dim=True))
 
 
 def _ranked_shape(ranked: "Ranked") -> dict[str, object]:
@@ -223,6 +226,7 @@ def _ranked_shape(ranked: "Ranked") -> dict[str, object]:
         **fields_of(ranked.record),
         "kind": ranked.record.kind,
         "score": ranked.hit.score,
+        "details": dict(ranked.details),
         "signals": [
             {each.name: getattr(share, each.name) for each in fields(share)}
             for share in ranked.hit.shares

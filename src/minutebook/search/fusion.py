@@ -81,11 +81,15 @@ def z_normalise(scores: Sequence[float]) -> list[float]:
 
 
 def fuse(
-    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float], limit: int
+    signals: Mapping[Signal, Mapping[K, float]],
+    weights: Mapping[Signal, float],
+    limit: int,
+    strengths: Mapping[Signal, Mapping[K, float]] | None = None,
 ) -> list[Hit[K]]:
-    """Rank candidates by the weighted mean of their normalised scores, ties by id; best `limit`.
+    """Rank candidates by the weighted mean of their strengths, ties by id; best `limit`.
 
-    `signals` holds each signal's own score of each candidate. A signal that is left out, found
+    `signals` holds each signal's own score of each candidate, `strengths` the same candidates'
+    strengths in [0, 1]; by default they come from bringing each signal's scores into [0, 1]. A signal that is left out, found
     nothing or has weight 0 costs the others nothing; one that fired counts as 0 for a candidate
     that it has no score for. So give the vector signal every candidate's cosine, also of those
     that only others found: it is worth five points (docs/decisions/0004-text-analysis-and-fusion.md).
@@ -94,9 +98,12 @@ def fuse(
     _check_weights(weights)
     fired = _fired(signals, weights)
     weight = _summing_to_one({signal: weights[signal] for signal in fired})
-    normalised = {signal: _normalised(signal, signals[signal]) for signal in fired}
+    if strengths is None:
+        normalised = {signal: _normalised(signal, signals[signal]) for signal in fired}
+    else:
+        normalised = {signal: dict(strengths[signal]) for signal in fired}
     scores = _mean(normalised, weight)
-    ranks = {signal: _ranks(signals[signal]) for signal in fired}
+    ranks = {signal: _ranks(normalised[signal]) for signal in fired}
     return [
         Hit(
             id,
@@ -118,19 +125,18 @@ def fuse(
 
 
 def fuse_scores(
-    signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
+    strengths: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
 ) -> dict[K, float]:
-    """Give the scores of `fuse` alone, of every candidate, in no order."""
+    """Give the weighted mean of strengths in [0, 1] of every candidate, in no order."""
     _check_weights(weights)
-    fired = _fired(signals, weights)
-    weight = _summing_to_one({signal: weights[signal] for signal in fired})
-    return _mean({signal: _normalised(signal, signals[signal]) for signal in fired}, weight)
+    fired = _fired(strengths, weights)
+    return _mean(strengths, _summing_to_one({signal: weights[signal] for signal in fired}))
 
 
 def _fired(
     signals: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
 ) -> list[Signal]:
-    return [signal for signal in Signal if signals.get(signal) and weights[signal] > 0]
+    return [signal for signal in Signal if signals.get(signal) and weights.get(signal, 0) > 0]
 
 
 def _normalised(signal: Signal, scores: Mapping[K, float]) -> dict[K, float]:
@@ -142,8 +148,8 @@ def _mean(
     normalised: Mapping[Signal, Mapping[K, float]], weight: Mapping[Signal, float]
 ) -> dict[K, float]:
     return {
-        id: fsum(weight[signal] * scores.get(id, 0.0) for signal, scores in normalised.items())
-        for id in {id for scores in normalised.values() for id in scores}
+        id: fsum(weight[signal] * normalised[signal].get(id, 0.0) for signal in weight)
+        for id in {id for signal in weight for id in normalised[signal]}
     }
 
 

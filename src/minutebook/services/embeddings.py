@@ -21,7 +21,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.embedding.service import Embedding, State
-from minutebook.search.late_interaction import FORM, pack
+from minutebook.search.late_interaction import FORM, Question, pack
 from minutebook.search.text import MAX_TEXT, check_query
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store, Vectors, VectorSpace
@@ -68,6 +68,15 @@ class TextEmbedding:
     vectors: Vectors
     states: bytes | None
     """Packed token states; None where the model gives none or they are not to be kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEmbedding:
+    """What is asked of the store: the vector of a query, and its tokens if states are kept."""
+
+    vector: Vectors
+    """Shape (dimensions,)."""
+    question: Question | None = None
 
 
 class Embeddings:
@@ -131,17 +140,21 @@ class Embeddings:
             return None
 
     def require_query_vector(self, text: str, progress: Progress = no_progress) -> Vectors:
-        """Return the vector of a query, shape (dimensions,).
+        """Return the vector of a query, shape (dimensions,). Raises as `require_query`."""
+        return self.require_query(text, progress).vector
+
+    def require_query(self, text: str, progress: Progress = no_progress) -> QueryEmbedding:
+        """Embed a query.
 
         Raises EmbeddingNotReady if the model is loading or failed, InvalidInput for an unfit query.
         """
         check_query(text)
         if self._is_unavailable(progress):
             raise EmbeddingNotReady("error", self._embedding.reason)
-        return self._embedding.embed_query(text).vector
+        return self._embed_query(text)
 
-    def embed_query(self, text: str, progress: Progress = no_progress) -> Vectors | None:
-        """Return the vector of a query, None if the model failed or does not load at once.
+    def embed_query(self, text: str, progress: Progress = no_progress) -> QueryEmbedding | None:
+        """Embed a query; None if the model failed or does not load at once.
 
         For searches that words can answer. Raises InvalidInput for an unfit query.
         """
@@ -149,12 +162,18 @@ class Embeddings:
         try:
             if self._is_unavailable(progress, min(self._timeout, QUERY_WAIT)):
                 return None
-            return self._embedding.embed_query(text).vector
+            return self._embed_query(text)
         except EmbeddingNotReady:
             return None
         except ModelUnavailable as error:
             log.warning("a question is answered without its meaning: %s", error)
             return None
+
+    def _embed_query(self, text: str) -> QueryEmbedding:
+        made = self._embedding.embed_query(text)
+        if made.tokens is None or not self.space.states:
+            return QueryEmbedding(made.vector)
+        return QueryEmbedding(made.vector, Question(made.tokens))
 
     def note_of_words_alone(self) -> Note | None:
         """Return what is to be said of an answer without vectors; None if the user chose no model."""

@@ -173,6 +173,7 @@ def test_of_equally_relevant_ones_the_verified_comes_first(world: World) -> None
 
 
 def test_blended_scores_are_those_of_fuse() -> None:
-    signals = {Signal.VECTOR: {"a": 0.9, "b": 0.2}, Signal.LEXICAL: {"b": 7.0, "c": 3.0}}
+    strengths = {Signal.VECTOR: {"a": 0.9, "b": 0.2}, Signal.LEXICAL: {"b": 0.7, "c": 0.3}}
     weights = {Signal.VECTOR: 0.4, Signal.LEXICAL: 0.15}
-    assert fuse_scores(signals, weights) == {h.id: h.score for h in fuse(signals, weights, 9)}
+    hits = fuse(strengths, weights, 9, strengths)
+    assert fuse_scores(strengths, weights) == {hit.id: hit.score for hit in hits}

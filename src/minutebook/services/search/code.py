@@ -58,11 +58,11 @@ class CodeSearch:
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
         words say stands in for what its meaning would.
         """
-        vector, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
+        asked, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
         reach = self._reach(caller, project, language)
         signals = Signals(None, {})
         for where in reach:
-            found = self._signals.gather(CodeChunk, [where], vector, parsed, CANDIDATES)
+            found = self._signals.gather(CodeChunk, [where], asked, parsed, CANDIDATES)
             found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
             signals.add(found)
         keys = signals.keys()

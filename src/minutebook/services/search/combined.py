@@ -1,7 +1,7 @@
 """Rank memories, decisions and code in one list."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CodeChunk, Decision, Kind, Memory
@@ -18,6 +18,8 @@ class Ranked:
     record: Memory | Decision | CodeChunk
     score: float
     hit: Hit[Key]
+    details: Mapping[str, float] = field(default_factory=dict)
+    """What the vector signal was made of, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +79,9 @@ class CombinedRecall:
     ) -> Ranking:
         recall = self._recall.recall_with_decisions if with_decisions else self._recall.recall
         found = recall(caller, query, limit, weights)
-        results = [Ranked(each.memory, each.hit.score, each.hit) for each in found.hits]
+        results = [
+            Ranked(each.memory, each.hit.score, each.hit, each.details) for each in found.hits
+        ]
         results += [Ranked(each.decision, each.hit.score, each.hit) for each in found.decisions]
         results.sort(key=lambda each: -each.score)
         return Ranking(results, found.subgraph_nodes)

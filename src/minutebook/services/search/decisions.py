@@ -11,10 +11,10 @@ from minutebook.domain.records import Decision, DecisionStatus, Proposal
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.visibility import filters, narrowed
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.search.signals import Candidates, Key, Signals
-from minutebook.store.protocol import Store, Vectors
+from minutebook.store.protocol import Store
 
 CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""
@@ -86,15 +86,16 @@ class DecisionSearch:
         self._ledgers = ledgers
 
     def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
-        """Rank by 0.73 cosine and 0.27 BM25 over the candidates; 1 more for what is active.
+        """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for what is active.
 
         What is not active keeps a tenth of its score. Without a model words alone decide.
         """
         classes = (Decision, Proposal) if mode is Mode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
-        vector = self._signals.embed(query, caller, Decision)
-        found = self._candidates(caller, vector, parse_query(query), classes)
-        hits = fuse(found.signals.found(), TEXT_WEIGHTS, len(found.records))
+        asked = self._signals.embed(query, caller, Decision)
+        found = self._candidates(caller, asked, parse_query(query), classes)
+        signals = found.signals
+        hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
         ranked = []
         for hit in hits:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
@@ -102,9 +103,9 @@ class DecisionSearch:
         ranked.sort(key=lambda each: (-each.score, each.record.id))
         return list(_shown(ranked, mode))[:limit]
 
-    def truths(self, caller: Caller, vector: Vectors | None, query: TextQuery) -> Truths:
+    def truths(self, caller: Caller, asked: QueryEmbedding | None, query: TextQuery) -> Truths:
         """Give what each signal says of the decisions that hold, for a ranking with others."""
-        found = self._candidates(caller, vector, query)
+        found = self._candidates(caller, asked, query)
         active = {
             key: record
             for key, record in found.records.items()
@@ -115,7 +116,7 @@ class DecisionSearch:
     def _candidates(
         self,
         caller: Caller,
-        vector: Vectors | None,
+        asked: QueryEmbedding | None,
         query: TextQuery,
         classes: Iterable[type[Decision | Proposal]] = (Decision,),
     ) -> _Candidates:
@@ -125,24 +126,24 @@ class DecisionSearch:
         active.
         """
         self._ledgers.sync_visible(caller)
-        total = _Candidates(Signals(None if vector is None else {}, {}), {}, {})
+        total = _Candidates(self._signals.nothing(asked), {}, {})
         for where in filters(self._store, caller):
             for of in classes:
-                self._add(where, of, vector, query, total)
+                self._add(where, of, asked, query, total)
         return total
 
     def _add(
         self,
         where: Filter,
         of: type[Decision | Proposal],
-        vector: Vectors | None,
+        asked: QueryEmbedding | None,
         query: TextQuery,
         total: _Candidates,
     ) -> None:
-        found = self._gather(where, of, vector, query, total)
+        found = self._gather(where, of, asked, query, total)
         if of is Decision and _count_active(found) < ENOUGH:
             here = narrowed(where, status=DecisionStatus.ACTIVE)
-            found += self._gather(here, of, vector, query, total)
+            found += self._gather(here, of, asked, query, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
                 self._credit_truths(where, record, total)
@@ -151,12 +152,12 @@ class DecisionSearch:
         self,
         where: Filter,
         of: type[Decision | Proposal],
-        vector: Vectors | None,
+        asked: QueryEmbedding | None,
         query: TextQuery,
         total: _Candidates,
     ) -> list[Decision | Proposal]:
         """Add what each signal proposes in a place, each with its cosine; give the records."""
-        found = self._signals.gather(of, [where], vector, query, CANDIDATES)
+        found = self._signals.gather(of, [where], asked, query, CANDIDATES)
         records = self._signals.read(of, [where], found.keys())
         total.records |= records
         total.signals.add(found.among(records))
@@ -168,7 +169,7 @@ class DecisionSearch:
         for truth, path in self._truths(where, old):
             key = (truth.organization, truth.id)
             total.records[key] = truth
-            for scores in total.signals.found().values():
+            for scores in (*total.signals.found().values(), total.signals.late):
                 if before in scores and scores[before] > scores.get(key, float("-inf")):
                     scores[key] = scores[before]
                     total.followed[key] = path

@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from copy import copy
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import cast
@@ -15,23 +16,16 @@ from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
-from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
+from minutebook.search.calibration import CUT_OF_COSINE, rank_score, relevance, strength_of_cosine
 from minutebook.search.text import TextQuery, parse_query, terms
-from minutebook.search.threshold import expected_false_positives, rank_score, similarity_threshold
 from minutebook.services.access.visibility import Clock, filters, narrowed
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.recall import CANDIDATES, Found
 from minutebook.services.search.signals import Candidates, Key, Scores, Signals
 from minutebook.store.protocol import Store, Vectors
 
-SAMPLE = 256
-"""How many records stand for the background: the oldest and the newest of the store."""
-
 CHUNK = 500
 """How many records are read at once."""
-
-GOVERNED_STRANGERS = 2.0
-"""How many unrelated memories may stand in a governed answer, before the organization's rules."""
 
 FIRST_LOOK = 256
 """How many of the nearest are asked for first; four times as many each further time."""
@@ -52,8 +46,8 @@ class SimilarMemory:
 class FilteredSearch:
     """Finds what matches a question, however much that is.
 
-    A memory matches by words when it holds one of the question's terms, and by meaning when it
-    stands out from the background: see `search.standing_out`.
+    A memory matches by words when it holds one of the question's terms, and by meaning when it is
+    more likely about the question than not: see `search.calibration`.
     """
 
     def __init__(self, store: Store, embedded: Embeddings, clock: Clock) -> None:
@@ -87,20 +81,22 @@ class FilteredSearch:
         threshold: float,
         limit: int | None = None,
     ) -> list[SimilarMemory]:
-        """Give the memories whose cosine with a text or vector reaches a threshold, by rank score.
+        """Give the memories whose relevance to a text or vector reaches a threshold, by rank score.
 
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
-            vector = self._embedded.require_query_vector(question, caller.call.progress)
+            asked = self._embedded.require_query(question, caller.call.progress)
         else:
-            vector = self._unit(question)
+            asked = QueryEmbedding(self._unit(question))
         wheres, now = self._narrowed(caller, narrowing), self._clock()
-        similarity = {
-            (where.organization, id): cosine
-            for where in wheres
-            for id, cosine in self._nearest(where, vector, threshold)
-        }
+        similarity: Scores = {}
+        for where in wheres:
+            found = self._near(where, asked, TextQuery(), threshold)
+            for key in found.vector or ():
+                chance = relevance(found.likeness(key))
+                if chance >= threshold:
+                    similarity[key] = chance
         near = [
             (rank_score(similarity[key], memory.importance, now - memory.updated_at), key)
             for key, memory in self._read(wheres, similarity)
@@ -153,51 +149,51 @@ class FilteredSearch:
     def _relevance(
         self,
         wheres: Sequence[Filter],
-        vector: Vectors | None,
+        asked: QueryEmbedding | None,
         query: TextQuery,
         limit: int | None = None,
     ) -> Scores:
         """Score what matches by words or meaning: all of it, or the best of each in each place."""
-        total = Signals(None, {})
-        thresholds: dict[str, float] = {}
+        total = self._signals.nothing(asked)
         for where in wheres:
-            organization = where.organization
             room = self._store.count(Memory, where) if limit is None else limit
-            found = Signals(None, self._signals.matches(Memory, where, query, room))
-            if vector is not None:
-                if organization not in thresholds:
-                    thresholds[organization] = self._threshold(where, vector, limit)
-                near = self._nearest(where, vector, thresholds[organization], limit)
-                found.vector = {(organization, id): score for id, score in near}
-                self._signals.complete(Memory, where, vector, found)
+            if asked is None:
+                found = self._signals.nothing(asked)
+                found.lexical = self._signals.matches(Memory, where, query, room)
+            else:
+                found = self._near(where, asked, query, CUT_OF_COSINE, room)
+                found.keep(
+                    {key for key in found.vector or () if found.is_about(key)}
+                    | found.lexical.keys()
+                )
             total.add(found)
-        return fuse_scores(total.found(), TEXT_WEIGHTS)
+        return total.fused()
 
-    def _threshold(self, where: Filter, vector: Vectors, limit: int | None) -> float:
-        """Give the cosine from which a memory stands out in the caller's part of an organization."""
-        around = replace(where, equal={}, valid_at=None)
-        ends = (("ingestion_time",), ("-ingestion_time",))
-        sample = {
-            each.id
-            for order in ends
-            for each in self._store.find(Memory, around, order=order, limit=SAMPLE // 2)
-        }
-        here, space = replace(around, ids=frozenset(sample)), self._embedded.space
-        background = self._store.nearest(Memory, here, space, vector, SAMPLE)
-        size = self._store.count(Memory, around)
-        strangers = expected_false_positives(size) if limit is None else GOVERNED_STRANGERS
-        return similarity_threshold([each.score for each in background], size, strangers)
+    def _near(
+        self,
+        where: Filter,
+        asked: QueryEmbedding,
+        query: TextQuery,
+        least: float,
+        room: int = 0,
+    ) -> Signals:
+        """Give what holds a word, and what is nearest: the best compared token by token.
 
-    def _nearest(
-        self, where: Filter, vector: Vectors, least: float, limit: int | None = None
-    ) -> list[tuple[str, float]]:
-        """Give the memories, nearest first, whose cosine is at least so much."""
-        space, look = self._embedded.space, FIRST_LOOK if limit is None else limit
+        Goes on to further records until their cosine means less relevance than `least`.
+        """
+        model, look = self._embedded.space.name, FIRST_LOOK
         while True:
-            found = self._store.nearest(Memory, where, space, vector, look)
-            if limit is not None or len(found) < look or found[-1].score < least:
-                return [(each.id, each.score) for each in found if each.score >= least]
+            found = self._signals.nothing(asked)
+            found.vector = self._signals.nearest(Memory, where, asked, look)
+            last = min(found.vector.values(), default=0.0)
+            if len(found.vector) < look or relevance(strength_of_cosine(last, model)) < least:
+                break
             look *= 4
+        found.lexical = self._signals.matches(Memory, where, query, room) if room else {}
+        others = copy(found)
+        self._signals.complete(Memory, where, asked, found)
+        found.add(others.among(others.keys() - found.keys()))
+        return found
 
     def _ranked(self, wheres: Sequence[Filter], scores: dict[Key, float]) -> Iterator[Found]:
         """Read what was scored, best first."""

@@ -2,21 +2,30 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Decision, Memory, Status
+from minutebook.search.calibration import relevance
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.visibility import Clock, filters, narrowed
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.decisions import DecisionSearch, Truths
 from minutebook.services.search.signals import Candidates, Key, Signals
 from minutebook.services.search.walk import GraphWalk
-from minutebook.store.protocol import Candidate, Store, Vectors
+from minutebook.store.protocol import Candidate, Store
 
-CANDIDATES = 50
+CANDIDATES = 200
 """How many each of the vector and the lexical signal propose."""
+
+NOTHING_ABOUT_IT = Note(
+    {"about": 0}, "Nothing here is about that; these are the nearest records there are."
+)
+
+READ = 100
+"""How many candidates of an organization are read, and lifted by what stands beside them."""
 
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
@@ -36,6 +45,8 @@ class Recalled:
 
     memory: Memory
     hit: Hit[Key]
+    details: Mapping[str, float] = field(default_factory=dict)
+    """What the vector signal was made of, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +87,21 @@ class Recall:
         self._decided = decided
 
     def by_meaning(self, caller: Caller, query: str, limit: int) -> list[Found]:
-        """Rank memories by cosine similarity to the query, in [−1, 1]; EmbeddingNotReady."""
-        vector, space = (
-            self._embedded.require_query_vector(query, caller.call.progress),
-            self._embedded.space,
-        )
-        return self._found(
-            [
-                (where, self._store.nearest(Memory, where, space, vector, limit))
-                for where in self._current_filters(caller)
-            ],
-            limit,
-        )
+        """Rank memories by how likely they are about the query, in [0, 1], by meaning alone.
+
+        Raises EmbeddingNotReady.
+        """
+        asked = self._embedded.require_query(query, caller.call.progress)
+        scores: dict[Key, float] = {}
+        wheres = self._current_filters(caller)
+        for where in wheres:
+            found = self._signals.nothing(asked)
+            found.vector = self._signals.nearest(Memory, where, asked, max(limit, CANDIDATES))
+            self._signals.complete(Memory, where, asked, found)
+            scores |= {key: relevance(found.likeness(key)) for key in found.vector}
+        best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
+        read = self._signals.read(Memory, wheres, best)
+        return [Found(read[key], scores[key]) for key in best if key in read]
 
     def by_words(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by BM25 over the words and quoted phrases of the query."""
@@ -127,27 +141,32 @@ class Recall:
         weights: Mapping[Signal, float],
         decided: DecisionSearch | None,
     ) -> Recollection:
-        vector = self._signals.embed(query, caller, Memory)
+        asked = self._signals.embed(query, caller, Memory)
         parsed = parse_query(query)
-        where_of: dict[Key, Filter] = {}
-        total, nodes = Signals(None if vector is None else {}, {}), 0
+        memories: dict[Key, Memory] = {}
+        total, nodes = self._signals.nothing(asked), 0
         for where in self._current_filters(caller):
-            found = self._candidates(where, vector, parsed)
+            found = self._candidates(where, asked, parsed)
             if weights[Signal.GRAPH] > 0:
                 nodes += self._graph.add(where, query, found)
-                self._signals.complete(Memory, where, vector, found)
-            where_of.update(dict.fromkeys(found.keys(), where))
+                self._signals.complete(Memory, where, asked, found)
+            found.keep(found.best(READ, weights))
+            read = self._signals.read(Memory, [where], found.keys())
+            found.keep(read)
+            found.lift(read, query)
+            memories |= read
             total.add(found)
-        truths = Truths(Signals(None, {}), {}, {})
+        truths = Truths(self._signals.nothing(asked), {}, {})
         if decided is not None:
-            truths = decided.truths(caller, vector, parsed)
+            truths = decided.truths(caller, asked, parsed)
             total.add(truths.signals)
-        hits = fuse(total.found(), weights, limit)
+        if total.is_off_the_point():
+            caller.call.notes["relevance"] = NOTHING_ABOUT_IT
+        hits = fuse(total.found(), weights, limit, total.strengths())
         recalled = [
-            Recalled(memory, hit)
+            Recalled(memories[hit.id], hit, total.details(hit.id))
             for hit in hits
-            if hit.id in where_of
-            and (memory := self._visible_memory(where_of[hit.id], hit.id[1])) is not None
+            if hit.id in memories
         ]
         decisions = [
             RecalledDecision(truths.records[hit.id], hit, truths.followed.get(hit.id, ()))
@@ -171,18 +190,24 @@ class Recall:
             if (memory := self._visible_memory(where, id)) is not None
         ]
 
-    def _candidates(self, where: Filter, vector: Vectors | None, query: TextQuery) -> Signals:
-        found = self._signals.propose(Memory, where, vector, query, CANDIDATES)
+    def _candidates(self, where: Filter, asked: QueryEmbedding | None, query: TextQuery) -> Signals:
+        found = self._signals.propose(Memory, where, asked, query, CANDIDATES)
         past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
         if self._store.count(Memory, past):
-            earlier = self._signals.propose(Memory, past, vector, query, CANDIDATES)
+            earlier = self._signals.propose(Memory, past, asked, query, CANDIDATES)
+            self._signals.complete(Memory, past, asked, earlier)
+            self._signals.complete(Memory, where, asked, found)
             self._credit_successors(where, earlier, found)
-        self._signals.complete(Memory, where, vector, found)
+        self._signals.complete(Memory, where, asked, found)
         return found
 
     def _credit_successors(self, where: Filter, past: Signals, found: Signals) -> None:
         """Let what a superseded memory would have scored count for the one in its place."""
-        for earlier, scores in ((past.vector, found.vector), (past.lexical, found.lexical)):
+        for earlier, scores in (
+            (past.vector, found.vector),
+            (past.lexical, found.lexical),
+            (past.late, found.late),
+        ):
             if earlier is None or scores is None:
                 continue
             for (organization, id), score in earlier.items():

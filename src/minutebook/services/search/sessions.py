@@ -7,15 +7,17 @@ from typing import Generic, TypeVar
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Category, Summary, Turn
-from minutebook.search.fusion import TEXT_WEIGHTS, fuse_scores
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import Candidates
 from minutebook.store.protocol import Store
 
-CANDIDATES = 100
+CANDIDATES = 200
 """How many each signal proposes, in each organization."""
+
+READ = 100
+"""How many candidates are read at least, and lifted by what stands beside them."""
 
 R = TypeVar("R", bound=Turn | Summary)
 
@@ -42,8 +44,8 @@ class JournalSearch:
     ) -> list[Found[Turn]]:
         """Give the best turns, of one session where one is named, the nearest first.
 
-        0.73 cosine and 0.27 BM25 choose; without a model words alone do. What has no vector yet
-        comes last.
+        0.73 meaning and 0.27 BM25 choose, and what stands beside a turn counts for it; without a
+        model words alone choose. What has no vector yet comes last.
         """
         named = {} if session is None else {"session": session}
         return self._search(Turn, caller, query, limit, named)
@@ -58,16 +60,19 @@ class JournalSearch:
     def _search(
         self, of: type[R], caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[R]]:
-        vector = self._signals.embed(query, caller, of)
+        asked = self._signals.embed(query, caller, of)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        signals = self._signals.gather(of, reach, vector, parse_query(query), CANDIDATES)
-        scores = fuse_scores(signals.found(), TEXT_WEIGHTS)
-        best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
+        signals = self._signals.gather(of, reach, asked, parse_query(query), CANDIDATES)
+        signals.keep(signals.best(max(limit, READ)))
+        records = self._signals.read(of, reach, signals.keys())
+        signals.keep(records)
+        signals.lift(records, query)
+        scores = signals.fused()
         found = []
-        for key, record in self._signals.read(of, reach, best).items():
+        for key in nsmallest(limit, scores, key=lambda key: (-scores[key], key)):
             cosine = (signals.vector or {}).get(key)
             distance = None if cosine is None else 1.0 - cosine
-            found.append(Found(record, scores[key], distance))
+            found.append(Found(records[key], scores[key], distance))
         found.sort(key=_nearest_first)
         return found
 

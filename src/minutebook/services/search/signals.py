@@ -1,31 +1,55 @@
 """Gather what each signal of the store says of the records of a kind."""
 
-from collections.abc import Container, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections import defaultdict
+from collections.abc import Container, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from heapq import nsmallest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import TextRecord
-from minutebook.search.fusion import Signal
-from minutebook.search.text import TextQuery
+from minutebook.domain.records import Memory, TextRecord, Turn
+from minutebook.search.calibration import (
+    CUT,
+    CUT_OF_COSINE,
+    relevance,
+    strength_of_bm25,
+    strength_of_cosine,
+    strength_of_late,
+)
+from minutebook.search.context import NAMED, is_by_named, lifted
+from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
+from minutebook.search.text import TextQuery, words
 from minutebook.services.access.visibility import filters
-from minutebook.services.embeddings import Embeddings
-from minutebook.store.protocol import R, Store, Vectors
+from minutebook.services.embeddings import Embeddings, QueryEmbedding
+from minutebook.store.protocol import R, Store
 
 Key = tuple[str, str]
 """An organization and the id of a record there: two organizations may have the same id."""
 
 Scores = dict[Key, float]
-"""A signal's own score of each record that it found."""
+"""A signal's score of each record that it found."""
+
+RESCORED = 200
+"""How many candidates of a selection late interaction compares, those that cosine and words put first."""
 
 
 @dataclass(slots=True)
 class Signals:
-    """What each signal says of records; `vector` is None without a model."""
+    """What each signal says of records; `vector` holds cosines and is None without a model.
+
+    `late` holds what late interaction says of those that it compared. `context` holds strengths of
+    a signal that neighbours, session or speaker lifted, in the place of the record's own.
+    """
 
     vector: Scores | None
     lexical: Scores
     graph: Scores | None = None
+    late: Scores = field(default_factory=dict)
+    context: dict[Signal, Scores] = field(default_factory=dict)
+    model: str = ""
+    """The name of the model that made the vectors."""
 
     def keys(self) -> set[Key]:
         """Give every record that a signal found."""
@@ -33,32 +57,124 @@ class Signals:
 
     def add(self, others: "Signals") -> None:
         """Add what the signals say of other records."""
+        self.model = self.model or others.model
         if others.vector is not None:
             self.vector = (self.vector or {}) | others.vector
         self.lexical |= others.lexical
+        self.late |= others.late
+        for signal, scores in others.context.items():
+            self.context[signal] = self.context.get(signal, {}) | scores
         if others.graph is not None:
             self.graph = (self.graph or {}) | others.graph
 
-    def among(self, keys: Container[Key]) -> "Signals":
-        """Give what the signals say of some records only."""
+    def keep(self, keys: Container[Key]) -> None:
+        """Forget what the signals say of all but some records."""
 
         def only(scores: Scores) -> Scores:
             return {key: score for key, score in scores.items() if key in keys}
 
-        return Signals(
-            None if self.vector is None else only(self.vector),
-            only(self.lexical),
-            None if self.graph is None else only(self.graph),
-        )
+        self.vector = None if self.vector is None else only(self.vector)
+        self.lexical = only(self.lexical)
+        self.graph = None if self.graph is None else only(self.graph)
+        self.late = only(self.late)
+        self.context = {signal: only(scores) for signal, scores in self.context.items()}
+
+    def among(self, keys: Container[Key]) -> "Signals":
+        """Give what the signals say of some records only."""
+        some = copy(self)
+        some.keep(keys)
+        return some
 
     def found(self) -> dict[Signal, Scores]:
-        """Give the scores of each signal that found anything."""
+        """Give the measured scores of each signal that found anything."""
         each = {
             Signal.VECTOR: self.vector,
             Signal.LEXICAL: self.lexical,
             Signal.GRAPH: self.graph,
         }
         return {signal: scores for signal, scores in each.items() if scores}
+
+    def strengths(self) -> dict[Signal, Scores]:
+        """Give each signal's strengths in [0, 1], lifted where context lifts them."""
+        each = {
+            Signal.VECTOR: {key: self.likeness(key) for key in self.vector or ()},
+            Signal.LEXICAL: {key: strength_of_bm25(score) for key, score in self.lexical.items()},
+            Signal.GRAPH: self.graph or {},
+        }
+        return {
+            signal: scores | self.context.get(signal, {})
+            for signal, scores in each.items()
+            if scores
+        }
+
+    def details(self, key: Key) -> dict[str, float]:
+        """Give what the vector signal of a record was made of, by name, for people."""
+        parts = {
+            "cosine": (self.vector or {}).get(key),
+            "late interaction": self.late.get(key),
+            "with context": self.context.get(Signal.VECTOR, {}).get(key),
+        }
+        return {name: part for name, part in parts.items() if part is not None}
+
+    def likeness(self, key: Key) -> float:
+        """Give the strength of the vector signal of a record by itself, without its context."""
+        late = self.late.get(key)
+        if late is not None:
+            return strength_of_late(late)
+        return strength_of_cosine((self.vector or {})[key], self.model)
+
+    def is_about(self, key: Key) -> bool:
+        """Tell whether a record with a vector is more likely about the question than not."""
+        return relevance(self.likeness(key)) >= (CUT if key in self.late else CUT_OF_COSINE)
+
+    def is_off_the_point(self) -> bool:
+        """Tell whether records were found, but none that is about the question."""
+        return (
+            bool(self.vector)
+            and not any(strength_of_bm25(score) >= CUT for score in self.lexical.values())
+            and not any(map(self.is_about, self.vector or ()))
+            and not self.graph
+        )
+
+    def fused(self) -> Scores:
+        """Give the scores of texts by meaning and words together, in [0, 1]."""
+        return fuse_scores(self.strengths(), TEXT_WEIGHTS)
+
+    def best(self, limit: int, weights: Mapping[Signal, float] = TEXT_WEIGHTS) -> set[Key]:
+        """Give the records of the best fused scores."""
+        scores = fuse_scores(self.strengths(), weights)
+        return set(nsmallest(limit, scores, key=lambda key: (-scores[key], key)))
+
+    def lift(self, records: Mapping[Key, TextRecord], query: str) -> None:
+        """Let sessions and speakers of the records found count, once nothing more is to be added."""
+        sessions: dict[tuple[str, str], list[tuple[datetime, Key]]] = defaultdict(list)
+        for key, record in records.items():
+            place = _place(record)
+            if place is not None:
+                session, at = place
+                sessions[key[0], session].append((at, key))
+        orders = [[key for _, key in sorted(each)] for each in sessions.values()]
+        question = frozenset(words(query))
+        for signal, scores in self.strengths().items():
+            if signal is Signal.GRAPH:
+                continue
+            now = lifted(scores, orders)
+            if signal is Signal.VECTOR:
+                for key in now:
+                    if key in records and is_by_named(records[key].text, question):
+                        now[key] = 1 - (1 - now[key]) * (1 - NAMED)
+            self.context[signal] = {
+                key: score for key, score in now.items() if score != scores[key]
+            }
+
+
+def _place(record: TextRecord) -> tuple[str, datetime] | None:
+    """Give the session of a record, if one is known, and its instant there."""
+    if isinstance(record, Turn):
+        return record.session, record.at
+    if isinstance(record, Memory) and record.origin is not None and record.origin.session:
+        return record.origin.session, record.ingestion_time
+    return None
 
 
 class Candidates:
@@ -68,7 +184,7 @@ class Candidates:
         self._store = store
         self._embedded = embedded
 
-    def embed(self, query: str, caller: Caller, of: type[TextRecord]) -> Vectors | None:
+    def embed(self, query: str, caller: Caller, of: type[TextRecord]) -> QueryEmbedding | None:
         """Embed a query for a search by meaning and words; None if no model is ready.
 
         Notes in the call that records are searched by words alone. Raises InvalidInput for a query
@@ -87,54 +203,79 @@ class Candidates:
         self,
         of: type[TextRecord],
         wheres: Iterable[Filter],
-        vector: Vectors | None,
+        asked: QueryEmbedding | None,
         query: TextQuery,
         limit: int,
     ) -> Signals:
         """Give the best of each selection by each signal, every one with its cosine if it has one."""
-        total = Signals(None if vector is None else {}, {})
+        total = self.nothing(asked)
         for where in wheres:
-            found = self.propose(of, where, vector, query, limit)
-            self.complete(of, where, vector, found)
+            found = self.propose(of, where, asked, query, limit)
+            self.complete(of, where, asked, found)
             total.add(found)
         return total
+
+    def nothing(self, asked: QueryEmbedding | None) -> Signals:
+        """Give signals that have found nothing yet."""
+        return Signals(None if asked is None else {}, {}, model=self._embedded.space.name)
 
     def propose(
         self,
         of: type[TextRecord],
         where: Filter,
-        vector: Vectors | None,
+        asked: QueryEmbedding | None,
         query: TextQuery,
         limit: int,
     ) -> Signals:
         """Give the best of the selected records by each signal, with the scores of that one alone."""
-        vector_scores = None if vector is None else self.nearest(of, where, vector, limit)
-        return Signals(vector_scores, self.matches(of, where, query, limit))
+        found = self.nothing(asked)
+        if asked is not None:
+            found.vector = self.nearest(of, where, asked, limit)
+        found.lexical = self.matches(of, where, query, limit)
+        return found
 
     def matches(self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int) -> Scores:
         """Give the best of the selected records by words."""
         found = self._store.match(of, where, query, limit)
         return {(where.organization, each.id): each.score for each in found}
 
-    def nearest(self, of: type[TextRecord], where: Filter, vector: Vectors, limit: int) -> Scores:
+    def nearest(
+        self, of: type[TextRecord], where: Filter, asked: QueryEmbedding, limit: int
+    ) -> Scores:
         """Give the best of the selected records by cosine."""
         space = self._embedded.space
-        found = self._store.nearest(of, where, space, vector, limit)
+        found = self._store.nearest(of, where, space, asked.vector, limit)
         return {(where.organization, each.id): each.score for each in found}
 
     def complete(
-        self, of: type[TextRecord], where: Filter, vector: Vectors | None, found: Signals
+        self, of: type[TextRecord], where: Filter, asked: QueryEmbedding | None, found: Signals
     ) -> None:
-        """Add the cosines of records that other signals found, of those that have a vector.
+        """Add the cosines of records that other signals found, and compare the best token by token.
 
-        Counting them as 0 would cost fusion most of what it gains over words alone.
+        Counting absent cosines as 0 would cost fusion most of what it gains over words alone. Where
+        token states are kept, candidates beyond the best RESCORED are let go.
         """
-        if vector is None or found.vector is None:
+        if asked is None or found.vector is None:
             return
         missing = frozenset(id for _, id in found.keys() - found.vector.keys())
         if missing:
             here = replace(where, ids=missing)
-            found.vector |= self.nearest(of, here, vector, len(missing))
+            found.vector |= self.nearest(of, here, asked, len(missing))
+        self._compare(of, where.organization, asked, found)
+
+    def _compare(
+        self, of: type[TextRecord], organization: str, asked: QueryEmbedding, found: Signals
+    ) -> None:
+        space = self._embedded.space_of(of)
+        if asked.question is None or not space.states:
+            return
+        best = found.best(RESCORED)
+        found.keep({*best, *(found.graph or ())})
+        new = [id for _, id in best if (organization, id) not in found.late]
+        packed = self._store.token_states(of, organization, new, space)
+        scores = asked.question.scores(list(packed.values()))
+        for id, score in zip(packed, scores, strict=True):
+            found.late[organization, id] = float(score)
 
     def read(self, of: type[R], wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, R]:
         """Read records that were found in some selections; what went meanwhile is left out."""

@@ -46,7 +46,8 @@ class GraphWalk:
         Where a memory leads back only to itself it gets nothing. Measured in
         docs/decisions/0004-text-analysis-and-fusion.md.
         """
-        seeds = {hit.id[1]: hit.score for hit in fuse(found.found(), TEXT_WEIGHTS, SEEDS)}
+        first = fuse(found.found(), TEXT_WEIGHTS, SEEDS, found.strengths())
+        seeds = {hit.id[1]: hit.score for hit in first}
         named = self._store.entities_named(replace(where, valid_at=None), words(query))
         # What the question names says twice as much about where to look as what was found.
         share = 2 * sum(seeds.values()) or 1.0
@@ -97,11 +98,11 @@ class GraphWalk:
 
         All are 1 where no word is left to tell.
         """
-        vector = self._embedded.embed_query(query) if words(query) else None
-        if vector is None or not ids:
+        asked = self._embedded.embed_query(query) if words(query) else None
+        if asked is None or not ids:
             return dict.fromkeys(ids, 1.0)
         here = replace(where, ids=frozenset(ids))
-        cosines = self._signals.nearest(Memory, here, vector, len(ids))
+        cosines = self._signals.nearest(Memory, here, asked, len(ids))
         best = max(cosines.values(), default=0.0)
         middle = median(cosines.values()) if cosines else 0.0
         if best <= middle:

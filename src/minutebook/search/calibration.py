@@ -1,0 +1,66 @@
+"""Turn what signals measure into numbers in [0, 1] that mean the same for every question and store.
+
+The constants were fitted on the development halves of LoCoMo and XQuAD; `python -m
+benchmarks.calibration` fits them again and draws the reliability table. Figures are in
+docs/decisions/0027-late-interaction-and-relevance.md.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from math import exp, log
+
+SLOPE, MIDDLE = 10.0, 0.45
+"""Late interaction as strength: half where an answer stands that says much of what is asked."""
+
+ABOUT_SLOPE, ABOUT_MIDDLE = 20.0, 0.25
+"""Late interaction as the chance that a text is about the question, against unrelated texts."""
+
+UNRELATED_COSINES: Mapping[str, float] = {"multilingual-e5-small": 0.69}
+"""The cosine of unrelated texts by a model's name, 0 for others: how late interaction's 0 reads there."""
+
+HALF_BM25 = 14.0
+"""The BM25 score that counts half."""
+
+CUT = 0.5
+"""The relevance from which a text that was compared token by token is about a question."""
+
+CUT_OF_COSINE = 0.8
+"""The same where there is a cosine only, which says less."""
+
+
+def strength_of_late(late: float) -> float:
+    """Give the strength of a late interaction score, in (0, 1)."""
+    return _logistic(SLOPE * (late - MIDDLE))
+
+
+def strength_of_cosine(cosine: float, model: str) -> float:
+    """Give the strength of a cosine of a model's vectors, for texts without token states."""
+    unrelated = UNRELATED_COSINES.get(model, 0.0)
+    return strength_of_late((cosine - unrelated) / (1 - unrelated))
+
+
+def strength_of_bm25(score: float) -> float:
+    """Give the strength of a BM25 score, in [0, 1): a single common word says little."""
+    squared = max(score, 0.0) ** 2
+    return squared / (squared + HALF_BM25**2)
+
+
+def relevance(strength: float) -> float:
+    """Give the chance that a text of that strength of the vector signal is about the question."""
+    if not 0 < strength < 1:
+        return strength
+    late = MIDDLE + log(strength / (1 - strength)) / SLOPE
+    return _logistic(ABOUT_SLOPE * (late - ABOUT_MIDDLE))
+
+
+def rank_score(similarity: float, importance: float, age: timedelta) -> float:
+    """Weigh meaning, importance (0 to 10) and freshness: 0.6 · s + 0.3 · i / 10 + 0.1 · f.
+
+    Freshness falls from 1 by a sixtieth a day, to 0.5 at the least. The catalog contract's formula.
+    """
+    freshness = max(0.5, 1 - age / timedelta(days=60))
+    return 0.6 * similarity + 0.3 * importance / 10 + 0.1 * freshness
+
+
+def _logistic(value: float) -> float:
+    return 1 / (1 + exp(-value)) if value > -500 else 0.0

@@ -1,0 +1,54 @@
+"""Let what stands beside a record, and who speaks in it, count for it.
+
+Records of one session, in the order of time, lift one another: an answer often stands beside the
+words that a question shares with the talk. Measured in
+docs/decisions/0027-late-interaction-and-relevance.md.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from minutebook.search.text import words
+
+K = TypeVar("K", bound=str | tuple[Any, ...])
+
+NEIGHBOURS = (0.15, 0.15)
+"""What a record gains of the score of each one beside it, and of each next but one."""
+
+SESSION = 0.4
+"""What it gains of the best score of its session, its own included."""
+
+NAMED = 0.05
+"""What it gains where the question names who speaks in it."""
+
+_LABEL = re.compile(r"\s*([^:\n]{1,40}):\s")
+
+
+def lifted(scores: Mapping[K, float], sessions: Sequence[Sequence[K]]) -> dict[K, float]:
+    """Lift scores in [0, 1] by those of the same session, given in the order of time.
+
+    Each gain counts for the part that a score lacks, so that scores stay in [0, 1]. What is in no
+    session, or alone in one, keeps its score.
+    """
+    found = dict(scores)
+    for session in sessions:
+        held = [key for key in session if key in scores]
+        if len(held) < 2:
+            continue
+        best = max(scores[key] for key in held)
+        for place, key in enumerate(held):
+            lacking = (1 - scores[key]) * (1 - SESSION * best)
+            for apart, weight in enumerate(NEIGHBOURS, 1):
+                for beside in (place - apart, place + apart):
+                    if 0 <= beside < len(held):
+                        lacking *= 1 - weight * scores[held[beside]]
+            found[key] = 1 - lacking
+    return found
+
+
+def is_by_named(text: str, question: frozenset[str]) -> bool:
+    """Tell whether a text begins with a label, such as `Ana:`, whose words are all in the question."""
+    label = _LABEL.match(text)
+    named = words(label[1]) if label else []
+    return 0 < len(named) <= 3 and question.issuperset(named)

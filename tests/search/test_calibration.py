@@ -1,0 +1,67 @@
+"""Signals as numbers that mean the same for every question."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.search.calibration import (
+    CUT,
+    CUT_OF_COSINE,
+    rank_score,
+    relevance,
+    strength_of_bm25,
+    strength_of_cosine,
+    strength_of_late,
+)
+
+E5 = "multilingual-e5-small"
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_more_is_never_less(one: float, other: float) -> None:
+    low, high = sorted((one, other))
+    for strength in (
+        strength_of_late,
+        lambda value: strength_of_cosine(value, E5),
+        lambda value: strength_of_cosine(value, "another"),
+        lambda value: strength_of_bm25(value * 50),
+        lambda value: relevance(strength_of_late(value)),
+    ):
+        assert 0 <= strength(low) <= strength(high) <= 1
+
+
+@pytest.mark.parametrize(
+    ("late", "is_about"), [(0.0, False), (0.16, False), (0.23, False), (0.3, True), (0.5, True)]
+)
+def test_the_cut_lies_between_unrelated_texts_and_answers(late: float, is_about: bool) -> None:
+    assert (relevance(strength_of_late(late)) >= CUT) is is_about
+
+
+def test_relevance_is_near_nothing_for_the_usual_unrelated_text() -> None:
+    assert relevance(strength_of_late(0.1)) < 0.06
+    assert relevance(strength_of_late(0.5)) > 0.98
+
+
+@pytest.mark.parametrize(
+    ("model", "unrelated", "alike"), [(E5, 0.76, 0.86), ("another", 0.15, 0.5)]
+)
+def test_a_cosine_counts_from_what_unrelated_texts_of_its_model_have(
+    model: str, unrelated: float, alike: float
+) -> None:
+    assert relevance(strength_of_cosine(unrelated, model)) < CUT_OF_COSINE
+    assert relevance(strength_of_cosine(alike, model)) > CUT_OF_COSINE
+
+
+def test_one_common_word_says_little_and_several_rare_ones_much() -> None:
+    assert strength_of_bm25(3.0) < 0.1
+    assert strength_of_bm25(20.0) > 0.6
+    assert strength_of_bm25(-1.0) == 0
+
+
+def test_the_rank_score_weighs_meaning_importance_and_freshness() -> None:
+    assert rank_score(1.0, 10, timedelta()) == pytest.approx(1.0)
+    assert rank_score(0.5, 5, timedelta(days=30)) == pytest.approx(0.3 + 0.15 + 0.05)
+    assert rank_score(0.5, 5, timedelta(days=15)) == pytest.approx(0.3 + 0.15 + 0.075)
+    assert rank_score(0.0, 0, timedelta(days=600)) == pytest.approx(0.05)

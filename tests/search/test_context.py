@@ -1,0 +1,52 @@
+"""What stands beside a record, and who speaks in it, counts for it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minutebook.search.context import is_by_named, lifted
+
+
+def test_a_record_beside_a_good_one_gains_more_than_one_far_away() -> None:
+    scores = {"good": 0.9, "beside": 0.2, "next but one": 0.2, "far": 0.2, "elsewhere": 0.2}
+    found = lifted(scores, [["good", "beside", "next but one", "far"], ["elsewhere"]])
+    assert found["beside"] > found["far"] > found["elsewhere"] == 0.2
+    assert found["next but one"] > found["far"]
+
+
+def test_what_is_alone_or_in_no_session_keeps_its_score() -> None:
+    assert lifted({"a": 0.3, "b": 0.7}, [["a"], []]) == {"a": 0.3, "b": 0.7}
+
+
+def test_where_nothing_answers_nothing_is_lifted() -> None:
+    assert lifted({"a": 0.0, "b": 0.0}, [["a", "b"]]) == {"a": 0.0, "b": 0.0}
+
+
+@given(
+    st.dictionaries(st.integers(0, 9).map(str), st.floats(0, 1), min_size=1),
+    st.lists(st.lists(st.integers(0, 9).map(str), unique=True), max_size=3),
+)
+def test_scores_stay_in_range_and_never_fall(
+    scores: dict[str, float], sessions: list[list[str]]
+) -> None:
+    found = lifted(scores, sessions)
+    assert found.keys() == scores.keys()
+    assert all(scores[key] - 1e-12 <= found[key] <= 1 for key in scores)
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "is_named"),
+    [
+        ("Ana: I moved to Kiel.", "where did ana move", True),
+        ("Ana Lund: I moved.", "where did ana move", False),
+        ("Ana Lund: I moved.", "where did lund ana move", True),
+        ("Note this: it is late", "ana", False),
+        ("I moved to Kiel.", "i moved", False),
+        ("https://example.org", "https", False),
+        (": nothing", "", False),
+    ],
+)
+def test_a_label_counts_if_the_question_holds_all_its_words(
+    text: str, question: str, is_named: bool
+) -> None:
+    assert is_by_named(text, frozenset(question.split())) is is_named
