@@ -160,12 +160,10 @@ def fill(store: SqliteStore, start: int, end: int) -> None:
 
 
 def in_database(store: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> list[list[Candidate]]:
+    indices = store._indices._words
     with monkeypatch.context() as patched:
-        patched.setattr(sizes, "MANY_TEXTS", 1 << 40)
-        store._indices._words._small_until.clear()
-        found = answers(store)
-    store._indices._words._small_until.clear()
-    return found
+        patched.setattr(indices, "is_large", lambda connection, key: False)
+        return answers(store)
 
 
 def answers(store: SqliteStore) -> list[list[Candidate]]:

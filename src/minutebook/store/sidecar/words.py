@@ -23,8 +23,9 @@ LEAST_IDF = 1e-6
 """What a term counts that more than half of the records hold: FTS5's floor."""
 
 _FEW = 1 << 14
-"""Up to so many records of a layer their scores are kept by place, beyond that for the whole layer."""
+"""Up to so many records of a layer, and an eighth of it, scores are kept by place, else for the whole layer."""
 
+_FEW_SHARE = 8
 _CHUNK = 64
 _MANY_CELLS = 1 << 24
 _ROUNDING = 1e-9
@@ -221,8 +222,12 @@ class _Part:
         """Have a score for each of these records, too."""
         assert self._places is not None
         before, scores = self._places, self._scores
-        if len(before) + len(owners) <= _FEW:
-            self._places = np.union1d(before, owners.astype(np.intp))
+        if not len(owners):
+            return
+        if len(before) + len(owners) <= min(_FEW, len(self._ids) // _FEW_SHARE):
+            # Sorting is much quicker here than NumPy's union, which hashes.
+            both = np.sort(np.concatenate([before, owners.astype(np.intp)]))
+            self._places = both[np.flatnonzero(np.diff(both, prepend=-1))]
             self._scores = np.zeros(len(self._places))
             self._scores[np.searchsorted(self._places, before)] = scores
         else:

@@ -280,6 +280,7 @@ class _WordIndices(_Family[Postings]):
         super().__init__(folder, connections, want_saving)
         self.stopping = threading.Event()
         self._behind: set[Key] = set()
+        self._large: set[Key] = set()
         self._small_until: dict[Key, int] = {}
 
     def keys(self, connection: apsw.Connection, organization: str | None) -> Iterator[Key]:
@@ -313,6 +314,8 @@ class _WordIndices(_Family[Postings]):
 
     def is_large(self, connection: apsw.Connection, key: Key) -> bool:
         """Tell whether there are so many records that searching the database itself is slow."""
+        if key in self._large:
+            return True
         changes = connection.execute(
             "SELECT sequence FROM organizations WHERE number = ?", (key.organization,)
         ).get
@@ -324,8 +327,12 @@ class _WordIndices(_Family[Postings]):
             " WHERE organization = ? LIMIT ?)",
             (key.organization, sizes.MANY_TEXTS),
         ).get
-        self._small_until[key] = changes + sizes.MANY_TEXTS - records
-        return bool(records >= sizes.MANY_TEXTS)
+        if records < sizes.MANY_TEXTS:
+            self._small_until[key] = changes + sizes.MANY_TEXTS - records
+            return False
+        if not self._connections.is_writing:
+            self._large.add(key)
+        return True
 
     def want_catching_up(self, key: Key) -> None:
         """Have an index read in the background what changed."""
