@@ -46,7 +46,7 @@ class _Plain(logging.Formatter):
 
 class _Json(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        told = {
+        fields = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -55,7 +55,7 @@ class _Json(logging.Formatter):
             **{name: getattr(record, name, None) for name in FACTS},
             "error": self._error_of(record),
         }
-        return json.dumps({name: each for name, each in told.items() if each is not None})
+        return json.dumps({name: value for name, value in fields.items() if value is not None})
 
     def _error_of(self, record: logging.LogRecord) -> str | None:
         stack = getattr(record, STACK, None)

@@ -56,25 +56,25 @@ class Invalid(Unattached):
     """Nothing can serve this: its settings or contracts do not fit, as the command line will say."""
 
 
-def serve(asked: Invocation) -> None:
+def serve(invocation: Invocation) -> None:
     """Serve a stdio client through the daemon and end the process; return where it cannot be served.
 
     The command line then says why.
     """
-    server = _Server(asked)
+    server = _Server(invocation)
     try:
         link = server.found()
     except Invalid:
         return
     except Unattached as reason:
-        say(asked, reason)
+        say(invocation, reason)
         return
     early = None
     if link is None:
         from minutebook.contracts.announced import announced
         from minutebook.server.stdio.early import EarlyAnswers
 
-        known = announced(asked.contracts, asked.tool_names)
+        known = announced(invocation.contracts, invocation.tool_names)
         if known is None:
             return
         early = EarlyAnswers(known)
@@ -82,7 +82,7 @@ def serve(asked: Invocation) -> None:
         signal.signal(signum, lambda signum, frame: server.end())
     stdin, stdout = own_pipes()
     proxy = Proxy(link, server.link, stdin, stdout, early)
-    proxy.watch(server.hangs, asked.daemon_wait)
+    proxy.watch(server.hangs, invocation.daemon_wait)
     try:
         proxy.run()
     except Unserved as reason:
@@ -94,8 +94,8 @@ def serve(asked: Invocation) -> None:
 class _Server:
     """What serves a client: the daemon; another when it has ended; else this process."""
 
-    def __init__(self, asked: Invocation) -> None:
-        self._asked = asked
+    def __init__(self, invocation: Invocation) -> None:
+        self._invocation = invocation
         self._session = ""
         self._entered: socket.socket | None = None
         self._here: InProcess | None = None
@@ -110,13 +110,13 @@ class _Server:
         address cannot be used.
         """
         try:
-            connection = _connected(daemon_address(self._asked.address))
+            connection = _connected(daemon_address(self._invocation.address))
         except OSError as error:
             raise Unattached(str(error)) from error
         if connection is None:
             return None
         try:
-            _send_hello(connection, self._asked, "")
+            _send_hello(connection, self._invocation, "")
             if select.select([connection], [], [], PROMPT)[0]:
                 return self._linked(_welcome(connection))
         except (OSError, EOFError, ValueError):
@@ -128,9 +128,9 @@ class _Server:
 
     def hangs(self) -> bool:
         """Tell whether the daemon that serves here, though it lives, does not even say how it is."""
-        within = min(WELCOME_WAIT, self._asked.daemon_wait)
-        place = daemon_address(self._asked.address)
-        if self._here is not None or ask(place, "status", within) is not None:
+        within = min(WELCOME_WAIT, self._invocation.daemon_wait)
+        address = daemon_address(self._invocation.address)
+        if self._here is not None or ask(address, "status", within) is not None:
             return False
         self._hung = True
         return True
@@ -148,21 +148,21 @@ class _Server:
             self._losses = [*(at for at in self._losses if now - at < LATELY), now]
         try:
             if self._hung:
-                raise Unattached(_hung(self._asked, "no longer answers"))
+                raise Unattached(_hung(self._invocation, "no longer answers"))
             if len(self._losses) > MOST_LOSSES:
                 raise Unattached(f"it ended {len(self._losses)} times in {LATELY:g} s")
             entered, self._entered = self._entered, None
-            link = attach(self._asked, self._session, goes_on, entered)
+            link = attach(self._invocation, self._session, goes_on, entered)
             return None if link is None else self._linked(link)
         except Unattached as reason:
             # Settings that do not fit do not fit here either, which is said in better words.
             if not isinstance(reason, Invalid):
-                say(self._asked, reason)
+                say(self._invocation, reason)
         from minutebook.domain.errors import InvalidInput
         from minutebook.server.stdio.in_process import in_process
 
         try:
-            self._here = in_process(self._asked)
+            self._here = in_process(self._invocation)
         except InvalidInput as error:
             raise Unserved(error.sentence) from error
         return self._here.link(self._session)
@@ -179,14 +179,14 @@ class _Server:
         os._exit(status)
 
 
-def say(asked: Invocation, reason: Exception) -> None:
+def say(invocation: Invocation, reason: Exception) -> None:
     """Tell on stderr, and in the daemons' log, why there is no daemon here."""
     from minutebook.server.daemon.spawning import log
 
     sentence = f"serving without the daemon: {reason}"
     sys.stderr.write(f"minutebook: {sentence}\n")
     sys.stderr.flush()
-    log(asked, sentence)
+    log(invocation, sentence)
 
 
 def _always() -> bool:
@@ -194,7 +194,7 @@ def _always() -> bool:
 
 
 def attach(
-    asked: Invocation,
+    invocation: Invocation,
     session: str = "",
     goes_on: "GoesOn" = _always,
     entered: socket.socket | None = None,
@@ -207,17 +207,19 @@ def attach(
     """
     from minutebook.server.daemon.spawning import Ended, started
 
-    waiting = _Waiting(goes_on, asked)
+    waiting = _Waiting(goes_on, invocation)
     reason: Exception | None = None
     for _ in range(ATTEMPTS):
         try:
             connection = entered
             if connection is None:
-                place = daemon_address(asked.address)
-                connection = _connected(place) or started(asked, place, _connected, waiting.goes_on)
+                address = daemon_address(invocation.address)
+                connection = _connected(address) or started(
+                    invocation, address, _connected, waiting.goes_on
+                )
                 if connection is None:
                     return None
-                _send_hello(connection, asked, session)
+                _send_hello(connection, invocation, session)
         except (ConnectionError, EOFError) as error:
             reason = error
             continue
@@ -246,10 +248,10 @@ def attach(
 class _Waiting:
     """Waits for a daemon, not for ever, and says so from time to time."""
 
-    def __init__(self, goes_on: "GoesOn", asked: Invocation) -> None:
+    def __init__(self, goes_on: "GoesOn", invocation: Invocation) -> None:
         self._goes_on = goes_on
-        self._asked = asked
-        self._most = asked.daemon_wait
+        self._invocation = invocation
+        self._most = invocation.daemon_wait
         self._since = time.monotonic()
         self._says_after = PATIENCE
 
@@ -257,7 +259,7 @@ class _Waiting:
         """Tell whether somebody still waits. Raises Unattached once the daemon has had its time."""
         waited = time.monotonic() - self._since
         if waited > self._most:
-            raise Unattached(_hung(self._asked, f"has not answered for {waited:.0f} s"))
+            raise Unattached(_hung(self._invocation, f"has not answered for {waited:.0f} s"))
         if waited > self._says_after:
             self._says_after *= 2
             sys.stderr.write(
@@ -267,35 +269,37 @@ class _Waiting:
         return self._goes_on()
 
 
-def _hung(asked: Invocation, how: str) -> str:
+def _hung(invocation: Invocation, how: str) -> str:
     """Say that the daemon lives and does not answer, and what a person can do about it."""
-    pid = daemon_address(asked.address).socket.process()
+    pid = daemon_address(invocation.address).socket.process()
     return f"it lives but {how}; end it" + (f" with: kill -9 {pid}" if pid else "")
 
 
-def ask(place: DaemonAddress, word: str, within: float = WELCOME_WAIT) -> dict[str, object] | None:
+def ask(
+    address: DaemonAddress, word: str, within: float = WELCOME_WAIT
+) -> dict[str, object] | None:
     """Ask a daemon something about itself; None where none answers."""
     try:
-        with place.socket.connect(within) as connection:
+        with address.socket.connect(within) as connection:
             connection.sendall(json.dumps({"ask": word}).encode() + b"\n")
-            told: dict[str, object] = json.loads(read_line(connection, within))
-            return told
+            answer: dict[str, object] = json.loads(read_line(connection, within))
+            return answer
     except (OSError, EOFError, ValueError):
         return None
 
 
-def stop(place: DaemonAddress) -> bool:
+def stop(address: DaemonAddress) -> bool:
     """Have a daemon answer what it was asked, and end; tell whether nobody can come to it now."""
-    ask(place, "stop")
+    ask(address, "stop")
     until = time.monotonic() + WELCOME_WAIT
-    while os.path.exists(place.socket.path):
+    while os.path.exists(address.socket.path):
         if time.monotonic() > until:
             return False
         time.sleep(_POLL)
     return True
 
 
-def start(asked: Invocation, place: DaemonAddress) -> None:
+def start(invocation: Invocation, address: DaemonAddress) -> None:
     """Start a daemon at its address unless one is there, and wait until it listens.
 
     Raises Unattached if the daemon ends before it listens.
@@ -303,8 +307,8 @@ def start(asked: Invocation, place: DaemonAddress) -> None:
     from minutebook.server.daemon.spawning import Ended, started
 
     try:
-        connection = _connected(place) or started(
-            asked, place, _connected, _Waiting(_always, asked).goes_on
+        connection = _connected(address) or started(
+            invocation, address, _connected, _Waiting(_always, invocation).goes_on
         )
     except Ended as error:
         raise Unattached(str(error)) from error
@@ -312,20 +316,20 @@ def start(asked: Invocation, place: DaemonAddress) -> None:
         connection.close()
 
 
-def _connected(place: DaemonAddress) -> socket.socket | None:
+def _connected(address: DaemonAddress) -> socket.socket | None:
     """Connect to the daemon of a place; None if none listens, or it has no room for a client yet."""
     try:
-        return place.socket.connect(WELCOME_WAIT)
+        return address.socket.connect(WELCOME_WAIT)
     except (FileNotFoundError, ConnectionError, TimeoutError, BlockingIOError):
         return None
 
 
-def _send_hello(connection: socket.socket, asked: Invocation, session: str) -> None:
+def _send_hello(connection: socket.socket, invocation: Invocation, session: str) -> None:
     hello = {
         "version": __version__,
-        "given": asked.given,
-        "variables": asked.variables,
-        "contracts": asked.contracts,
+        "given": invocation.given,
+        "variables": invocation.variables,
+        "contracts": invocation.contracts,
         "session": session,
     }
     try:

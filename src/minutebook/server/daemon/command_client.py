@@ -24,10 +24,10 @@ _USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 """Where `getpass.getuser` looks for the user's name, in this order."""
 
 
-def run_and_exit(asked: Invocation, command: str, arguments: Sequence[str]) -> None:
+def run_and_exit(invocation: Invocation, command: str, arguments: Sequence[str]) -> None:
     """Run a command in the daemon and end the process; return if this process has to run it."""
     try:
-        status = _run(asked, command, arguments)
+        status = _run(invocation, command, arguments)
     except BrokenPipeError:
         # Whoever read what is printed has enough: nothing is left to flush at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -43,22 +43,22 @@ def run_and_exit(asked: Invocation, command: str, arguments: Sequence[str]) -> N
         sys.exit(status)
 
 
-def _run(asked: Invocation, command: str, arguments: Sequence[str]) -> int | None:
+def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int | None:
     """Run a command in the daemon of an invocation and print what it prints.
 
     Returns the exit status; None if no daemon is ready, or if it leaves the command to this
     process. Raises BrokenPipeError if nobody reads what is printed.
     """
     try:
-        connection = daemon_address(asked.address).socket.connect(READY_WAIT)
+        connection = daemon_address(invocation.address).socket.connect(READY_WAIT)
     except OSError:
         return None
     request = {
         "version": __version__,
         "command": list(arguments),
-        "variables": asked.variables,
+        "variables": invocation.variables,
         "folder": os.getcwd(),
-        "user": _user_name(asked.environment),
+        "user": _user_name(invocation.environment),
         "terminals": [sys.stdout.isatty(), sys.stderr.isatty()],
     }
     has_printed = False

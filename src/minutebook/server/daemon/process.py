@@ -67,14 +67,14 @@ class Daemon:
     def __init__(
         self,
         settings: Settings,
-        place: DaemonAddress,
+        address: DaemonAddress,
         run_command: commands.Run,
         is_in_place: Callable[[], bool],
         began: float,
     ) -> None:
         """`is_in_place` tells whether the place is still this daemon's; `began`, when it started."""
         self._settings = settings
-        self._place = place
+        self._address = address
         self._run_command = run_command
         self._is_in_place = is_in_place
         self._began = began
@@ -113,13 +113,13 @@ class Daemon:
         self._end()
 
     def _listen(self) -> socket.socket:
-        listener = self._place.socket.open()
+        listener = self._address.socket.open()
         self._mark = _mark(self._path)
         return listener
 
     @property
     def _path(self) -> Path:
-        return Path(self._place.socket.path)
+        return Path(self._address.socket.path)
 
     def _is_wanted(self) -> bool:
         """Tell whether clients are here or may still come, and the data are those that it has open."""
@@ -154,10 +154,10 @@ class Daemon:
 
     def _attend(self, connection: socket.socket) -> None:
         try:
-            self._place.socket.check(connection)
+            self._address.socket.check(connection)
             hello = _hello(read_line(connection, HELLO_WAIT))
             if "ask" in hello:
-                _say(connection, self._told(str(hello["ask"])))
+                _say(connection, self._answer(str(hello["ask"])))
             elif "command" in hello:
                 host = commands.Host(self._loader, self._check_same)
                 commands.answer(connection, hello, host, self._run_command)
@@ -174,7 +174,7 @@ class Daemon:
             with self._lock:
                 del self._connections[threading.current_thread()]
 
-    def _told(self, ask: str) -> Mapping[str, Any]:
+    def _answer(self, ask: str) -> Mapping[str, Any]:
         """Answer a question about the daemon, which may be to stop."""
         if ask == "stop":
             self._stopping.set()
@@ -239,7 +239,7 @@ class Daemon:
     def _unlink_socket(self) -> None:
         """Remove the socket's file, unless it is another daemon's."""
         if _mark(self._path) == self._mark:
-            self._place.unlink()
+            self._address.unlink()
 
     def _finish(self) -> None:
         """Answer what is under way, and end the connections."""
@@ -260,19 +260,19 @@ class Daemon:
 
 
 def main(
-    given: str,
-    place: DaemonAddress,
+    options: str,
+    address: DaemonAddress,
     run_command: commands.Run,
     is_in_place: Callable[[], bool],
     began: float,
 ) -> NoReturn:
     """Be the daemon of a place that nobody else has.
 
-    `given` is the options as JSON; `run_command` runs what a person typed at a terminal;
+    `options` is JSON; `run_command` runs what a person typed at a terminal;
     `is_in_place` and `began` as `Daemon` takes them.
     """
     try:
-        settings = shared(load(json.loads(given), environment()))
+        settings = shared(load(json.loads(options), environment()))
     except InvalidInput as error:
         sys.stderr.write(f"{error.sentence}\n")
         sys.exit(INVALID)
@@ -280,7 +280,7 @@ def main(
     # All that is said, by whatever part of the process, goes to the log in the data directory.
     _open_log(settings.home)
     log_to_stderr(settings, "info")
-    Daemon(settings, place, run_command, is_in_place, began).run()
+    Daemon(settings, address, run_command, is_in_place, began).run()
 
 
 def shared(settings: Settings) -> Settings:
@@ -313,10 +313,10 @@ def _hello(line: bytes) -> Mapping[str, Any]:
     if "ask" in hello or "command" in hello or hello.get("version") != __version__:
         return {"version": None, **hello}
     for name, kind in _HELLO.items():
-        told = hello.get(name)
-        if not isinstance(told, kind):
+        value = hello.get(name)
+        if not isinstance(value, kind):
             raise BadHello(f"its first line tells no {name}")
-        parts = told.values() if isinstance(told, dict) else told
+        parts = value.values() if isinstance(value, dict) else value
         if not all(isinstance(part, str) for part in parts):
             raise BadHello(f"its first line tells of {name} what is no text")
     return hello
@@ -328,8 +328,8 @@ def _differing(one: Settings, other: Settings) -> list[str]:
     return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 
-def _say(connection: socket.socket, told: Mapping[str, Any]) -> None:
-    connection.sendall(json.dumps(told).encode() + b"\n")
+def _say(connection: socket.socket, answer: Mapping[str, Any]) -> None:
+    connection.sendall(json.dumps(answer).encode() + b"\n")
 
 
 def _mark(path: Path) -> tuple[int, int] | None:

@@ -78,15 +78,15 @@ def read_line(connection: socket.socket, within: float) -> bytes:
 
     Raises EOFError if the connection ends before, TimeoutError after `within` seconds.
     """
-    told, until = b"", time.monotonic() + within
-    while not told.endswith(b"\n"):
+    line, until = b"", time.monotonic() + within
+    while not line.endswith(b"\n"):
         # Not for each part: who sends them one by one must not be waited for without end.
         connection.settimeout(max(0.001, until - time.monotonic()))
         more = connection.recv(65536)
-        if not more or len(told) > _LONGEST_LINE:
+        if not more or len(line) > _LONGEST_LINE:
             raise EOFError("the connection ended within its first line")
-        told += more
-    return told
+        line += more
+    return line
 
 
 def _socket_at(path: str) -> DaemonSocket:

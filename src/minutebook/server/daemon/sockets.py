@@ -73,7 +73,7 @@ class UnixSocket(DaemonSocket):
             return None
         try:
             with self.connect(1.0) as connection:
-                told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 4)
+                pid = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 4)
         except OSError:
             return None
-        return int.from_bytes(told, sys.byteorder)
+        return int.from_bytes(pid, sys.byteorder)

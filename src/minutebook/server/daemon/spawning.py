@@ -45,15 +45,15 @@ class Ended(Exception):
 
 
 class _Died(Exception):
-    def __init__(self, status: int, said: str) -> None:
+    def __init__(self, status: int, last_line: str) -> None:
         super().__init__()
         self.status = status
-        self.said = said
+        self.last_line = last_line
 
 
 def started(
-    asked: Invocation,
-    place: DaemonAddress,
+    invocation: Invocation,
+    address: DaemonAddress,
     connected: Callable[[DaemonAddress], socket.socket | None],
     goes_on: Callable[[], bool],
 ) -> socket.socket | None:
@@ -65,11 +65,13 @@ def started(
     kills = 0
     while goes_on():
         try:
-            return _awaited(_Starting(asked, place), place, connected, goes_on)
+            return _awaited(_Starting(invocation, address), address, connected, goes_on)
         except _Died as death:
             kills += death.status < 0
             if death.status >= 0 or kills == KILLS:
-                raise Ended(_told(death, asked), is_invalid=death.status == INVALID) from None
+                raise Ended(
+                    _how_it_ended(death, invocation), is_invalid=death.status == INVALID
+                ) from None
         except _NobodyThere:
             continue
     return None
@@ -81,22 +83,22 @@ class _NobodyThere(Exception):
 
 def _awaited(
     starting: "_Starting",
-    place: DaemonAddress,
+    address: DaemonAddress,
     connected: Callable[[DaemonAddress], socket.socket | None],
     goes_on: Callable[[], bool],
 ) -> socket.socket | None:
     began = looked = time.monotonic()
     while goes_on():
-        if (connection := connected(place)) is not None:
+        if (connection := connected(address)) is not None:
             return connection
         status, now = starting.process.returncode, time.monotonic()
         if status == TAKEN:
             if now - looked > AGAIN:
                 looked = now
-                if not _is_held(place):
+                if not _is_held(address):
                     raise _NobodyThere
         elif status is not None:
-            raise _Died(status, starting.said())
+            raise _Died(status, starting.last_log_line())
         time.sleep(_POLL if now - began < _PROMPT else _SLOW_POLL)
     return None
 
@@ -104,24 +106,24 @@ def _awaited(
 class _Starting:
     """A process that begins to be the daemon, or finds that another is."""
 
-    def __init__(self, asked: Invocation, place: DaemonAddress) -> None:
-        self._log = Path(asked.home, LOG)
-        log = _log_of(asked)
+    def __init__(self, invocation: Invocation, address: DaemonAddress) -> None:
+        self._log = Path(invocation.home, LOG)
+        log = _log_of(invocation)
         self._log_size = os.fstat(log).st_size
         self.process = subprocess.Popen(  # noqa: S603
-            module_command("minutebook.daemon", asked.address, json.dumps(asked.given)),
+            module_command("minutebook.daemon", invocation.address, json.dumps(invocation.given)),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=log,
-            env={**asked.environment, **asked.variables},
-            cwd=Path(place.lock).parent,
+            env={**invocation.environment, **invocation.variables},
+            cwd=Path(address.lock).parent,
             start_new_session=True,
         )
         os.close(log)
         # Whoever outlives the daemon must not leave its corpse in the table of processes.
         threading.Thread(target=self.process.wait, name="reap", daemon=True).start()
 
-    def said(self) -> str:
+    def last_log_line(self) -> str:
         """Give the last line that was logged since."""
         try:
             with self._log.open("rb") as file:
@@ -132,13 +134,13 @@ class _Starting:
         return next((line.strip() for line in reversed(lines) if line.strip()), "")
 
 
-def is_held(place: DaemonAddress) -> bool:
+def is_held(address: DaemonAddress) -> bool:
     """Tell whether a process lives that is the daemon of a place, or becomes it."""
-    return Path(place.lock).exists() and _is_held(place)
+    return Path(address.lock).exists() and _is_held(address)
 
 
-def _is_held(place: DaemonAddress) -> bool:
-    lock = FileLock(Path(place.lock))
+def _is_held(address: DaemonAddress) -> bool:
+    lock = FileLock(Path(address.lock))
     try:
         return not lock.try_share()
     except StoreError as error:
@@ -147,28 +149,28 @@ def _is_held(place: DaemonAddress) -> bool:
         lock.close()
 
 
-def _told(death: _Died, asked: Invocation) -> str:
+def _how_it_ended(death: _Died, invocation: Invocation) -> str:
     how = f"it ended at once, with status {death.status}"
     if death.status < 0:
         how = f"{KILLS} were killed, the last by {signal.Signals(-death.status).name}"
-    said = f": {death.said}" if death.said else ""
-    return f"{how}{said} ({Path(asked.home, LOG)} may tell more)"
+    last_line = f": {death.last_line}" if death.last_line else ""
+    return f"{how}{last_line} ({Path(invocation.home, LOG)} may tell more)"
 
 
-def _log_of(asked: Invocation) -> int:
+def _log_of(invocation: Invocation) -> int:
     """Open the log to which a daemon says what keeps it from starting, where there can be one."""
     how = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_CLOEXEC", 0)
     try:
-        Path(asked.home).mkdir(mode=0o700, parents=True, exist_ok=True)
-        return os.open(Path(asked.home, LOG), how, 0o600)
+        Path(invocation.home).mkdir(mode=0o700, parents=True, exist_ok=True)
+        return os.open(Path(invocation.home, LOG), how, 0o600)
     except OSError:
         return os.open(os.devnull, os.O_WRONLY)
 
 
-def log(asked: Invocation, sentence: str) -> None:
+def log(invocation: Invocation, sentence: str) -> None:
     """Enter a sentence in the log of daemons, where there is one."""
     now = time.strftime("%Y-%m-%d %H:%M:%S")
-    file = _log_of(asked)
+    file = _log_of(invocation)
     try:
         os.write(file, f"{now} WARNING process {os.getpid()}: {sentence}\n".encode())
     except OSError:

@@ -22,36 +22,36 @@ if TYPE_CHECKING:
     from minutebook.server.daemon.commands import Run
 
 
-def main(address: str, given: str, run_command: "Run") -> None:
+def main(address: str, options: str, run_command: "Run") -> None:
     """Claim the place of an address, and be its daemon, which runs commands as it is told here."""
     began = time.monotonic()
-    place = daemon_address(address)
-    lock = _claimed(place)
+    daemon = daemon_address(address)
+    lock = _claimed(daemon)
     if lock is None:
         sys.exit(TAKEN)
     clear_away_dead()
     from minutebook.server.daemon import process
 
-    process.main(given, place, run_command, lock.is_in_place, began)
+    process.main(options, daemon, run_command, lock.is_in_place, began)
 
 
 def clear_away_dead() -> None:
     """Delete lock and socket files of daemons that no longer run."""
-    for place in all_of_this_user():
+    for daemon in all_of_this_user():
         # What cannot be taken away there keeps nobody from being a daemon here.
         with suppress(OSError, StoreError):
-            if (lock := _claimed(place)) is not None:
-                place.unlink()
+            if (lock := _claimed(daemon)) is not None:
+                daemon.unlink()
                 lock.close()
 
 
-def _claimed(place: DaemonAddress) -> FileLock | None:
+def _claimed(daemon: DaemonAddress) -> FileLock | None:
     """Hold the lock of a place; None where another has it.
 
     Its file may be taken away between being opened and being locked; the next is another.
     """
     while True:
-        lock = FileLock(Path(place.lock))
+        lock = FileLock(Path(daemon.lock))
         if lock.try_acquire():
             if lock.is_in_place():
                 return lock

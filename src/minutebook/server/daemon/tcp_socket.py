@@ -70,10 +70,10 @@ def _proof(key: bytes, who: bytes, challenge: bytes) -> bytes:
 
 
 def _receive(connection: socket.socket) -> bytes:
-    told = b""
-    while len(told) < _SIZE:
-        more = connection.recv(_SIZE - len(told))
+    received = b""
+    while len(received) < _SIZE:
+        more = connection.recv(_SIZE - len(received))
         if not more:
             raise ConnectionResetError("the other end has gone")
-        told += more
-    return told
+        received += more
+    return received

@@ -35,8 +35,8 @@ class AccessLog:
             await self._app(scope, receive, send)
             return
         request, began, status = Request(scope), time.perf_counter(), 0
-        given = request.headers.get(HEADER, "")
-        request.state.id = given if _FITTING.fullmatch(given) else secrets.token_hex(8)
+        stated = request.headers.get(HEADER, "")
+        request.state.id = stated if _FITTING.fullmatch(stated) else secrets.token_hex(8)
 
         async def sending(message: Message) -> None:
             nonlocal status

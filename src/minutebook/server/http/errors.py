@@ -49,5 +49,5 @@ def refusal(
     if request.url.path == MCP or request.url.path.startswith(f"{MCP}/"):
         error = {"code": code, "message": reason}
         return JSONResponse({"jsonrpc": "2.0", "id": id, "error": error}, status, headers)
-    told = {"error": HTTPStatus(status).phrase, "message": reason}
-    return JSONResponse(told, status, headers)
+    body = {"error": HTTPStatus(status).phrase, "message": reason}
+    return JSONResponse(body, status, headers)

@@ -28,8 +28,8 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
             store, model = "open", found.embedding.state
         # A model that cannot be had takes meaning from search, and nothing else from the server.
         is_ready = store == "open" and model != "loading"
-        told = {"status": "ready" if is_ready else "starting", "store": store, "model": model}
-        return JSONResponse(told, 200 if is_ready else 503)
+        body = {"status": "ready" if is_ready else "starting", "store": store, "model": model}
+        return JSONResponse(body, 200 if is_ready else 503)
 
     return [Route("/healthz", alive), Route("/readyz", ready)]
 

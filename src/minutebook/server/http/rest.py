@@ -83,7 +83,7 @@ async def _arguments(request: Request, limits: Limits) -> Mapping[str, Any]:
     is_empty = request.headers.get("content-length", "0") == "0"
     if is_empty and "transfer-encoding" not in request.headers:
         return {}
-    given = decoded(await read_json(request, limits.body_bytes, limits.body_seconds))
-    if not isinstance(given, dict):
+    arguments = decoded(await read_json(request, limits.body_bytes, limits.body_seconds))
+    if not isinstance(arguments, dict):
         raise BadMessage(INVALID_REQUEST, "The body must be an object of arguments")
-    return given
+    return arguments

@@ -154,10 +154,10 @@ def open_issuer(settings: Settings) -> Issuer | None:
         raise InvalidInput("jwt_audience", "must be set with jwt_issuer: for whom tokens are made")
     if settings.jwt_keys is None:
         raise InvalidInput("jwt_keys", "must be set with jwt_issuer: its keys, a URL or a file")
-    place = urlsplit(settings.jwt_keys)
-    if place.scheme == "https" or (place.scheme == "http" and place.hostname in _LOOPBACK):
+    url = urlsplit(settings.jwt_keys)
+    if url.scheme == "https" or (url.scheme == "http" and url.hostname in _LOOPBACK):
         read = partial(_from_url, settings.jwt_keys)
-    elif place.scheme == "http":
+    elif url.scheme == "http":
         raise InvalidInput("jwt_keys", "must be an https URL: who changes it on its way, comes in")
     else:
         read = partial(_from_file, Path(settings.jwt_keys))
@@ -202,8 +202,8 @@ def _parsed(data: bytes) -> list[jwt.PyJWK]:
     """
     remedy = "jwt_keys must lead to a JSON Web Key Set"
     try:
-        told = json.loads(data)
-        keys = jwt.PyJWKSet(told["keys"]).keys
+        document = json.loads(data)
+        keys = jwt.PyJWKSet(document["keys"]).keys
     except (ValueError, RecursionError, TypeError, KeyError, jwt.PyJWTError) as error:
         raise KeysUnavailable(f"they cannot be understood: {error}", remedy) from error
     fitting = [

@@ -104,26 +104,26 @@ async def _bounded(
     """
     to_server, server_reads = anyio.create_memory_object_stream[_Incoming]()
     server_writes, from_server = anyio.create_memory_object_stream[SessionMessage]()
-    places: dict[Any, ExitStack] = {}
+    slots: dict[Any, ExitStack] = {}
 
     async def read() -> None:
         async with to_server:
             async for item in incoming:
                 message = item.message if isinstance(item, SessionMessage) else None
                 if isinstance(message, types.JSONRPCRequest):
-                    place = ExitStack()
+                    slot = ExitStack()
                     try:
-                        place.enter_context(limit.hold(principal))
+                        slot.enter_context(limit.hold(principal))
                     except TooManyRequests as error:
                         await outgoing.send(SessionMessage(_refused(message.id, error)))
                         continue
-                    places[message.id] = place
+                    slots[message.id] = slot
                 await to_server.send(item)
 
     async def write() -> None:
         async for item in from_server:
             if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-                places.pop(item.message.id, ExitStack()).close()
+                slots.pop(item.message.id, ExitStack()).close()
             await outgoing.send(item)
 
     try:
@@ -133,10 +133,10 @@ async def _bounded(
             yield server_reads, server_writes
             group.cancel_scope.cancel()
     finally:
-        for place in places.values():
-            place.close()
+        for slot in slots.values():
+            slot.close()
 
 
 def _refused(id: str | int, error: TooManyRequests) -> types.JSONRPCError:
-    told = types.ErrorData(code=types.INVALID_REQUEST, message=error.reason)
-    return types.JSONRPCError(jsonrpc="2.0", id=id, error=told)
+    data = types.ErrorData(code=types.INVALID_REQUEST, message=error.reason)
+    return types.JSONRPCError(jsonrpc="2.0", id=id, error=data)

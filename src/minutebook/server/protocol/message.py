@@ -42,15 +42,15 @@ def decoded(text: bytes) -> Any:
 
 def parsed(text: bytes) -> JSONRPCMessage:
     """Read one JSON-RPC message. Raises BadMessage for anything else."""
-    told = decoded(text)
-    if isinstance(told, list):
+    document = decoded(text)
+    if isinstance(document, list):
         raise BadMessage(INVALID_REQUEST, "Batches are not taken; send each message by itself.")
     try:
-        message = jsonrpc_message_adapter.validate_python(told, by_name=False)
+        message = jsonrpc_message_adapter.validate_python(document, by_name=False)
     except ValidationError:
-        raise BadMessage(INVALID_REQUEST, NO_MESSAGE, _id_of(told)) from None
+        raise BadMessage(INVALID_REQUEST, NO_MESSAGE, _id_of(document)) from None
     # With an id that can be none, a request is taken for a notification.
-    if isinstance(message, JSONRPCNotification) and "id" in told:
+    if isinstance(message, JSONRPCNotification) and "id" in document:
         raise BadMessage(INVALID_REQUEST, NO_MESSAGE)
     return message
 
@@ -63,8 +63,8 @@ def _id_within(text: bytes) -> str | int | None:
         return None
 
 
-def _id_of(told: object) -> str | int | None:
-    id = told.get("id") if isinstance(told, dict) else None
+def _id_of(document: object) -> str | int | None:
+    id = document.get("id") if isinstance(document, dict) else None
     if (isinstance(id, str) and id.isascii()) or type(id) is int:
         return id
     return None

@@ -19,9 +19,9 @@ def client_of(context: ServerRequestContext[Any, Any]) -> Origin:
     From the handshake, or from the request's `_meta` at 2026-07-28; else, over HTTP, from the
     User-Agent header.
     """
-    told = context.session.client_params
-    if told is not None:
-        info = told.client_info
+    params = context.session.client_params
+    if params is not None:
+        info = params.client_info
         return Origin(client=tidied(info.name), version=tidied(info.version))
     headers = getattr(context.request, "headers", {})
     return agent_of(headers.get("user-agent"))

@@ -107,7 +107,7 @@ class _Talk(Generic[T]):
         self._scope = anyio.CancelScope()
         self._news = anyio.Event()
         self._answered = anyio.Event()
-        self._asked: types.InputRequiredResult | None = None
+        self._question: types.InputRequiredResult | None = None
         self._answers: types.InputResponses = {}
         self._outcome: list[T] = []
         self._refused: MCPError | None = None
@@ -131,7 +131,7 @@ class _Talk(Generic[T]):
     ) -> T | types.InputRequiredResult:
         """Hand over the client's answers; wait for the outcome or for what is asked next."""
         self._context, self._answers = context, answers
-        self._news, self._asked = anyio.Event(), None
+        self._news, self._question = anyio.Event(), None
         self._answered.set()
         try:
             await self._news.wait()
@@ -143,8 +143,8 @@ class _Talk(Generic[T]):
         return self._came()
 
     def _came(self) -> T | types.InputRequiredResult:
-        if self._asked is not None:
-            return self._asked
+        if self._question is not None:
+            return self._question
         if self._refused is not None:
             raise self._refused
         if not self._outcome:
@@ -159,7 +159,7 @@ class _Talk(Generic[T]):
             )
         self._rounds += 1
         token = secrets.token_urlsafe(16)
-        self._asked = types.InputRequiredResult(
+        self._question = types.InputRequiredResult(
             input_requests={token: _request(system, prompt, max_tokens)}, request_state=token
         )
         self._answered = anyio.Event()
@@ -200,9 +200,11 @@ def _ask_at_once(context: _Context, system: str, prompt: str, max_tokens: int) -
 
 
 def _request(system: str, prompt: str, max_tokens: int) -> types.CreateMessageRequest:
-    said = types.SamplingMessage(role="user", content=types.TextContent(type="text", text=prompt))
+    message = types.SamplingMessage(
+        role="user", content=types.TextContent(type="text", text=prompt)
+    )
     params = types.CreateMessageRequestParams(
-        messages=[said], system_prompt=system, max_tokens=max_tokens
+        messages=[message], system_prompt=system, max_tokens=max_tokens
     )
     return types.CreateMessageRequest(params=params)
 
@@ -211,7 +213,7 @@ def _text_of(answer: object) -> str:
     """Return the text of a model's answer. Raises Unanswered if it has none."""
     content = getattr(answer, "content", None)
     parts = content if isinstance(content, list) else [content]
-    told = "".join(part.text for part in parts if isinstance(part, types.TextContent))
-    if not told.strip():
+    text = "".join(part.text for part in parts if isinstance(part, types.TextContent))
+    if not text.strip():
         raise Unanswered("the client's model answered without a text")
-    return told
+    return text

@@ -81,12 +81,12 @@ def _discover_truly(server: Server[Any]) -> None:
     assert derived is not None
 
     async def discover(context: _Context, params: types.RequestParams) -> types.DiscoverResult:
-        told = await derived.handler(context, params)
-        assert isinstance(told, types.DiscoverResult)
-        for each in (told.capabilities.tools, told.capabilities.prompts):
+        result = await derived.handler(context, params)
+        assert isinstance(result, types.DiscoverResult)
+        for each in (result.capabilities.tools, result.capabilities.prompts):
             if each is not None:
                 each.list_changed = False
-        return told
+        return result
 
     server.add_request_handler("server/discover", types.RequestParams, discover)
 

@@ -95,10 +95,10 @@ class Watch:
         self, context: _Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Serve a stream of notifications, as clients of 2026-07-28 ask for it."""
-        asked = params.notifications
+        wanted = params.notifications
         uris = [
-            *(asked.resource_subscriptions or ()),
-            *([LIST] * bool(asked.resources_list_changed)),
+            *(wanted.resource_subscriptions or ()),
+            *([LIST] * bool(wanted.resources_list_changed)),
         ]
         if len(uris) > WATCHED_RESOURCES:
             raise _too_many()
@@ -179,11 +179,11 @@ class Watch:
         read: dict[tuple[Caller, str], str] = {}
         changed: dict[_Watcher, list[str]] = {}
         for watcher, uri in self._watched():
-            place = watcher.caller, uri
-            if place not in read:
-                read[place] = await self._fingerprint(*place)
-            if watcher.shown.get(uri, "") not in ("", read[place]):
-                watcher.shown[uri] = read[place]
+            key = watcher.caller, uri
+            if key not in read:
+                read[key] = await self._fingerprint(*key)
+            if watcher.shown.get(uri, "") not in ("", read[key]):
+                watcher.shown[uri] = read[key]
                 changed.setdefault(watcher, []).append(uri)
         async with anyio.create_task_group() as group:
             for watcher, uris in changed.items():

@@ -121,10 +121,10 @@ def _is_client_info(info: object) -> bool:
     )
 
 
-def _are_capabilities(told: object) -> bool:
-    if not isinstance(told, dict):
+def _are_capabilities(value: object) -> bool:
+    if not isinstance(value, dict):
         return False
-    for name, each in told.items():
+    for name, each in value.items():
         if name in _FREE:
             if not isinstance(each, dict) or not all(isinstance(v, dict) for v in each.values()):
                 return False
@@ -136,6 +136,6 @@ def _are_capabilities(told: object) -> bool:
     return True
 
 
-def _is_nested(told: object) -> bool:
+def _is_nested(value: object) -> bool:
     """Tell whether an object holds nothing but such objects."""
-    return isinstance(told, dict) and all(_is_nested(each) for each in told.values())
+    return isinstance(value, dict) and all(_is_nested(each) for each in value.values())

@@ -38,12 +38,12 @@ class InProcess:
 
     def link(self, session: str = "") -> Link:
         """Start a server and give the link to it; `session` names one that is gone on with."""
-        near, far = socket.socketpair()
+        client_end, server_end = socket.socketpair()
         caller = in_call(self._settings.caller(), session=session or new_session())
         server = connection_server(self._settings, self._contracts, self._loader, caller)
-        work = (far, server, self._loader.start)
+        work = (server_end, server, self._loader.start)
         threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
-        return Link(near, reading_tools(self._contracts), caller.call.session)
+        return Link(client_end, reading_tools(self._contracts), caller.call.session)
 
     def lost(self) -> NoReturn:
         """End the process, whose server has ended although its client has not."""
@@ -60,14 +60,14 @@ class InProcess:
         os._exit(status)
 
 
-def in_process(asked: Invocation) -> InProcess:
+def in_process(invocation: Invocation) -> InProcess:
     """Serve an invocation in this process.
 
     Raises InvalidInput if its settings or contracts do not fit.
     """
-    settings = load(asked.given, asked.variables)
+    settings = load(invocation.given, invocation.variables)
     log_to_stderr(settings)
-    return InProcess(settings, opened(asked.contracts))
+    return InProcess(settings, opened(invocation.contracts))
 
 
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
