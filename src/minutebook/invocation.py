@@ -143,7 +143,7 @@ class Invocation:
             and name != SECRET.lower()
             and name not in ("daemon", "daemon_wait")
         }
-        told: list[object] = [
+        identity: list[object] = [
             __version__,
             sys.executable,
             _stamp(__file__),
@@ -154,8 +154,8 @@ class Invocation:
         ]
         # A ledger of one's own is that of one organization.
         if "ledger" in shared:
-            told.append(self._stated("organization"))
-        return f"{zlib.crc32(json.dumps(told).encode()):08x}"
+            identity.append(self._stated("organization"))
+        return f"{zlib.crc32(json.dumps(identity).encode()):08x}"
 
     def _stated(self, name: str) -> str | None:
         return self.given.get(name) or self.variables.get(PREFIX + name.upper())
@@ -173,10 +173,10 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
             name = name.replace("-", "_")
             if word[:2] != "--" or name not in (SERVING if serving else IDENTITY):
                 return None
-            told = value if equals else next(left, None)
-            if told is None:
+            stated = value if equals else next(left, None)
+            if stated is None:
                 return None
-            given[name] = told
+            given[name] = stated
         elif serving:
             contracts.append(word)
         elif word == "serve":
@@ -204,10 +204,10 @@ def read_command(
         if word == "--":
             break
         if word.startswith("--") and name in IDENTITY:
-            told = value if equals else next(left, None)
-            if told is None:
+            stated = value if equals else next(left, None)
+            if stated is None:
                 return None
-            given[name] = told
+            given[name] = stated
         elif command is None:
             command = word
     if command not in DAEMON_COMMANDS:
@@ -240,16 +240,16 @@ def absolute(name: str, value: str, folder: str = "") -> str:
 def _absolute_table(value: str, folder: str) -> str:
     """Make the paths in a table of folders, written as JSON, absolute; `load` refuses what is none."""
 
-    def mended(told: object) -> object:
-        match told:
+    def mended(value: object) -> object:
+        match value:
             case str():
-                return path_from(folder, told)
+                return path_from(folder, value)
             case list():
-                return [mended(each) for each in told]
+                return [mended(each) for each in value]
             case dict():
-                return {name: mended(each) for name, each in told.items()}
+                return {name: mended(each) for name, each in value.items()}
             case _:
-                return told
+                return value
 
     try:
         return json.dumps(mended(json.loads(value)))

@@ -40,7 +40,7 @@ from minutebook.server.logs import log_to_stderr
 )
 @identity
 def export(
-    given: dict[str, str],
+    options: dict[str, str],
     path: Path,
     sessions: bool,  # noqa: FBT001
     include_derived: bool,  # noqa: FBT001
@@ -53,17 +53,17 @@ def export(
     from minutebook.domain.archive import JOURNAL, KINDS, OWN
 
     with (
-        opened(given) as (app, caller),
+        opened(options) as (app, caller),
         interruptible("Stopped. No file was written."),
         bar("Exporting", hidden=False) as progress,
     ):
-        told = in_call(caller, progress=progress)
+        reporting = in_call(caller, progress=progress)
         is_journal = form == "journal"
         kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
         if is_journal:
-            done = app.archives.export_journal_to(told, path.absolute())
+            done = app.archives.export_journal_to(reporting, path.absolute())
         else:
-            done = app.archives.export_to(told, kinds, path.absolute())
+            done = app.archives.export_to(reporting, kinds, path.absolute())
         chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
     echo(f"Exported {_counted(done.counts)} to {done.path}.")
     if chunks and kinds is OWN:
@@ -79,7 +79,7 @@ def export(
     "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
 )
 @identity
-def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: FBT001
+def import_(options: dict[str, str], path: Path, replace: bool) -> None:  # noqa: FBT001
     """Bring in what `export` wrote to PATH, all or nothing; what is here already stays as it is.
 
     Also turns and summaries as JSON with the fields of the journal's data model, one a line.
@@ -89,17 +89,17 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
 
     mode = Mode.REPLACE if replace else Mode.MERGE
     with (
-        opened_or_made(given) as (app, caller),
+        opened_or_made(options) as (app, caller),
         interruptible("Stopped. Nothing was brought in."),
         bar("Importing", hidden=False) as progress,
     ):
         asks = in_call(caller, progress=progress)
-        told = app.archives.import_from(asks, path.resolve(), mode)
-    echo(f"Imported {_counted(told.imported)}.")
+        outcome = app.archives.import_from(asks, path.resolve(), mode)
+    echo(f"Imported {_counted(outcome.imported)}.")
     for counts, what in (
-        (told.skipped, "here already"),
-        (told.removed, "removed, as the file does not hold it"),
-        (told.kept, "kept, as it is not yours to replace"),
+        (outcome.skipped, "here already"),
+        (outcome.removed, "removed, as the file does not hold it"),
+        (outcome.kept, "kept, as it is not yours to replace"),
     ):
         if any(counts.values()):
             echo(f"{_counted(counts)}: {what}.")
@@ -108,17 +108,17 @@ def import_(given: dict[str, str], path: Path, replace: bool) -> None:  # noqa: 
 @click.command(short_help="Write the whole data directory to one file.")
 @click.argument("path", type=click.Path(path_type=Path))
 @identity
-def backup(given: dict[str, str], path: Path) -> None:
+def backup(options: dict[str, str], path: Path) -> None:
     """Write all of the data directory that is not derived to the new file PATH, while others write.
 
     The file holds settings and secrets too; only you may read it.
     """
     from minutebook.services.maintenance.backups import SUFFIX
 
-    settings = load(given)
+    settings = load(options)
     path = path.absolute()
     path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
-    with interruptible("Stopped. No file was written."), opened(given) as (app, caller):
+    with interruptible("Stopped. No file was written."), opened(options) as (app, caller):
         made = app.backups.make(caller, path)
     echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}.")
     if settings.ledger is not None:
@@ -153,7 +153,7 @@ def _completing_what(
 @click.option("--version", "number", type=click.IntRange(1), help="Bring back this version's text.")
 @click.option("--replace", is_flag=True, help="Put aside what the data directory holds.")
 @identity
-def restore(given: dict[str, str], what: str, number: int | None, replace: bool) -> None:  # noqa: FBT001
+def restore(options: dict[str, str], what: str, number: int | None, replace: bool) -> None:  # noqa: FBT001
     """Bring back WHAT: the data directory from a backup (NAME.tar), or a memory by its id.
 
     Of a memory that is not deleted, --version brings back an earlier text.
@@ -165,11 +165,11 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
     path = Path(what)
     if path.suffix == SUFFIX or path.is_file():
         if not replace:
-            Restores(data_directory(load(given))).check_empty()
-        _restore_backup(given, path.absolute())
+            Restores(data_directory(load(options))).check_empty()
+        _restore_backup(options, path.absolute())
         return
     try:
-        restore_memory(given, what, number)
+        restore_memory(options, what, number)
     except NotFound as error:
         if error.id == what:
             remedy = (
@@ -179,18 +179,18 @@ def restore(given: dict[str, str], what: str, number: int | None, replace: bool)
         raise
 
 
-def _restore_backup(given: dict[str, str], path: Path) -> None:
+def _restore_backup(options: dict[str, str], path: Path) -> None:
     from minutebook.app import data_directory, now
     from minutebook.domain.filters import default_organization
     from minutebook.services.maintenance.restores import Restores
 
-    settings = load(given)
+    settings = load(options)
     log_to_stderr(settings)
     with interruptible(
         "Stopped. If the directory is half restored, the same command with --replace ends it."
     ):
         done = Restores(data_directory(settings)).run(path, now())
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         app.trail.log(caller, default_organization(caller), "restore", Kind.HEAD, [done.digest])
     echo(f"Restored {settings.home} from {path}.")
     if done.aside is not None:

@@ -23,7 +23,7 @@ from minutebook.evaluation.datasets import FORMS, read, sampled
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw quality against time here.")
 @identity
 def bench(
-    given: dict[str, str],
+    options: dict[str, str],
     paths: tuple[Path, ...],
     form: str | None,
     split: str | None,
@@ -38,7 +38,7 @@ def bench(
     """
     from minutebook.evaluation import report, runs
 
-    settings = settings_of(given)
+    settings = settings_of(options)
     done = []
     for path in paths:
         dataset = read(path, form, split)
@@ -52,12 +52,14 @@ def bench(
         for reason, count in dataset.left_out.items():
             if count:
                 warn(f"{dataset.name}: left out {count} {reason}")
-    told = report.report(done)
-    echo(*report.table(told))
+    figures = report.report(done)
+    echo(*report.table(figures))
     if as_json is not None:
-        as_json.write_text(json.dumps(told, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        as_json.write_text(
+            json.dumps(figures, ensure_ascii=False, indent=1) + "\n", encoding="utf-8"
+        )
     if svg is not None:
-        svg.write_text(report.picture(told), encoding="utf-8")
+        svg.write_text(report.picture(figures), encoding="utf-8")
 
 
 COMMANDS = (bench,)

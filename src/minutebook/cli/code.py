@@ -36,13 +36,13 @@ _LINES = 8
 @click.option("--watch", is_flag=True, help="Stay, and read again what changes.")
 @identity
 @as_json
-def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None:  # noqa: FBT001
+def index(options: dict[str, str], path: Path, watch: bool, as_json: bool) -> None:  # noqa: FBT001
     """Index the code in the folder PATH (default: this one), or what changed in it.
 
     Honours .gitignore and .memoryignore. Ctrl-C ends it at any time: what was done stays, and the
     next run goes on from there.
     """
-    with opened_or_made(given) as (app, caller):
+    with opened_or_made(options) as (app, caller):
         app.start()
         with (
             interruptible(
@@ -51,8 +51,8 @@ def index(given: dict[str, str], path: Path, watch: bool, as_json: bool) -> None
             ),
             bar("Indexing", hidden=as_json) as progress,
         ):
-            told = in_call(caller, progress=progress)
-            indexed = app.projects.index(told, str(path.expanduser().absolute()), None)
+            reporting = in_call(caller, progress=progress)
+            indexed = app.projects.index(reporting, str(path.expanduser().absolute()), None)
         state = indexed.progress
         project = state.project
         skipped = sum(project.skipped.values())
@@ -97,7 +97,7 @@ def _stay(app: "App", project: Project) -> None:
 @identity
 @as_json
 def code(
-    given: dict[str, str],
+    options: dict[str, str],
     query: str,
     project: str | None,
     language: str | None,
@@ -109,7 +109,7 @@ def code(
 
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         roots = _roots(app, caller)
         project = None if project is None else name_meant("project's name", roots, project)
         found = app.code_search.search(caller, query, limit, project=project, language=language)
@@ -121,9 +121,11 @@ def code(
     sought = {word.casefold() for word in words(query)}
     for each in found:
         chunk = each.chunk
-        place = style(f"{_shown(roots[chunk.project], chunk.path)}:{chunk.start_line}", fg="cyan")
+        location = style(
+            f"{_shown(roots[chunk.project], chunk.path)}:{chunk.start_line}", fg="cyan"
+        )
         name = f"  {style(chunk.name, bold=True)}" if chunk.name else ""
-        echo(f"{place}{name}  {style(f'{each.score:.3f}', dim=True)}")
+        echo(f"{location}{name}  {style(f'{each.score:.3f}', dim=True)}")
         lines = chunk.content.rstrip().splitlines()
         for number, line in enumerate(lines[:_LINES], chunk.start_line):
             echo(f"{style(f'{number:>6}', dim=True)}  {_marked(line, sought)}")
@@ -141,17 +143,19 @@ def code(
 )
 @identity
 @as_json
-def projects(given: dict[str, str], delete: str | None, as_json: bool) -> None:  # noqa: FBT001
+def projects(options: dict[str, str], delete: str | None, as_json: bool) -> None:  # noqa: FBT001
     """List the projects that are indexed, and how far each is."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         if delete is not None:
             delete = name_meant("project's name", _roots(app, caller), delete)
             removed = app.projects.delete(caller, delete)
             say({"chunks_deleted": removed}, f"Forgot {delete} and its {removed} chunks.", as_json)
             return
-        told = [app.projects.progress(caller, each.id) for each in app.projects.all(caller)]
-    shapes = [fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in told]
-    lines = [line for each in told for line in _project_lines(each)]
+        progress = [app.projects.progress(caller, each.id) for each in app.projects.all(caller)]
+    shapes = [
+        fields_of(each.project) | {"chunks": each.chunks, "part": each.part} for each in progress
+    ]
+    lines = [line for each in progress for line in _project_lines(each)]
     say(shapes, lines or "No project is indexed; run `minutebook index`.", as_json)
 
 

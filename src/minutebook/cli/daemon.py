@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from minutebook.cli.printing import echo, say, warn
-from minutebook.cli.terminal import as_json, check_begun, place
+from minutebook.cli.terminal import as_json, check_begun, home_option
 from minutebook.config import environment, load
 
 if TYPE_CHECKING:
@@ -28,39 +28,39 @@ _every = click.option(
 
 @daemon.command(short_help="Tell which daemons serve the store.")
 @_every
-@place
+@home_option
 @as_json
-def status(given: dict[str, str], is_for_all: bool, as_json: bool) -> None:  # noqa: FBT001
+def status(options: dict[str, str], is_for_all: bool, as_json: bool) -> None:  # noqa: FBT001
     """Tell which daemons serve the store, for how many clients, and when they end."""
-    told = [answer for _, answer in _daemons(given, is_for_all=is_for_all)]
-    lines = [_described(each, names_home=is_for_all) for each in told]
-    say(told, lines or _none(is_for_all=is_for_all), as_json)
+    answers = [answer for _, answer in _daemons(options, is_for_all=is_for_all)]
+    lines = [_described(answer, names_home=is_for_all) for answer in answers]
+    say(answers, lines or _none(is_for_all=is_for_all), as_json)
 
 
-def _described(told: dict[str, Any], *, names_home: bool) -> str:
-    ends = f"{told['clients']} clients"
+def _described(answer: dict[str, Any], *, names_home: bool) -> str:
+    ends = f"{answer['clients']} clients"
     # A daemon of an earlier release does not say when it ends.
-    if not told["clients"] and "idle_seconds" in told:
+    if not answer["clients"] and "idle_seconds" in answer:
         ends = (
-            f"without clients for {told['idle_seconds']} s, ends in {told['ends_in_seconds']} s "
+            f"without clients for {answer['idle_seconds']} s, ends in {answer['ends_in_seconds']} s "
             "unless one comes"
         )
-    home = f", {told['home']}" if names_home else ""
+    home = f", {answer['home']}" if names_home else ""
     return (
-        f"process {told['pid']}: version {told['version']}, for {told['seconds']} s, {ends}, "
-        f"model {told['model']}{home}"
+        f"process {answer['pid']}: version {answer['version']}, for {answer['seconds']} s, {ends}, "
+        f"model {answer['model']}{home}"
     )
 
 
 @daemon.command(short_help="Let the store's daemons end.")
 @_every
-@place
-def stop(given: dict[str, str], is_for_all: bool) -> None:  # noqa: FBT001
+@home_option
+def stop(options: dict[str, str], is_for_all: bool) -> None:  # noqa: FBT001
     """Let the store's daemons answer what they were asked, and end.
 
     Clients that are still there start another with their next request.
     """
-    stopped = _stop(given, is_for_all=is_for_all)
+    stopped = _stop(options, is_for_all=is_for_all)
     echo(f"Stopped {stopped}." if stopped else _none(is_for_all=is_for_all))
 
 
@@ -69,37 +69,37 @@ def _none(*, is_for_all: bool) -> str:
 
 
 @daemon.command(short_help="Stop the store's daemons, and start one.")
-@place
-def restart(given: dict[str, str]) -> None:
+@home_option
+def restart(options: dict[str, str]) -> None:
     """Stop the store's daemons, and start one with the settings as they are now."""
     from minutebook.invocation import Invocation
     from minutebook.server.daemon import client
     from minutebook.server.daemon.rendezvous import daemon_address
 
-    check_begun(load(given))
-    _stop(given, is_for_all=False)
-    asked = Invocation(given, (), environment())
+    check_begun(load(options))
+    _stop(options, is_for_all=False)
+    invocation = Invocation(options, (), environment())
     try:
-        client.start(asked, daemon_address(asked.address))
+        client.start(invocation, daemon_address(invocation.address))
     except (client.Unattached, OSError) as error:
         raise click.ClickException(f"no daemon could be started: {error}") from error
     echo("A daemon is ready.")
 
 
-def _stop(given: dict[str, str], *, is_for_all: bool) -> str:
+def _stop(options: dict[str, str], *, is_for_all: bool) -> str:
     """Stop the daemons; name their processes. All are tried before one that does not end is named."""
     from minutebook.server.daemon import client
 
-    daemons = _daemons(given, is_for_all=is_for_all)
-    left = [told for each, told in daemons if not client.stop(each)]
+    daemons = _daemons(options, is_for_all=is_for_all)
+    left = [answer for address, answer in daemons if not client.stop(address)]
     if left:
-        pids = ", ".join(str(told["pid"]) for told in left)
+        pids = ", ".join(str(answer["pid"]) for answer in left)
         raise click.ClickException(f"process {pids} does not end; end it with: kill {pids}")
-    return ", ".join(f"process {told['pid']}" for _, told in daemons)
+    return ", ".join(f"process {answer['pid']}" for _, answer in daemons)
 
 
 def _daemons(
-    given: dict[str, str], *, is_for_all: bool
+    options: dict[str, str], *, is_for_all: bool
 ) -> "list[tuple[DaemonAddress, dict[str, Any]]]":
     """Find all daemons of the store, whatever their other settings, and what they say of themselves.
 
@@ -109,7 +109,7 @@ def _daemons(
     from minutebook.server.daemon.rendezvous import all_of_this_user
     from minutebook.server.daemon.spawning import is_held
 
-    home = os.path.realpath(load(given).home)
+    home = os.path.realpath(load(options).home)
     found, silent = [], []
     for one in all_of_this_user():
         answer = client.ask(one, "status")

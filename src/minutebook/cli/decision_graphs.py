@@ -58,10 +58,10 @@ def _branch(
         branches = [
             (
                 each,
-                f"{under}{'└' if place == last else '├'}─",
-                f"{under}{' ' if place == last else '│'} ",
+                f"{under}{'└' if index == last else '├'}─",
+                f"{under}{' ' if index == last else '│'} ",
             )
-            for place, each in enumerate(replaced)
+            for index, each in enumerate(replaced)
         ]
         waiting += reversed(branches)
 

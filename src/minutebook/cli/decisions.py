@@ -56,7 +56,7 @@ _PARTS = re.compile(
 @identity
 @as_json
 def decide(
-    given: dict[str, str],
+    options: dict[str, str],
     title: str,
     target: str,
     rationale: str,
@@ -77,7 +77,7 @@ def decide(
         if written is not None:
             title, target, rationale, consequences = read_template(written)
         draft = DecisionDraft(title, target, rationale, consequences)
-        with opened_or_made(given) as (app, caller):
+        with opened_or_made(options) as (app, caller):
             if old:
                 decision = app.decisions.supersede(
                     caller, tuple(decision_id(app, caller, each) for each in old), draft
@@ -120,7 +120,7 @@ def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
         "" if title is None else (title[1] or "").strip(),
         "" if target is None else target[1].strip(),
         parts["rationale"].strip(),
-        tuple(told for each in listed if (told := " ".join(each.split()))),
+        tuple(line for each in listed if (line := " ".join(each.split()))),
     )
 
 
@@ -134,13 +134,13 @@ def read_template(text: str) -> tuple[str, str, str, tuple[str, ...]]:
 @identity
 @as_json
 def decisions(
-    given: dict[str, str],
+    options: dict[str, str],
     target: str | None,
     graph: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """List what holds now, one line a target."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         if target is not None:
             found = app.decisions.history(caller, target)
         elif graph is not None:
@@ -168,16 +168,16 @@ def decisions(
 
 def _line(decision: Decision) -> str:
     who = f"{decision.author} ({decision.authorship}){through(decision.origin)}"
-    told = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
-    return f"{told}  {style(decision.id, dim=True)}"
+    line = f"{decision.created_at:%Y-%m-%d}  {' '.join(decision.title.split())}  {who}"
+    return f"{line}  {style(decision.id, dim=True)}"
 
 
 @click.command(short_help="List what was proposed and is not yet settled.")
 @identity
 @as_json
-def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+def proposals(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List what was proposed and is not yet settled, and from when it can be accepted."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         pending = app.proposals.pending(caller)
         opens = {each.id: app.proposals.opens(each) for each in pending}
     lines = []
@@ -196,12 +196,12 @@ def proposals(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 @click.command(short_help="Make a proposal the truth.")
 @click.argument("id", shell_complete=completing(Proposal))
 @identity
-def accept(given: dict[str, str], id: str) -> None:
+def accept(options: dict[str, str], id: str) -> None:
     """Make the proposal ID the truth (needs --role admin, and the secret).
 
     The secret is asked for, unless AGENT_MEMORY_SECRET holds it.
     """
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         id = decision_id(app, caller, id)
         secret = app.secret.given
         if secret is None:
@@ -217,9 +217,9 @@ def secret() -> None:
 
 @secret.command("set", short_help="Pin the secret for this store.")
 @identity
-def secret_set(given: dict[str, str]) -> None:
+def secret_set(options: dict[str, str]) -> None:
     """Pin the secret for this store (needs --role admin); only its hash is kept."""
-    with opened_or_made(given) as (app, caller):
+    with opened_or_made(options) as (app, caller):
         current = None
         if app.secret.is_set:
             current = click.prompt("Present secret", hide_input=True, err=True)
@@ -236,9 +236,9 @@ def ledger() -> None:
 @ledger.command(short_help="Bring the tables and Git together again.")
 @identity
 @as_json
-def rebuild(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Bring the tables and Git together again; Git is the record of truth."""
-    with opened_or_made(given) as (app, caller):
+    with opened_or_made(options) as (app, caller):
         done = app.ledgers.rebuild(caller)
     summary = (
         f"{done.path}: {done.decisions} decisions; {len(done.to_tables)} brought to the tables, "

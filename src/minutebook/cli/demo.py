@@ -43,12 +43,12 @@ class Story:
         _step(f"{tool}  “{query}”", why)
         answer = await self.call(tool, query=query, limit=3)
         results: list[Mapping[str, Any]] = list(answer["results"])
-        for place, each in enumerate(results, 1):
-            _show(f"   {place}. {each['score']:.2f}  {each['content']}")
-            if "vector_score" in each:
+        for rank, result in enumerate(results, 1):
+            _show(f"   {rank}. {result['score']:.2f}  {result['content']}")
+            if "vector_score" in result:
                 signals = (
-                    f"vector {each['vector_score']:.2f} · words {each['bm25_score']:.2f} · "
-                    f"graph {each['ppr_score']:.2f}"
+                    f"vector {result['vector_score']:.2f} · words {result['bm25_score']:.2f} · "
+                    f"graph {result['ppr_score']:.2f}"
                 )
                 echo(style(f"            {signals}", dim=True))
         return results
@@ -78,7 +78,7 @@ async def _play(home: Path) -> int:
         tools = (await client.list_tools()).tools
         echo(f"Connected: {len(tools)} tools, protocol {client.protocol_version}.")
         ids = await _remember(story)
-        told = [
+        chapters = [
             await _recall(story, ids),
             await _walk(story, ids),
             await _supersede(story, ids),
@@ -92,7 +92,7 @@ async def _play(home: Path) -> int:
             f"{status['memories_count']} memories, {status['entities_count']} entities; model "
             f"{model['model']} ({model['dimensions']} dimensions), {model['status']}, in this process.",
         )
-    return _verdict([failure for failures in told for failure in failures])
+    return _verdict([failure for failures in chapters for failure in failures])
 
 
 def _verdict(failures: list[str]) -> int:
@@ -207,9 +207,9 @@ async def _code(story: Story) -> list[str]:
     ):
         _step(f"search_code  “{query}”", why)
         found = (await story.call("search_code", query=query, limit=3))["results"]
-        for place, each in enumerate(found, 1):
+        for rank, each in enumerate(found, 1):
             where = f"{each['file_path']}:{each['start_line']}"
-            _show(f"   {place}. {each['score']:.2f}  {where}  {each['name'] or ''}")
+            _show(f"   {rank}. {each['score']:.2f}  {where}  {each['name'] or ''}")
         if expected not in {each["name"] for each in found}:
             failures.append(f"search_code “{query}” did not find {expected}")
     return failures
@@ -237,8 +237,8 @@ async def _decide(story: Story) -> list[str]:
     query = "do we keep sessions in redis"
     _step(f"search_decisions  “{query}”", "Old words lead to what holds now.")
     found = (await story.call("search_decisions", query=query))["results"]
-    for place, each in enumerate(found, 1):
-        _show(f"   {place}. {each['score']:.2f}  {each['status']}  {each['preview']}")
+    for rank, each in enumerate(found, 1):
+        _show(f"   {rank}. {each['score']:.2f}  {each['status']}  {each['preview']}")
     if [each["id"] for each in found][:1] != [second["decision_id"]]:
         return ["search_decisions did not lead to the decision that holds"]
     return []

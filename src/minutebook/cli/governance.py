@@ -30,56 +30,56 @@ if TYPE_CHECKING:
 
 
 def _stand(
-    given: dict[str, str], id: str, said: str, act: Callable[["App", Caller, str], Memory]
+    options: dict[str, str], id: str, done: str, act: Callable[["App", Caller, str], Memory]
 ) -> None:
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         memory = act(app, caller, memory_id(app, caller, id))
-    echo(f"{said} {both_ids(memory)}; its status is {memory.status}.")
+    echo(f"{done} {both_ids(memory)}; its status is {memory.status}.")
 
 
 @click.command(short_help="Let nobody change or remove a memory.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def lock(given: dict[str, str], id: str) -> None:
+def lock(options: dict[str, str], id: str) -> None:
     """Lock the memory ID: nobody changes or removes it until it is unlocked (needs --role manager)."""
-    _stand(given, id, "Locked", lambda app, caller, memory: app.status.lock(caller, memory))
+    _stand(options, id, "Locked", lambda app, caller, memory: app.status.lock(caller, memory))
 
 
 @click.command(short_help="Let a locked memory be changed again.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def unlock(given: dict[str, str], id: str) -> None:
+def unlock(options: dict[str, str], id: str) -> None:
     """Unlock the memory ID; it has the status again that it had before (needs --role manager)."""
-    _stand(given, id, "Unlocked", lambda app, caller, memory: app.status.unlock(caller, memory))
+    _stand(options, id, "Unlocked", lambda app, caller, memory: app.status.unlock(caller, memory))
 
 
 @click.command(short_help="Mark a memory as checked by a person.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def verify(given: dict[str, str], id: str) -> None:
+def verify(options: dict[str, str], id: str) -> None:
     """Mark the memory ID as checked by a person; a deprecated one holds again."""
-    _stand(given, id, "Verified", lambda app, caller, memory: app.status.verify(caller, memory))
+    _stand(options, id, "Verified", lambda app, caller, memory: app.status.verify(caller, memory))
 
 
 @click.command(short_help="Mark a memory as out of date.")
 @click.argument("id", shell_complete=completing(Memory))
 @click.option("--reason", required=True, help="Why it is out of date.")
 @identity
-def deprecate(given: dict[str, str], id: str, reason: str) -> None:
+def deprecate(options: dict[str, str], id: str, reason: str) -> None:
     """Mark the memory ID as out of date: agents no longer find it, its history stays."""
     if not reason.strip():
         raise InvalidInput("--reason", "must not be empty")
     _stand(
-        given,
+        options,
         id,
         "Deprecated",
         lambda app, caller, memory: app.status.deprecate(caller, memory, reason),
     )
 
 
-def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
+def restore_memory(options: dict[str, str], id: str, number: int | None) -> None:
     """Bring back a soft-deleted memory or, as a new version, the text of an earlier one."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         memory = app.memories.restore(caller, memory_id(app, caller, id), number)
     echo(f"Restored {both_ids(memory)}; it is at version {memory.version}.")
 
@@ -91,11 +91,11 @@ def restore_memory(given: dict[str, str], id: str, number: int | None) -> None:
     "--type", "link_type", default="related", show_default=True, help="`related` leads both ways."
 )
 @identity
-def link(given: dict[str, str], source: str, target: str, link_type: str) -> None:
+def link(options: dict[str, str], source: str, target: str, link_type: str) -> None:
     """Lead from the memory SOURCE to the memory TARGET."""
     if not link_type.strip():
         raise InvalidInput("--type", "must not be empty")
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         source, target = memory_id(app, caller, source), memory_id(app, caller, target)
         edge = app.links.link(caller, source, target, link_type)
     echo(f"Linked {edge.source} to {edge.target} as {edge.type}.")
@@ -113,7 +113,7 @@ def system() -> None:
 @identity
 @as_json
 def write(
-    given: dict[str, str],
+    options: dict[str, str],
     text: str,
     memory_type: str,
     title: str | None,
@@ -125,7 +125,7 @@ def write(
 
     type = one_of(MemoryType, "--type", memory_type)
     draft = Draft(content=text_given(text), type=type, title=title, scope=ScopeLevel.SYSTEM)
-    with opened_or_made(given) as (app, caller):
+    with opened_or_made(options) as (app, caller):
         memory = app.memories.store(caller, draft)
     say({"id": memory.id}, memory.id, as_json)
 
@@ -151,7 +151,7 @@ def write(
 @click.pass_context
 def audit(
     context: click.Context,
-    given: dict[str, str],
+    options: dict[str, str],
     actor: str | None,
     client: str | None,
     act: str | None,
@@ -164,7 +164,7 @@ def audit(
     """List who did what to which record, newest first; refusals too."""
     if context.invoked_subcommand is not None:
         return
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         entries = app.trail.entries(
             caller,
             actor=actor,
@@ -198,7 +198,7 @@ def _uuid_of(entry: Entry, uuids: Mapping[tuple[str, str], str]) -> dict[str, st
 @click.pass_context
 def audit_verify(
     context: click.Context,
-    given: dict[str, str],
+    options: dict[str, str],
     noted: str | None,
     as_json: bool,  # noqa: FBT001
 ) -> None:
@@ -207,7 +207,7 @@ def audit_verify(
     Each trail's end is printed. Noted elsewhere and given again as --noted (with --organization),
     it proves that the trail has only grown since.
     """
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         head = None
         if noted is not None:
             number, digest = _noted(noted)

@@ -84,7 +84,7 @@ def _only(app: "App", caller: Caller, classes: Sequence[type[Named]], text: str)
         if len(found) == 1:
             return found[0].id
         if found:
-            lines = [f"{each.id}  {_told(each)}" for each in found]
+            lines = [f"{each.id}  {_described(each)}" for each in found]
             _refuse(classes[0].kind, text, lines, len(found) > MOST_SHOWN)
     return text
 
@@ -95,7 +95,7 @@ def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # 
     raise InvalidInput(text, f"could be any of {how_many}, shown above; type more of the {kind}")
 
 
-def _told(record: Named) -> str:
+def _described(record: Named) -> str:
     """Give what a person knows a record by."""
     match record:
         case Token():
@@ -131,7 +131,8 @@ def completing(*classes: type[Named]) -> Complete:
         except MinutebookError:
             return []
         return [
-            CompletionItem(_as_begun(each, incomplete), help=escaped(_told(each))) for each in found
+            CompletionItem(_as_begun(each, incomplete), help=escaped(_described(each)))
+            for each in found
         ]
 
     return complete

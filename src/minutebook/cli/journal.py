@@ -34,19 +34,19 @@ _INDENT = "    "
 @click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
 @identity
 @as_json
-def sessions(given: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
+def sessions(options: dict[str, str], limit: int, offset: int, as_json: bool) -> None:  # noqa: FBT001
     """List sessions, the one written last first, with their titles."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         page = app.sessions.overview(caller, limit, offset)
-        told = [(session, app.summaries.of(session)) for session in page.sessions]
+        rows = [(session, app.summaries.of(session)) for session in page.sessions]
         shape = [
             fields_of(session) | {"title": None if summary is None else summary.title}
-            for session, summary in told
+            for session, summary in rows
         ]
-        lines = [_headline(session, summary) for session, summary in told]
-        rest = page.total - offset - len(told)
+        lines = [_headline(session, summary) for session, summary in rows]
+        rest = page.total - offset - len(rows)
         if rest > 0:
-            lines.append(f"… and {rest} more; --offset {offset + len(told)} shows them.")
+            lines.append(f"… and {rest} more; --offset {offset + len(rows)} shows them.")
         say(shape, lines or "No session was written yet.", as_json)
 
 
@@ -54,15 +54,15 @@ def sessions(given: dict[str, str], limit: int, offset: int, as_json: bool) -> N
 @click.argument("name", metavar="SESSION", shell_complete=completing_sessions)
 @identity
 @as_json
-def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: FBT001
+def session(options: dict[str, str], name: str, as_json: bool) -> None:  # noqa: FBT001
     """Read SESSION from beginning to end, its summary first."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         name = _name_meant(app, caller, name)
         found = app.sessions.all(caller, name)
         if not found:
             raise NotFound("session", name)
         turns = app.sessions.page(caller, name, sys.maxsize, 0).turns
-        summaries = [told for each in found if (told := app.summaries.of(each)) is not None]
+        summaries = [summary for each in found if (summary := app.summaries.of(each)) is not None]
         shape = {
             "session": name,
             "summaries": [fields_of(each) for each in summaries],
@@ -78,13 +78,13 @@ def session(given: dict[str, str], name: str, as_json: bool) -> None:  # noqa: F
 @click.argument("name", metavar="[SESSION]", required=False, shell_complete=completing_sessions)
 @identity
 @as_json
-def summarize(given: dict[str, str], name: str | None, as_json: bool) -> None:  # noqa: FBT001
+def summarize(options: dict[str, str], name: str | None, as_json: bool) -> None:  # noqa: FBT001
     """Summarise SESSION, or every session that grew since it was summarised.
 
     Ctrl-C ends it; what is done stays, and the next run goes on from there. It exits with 1 when a
     session could not be summarised.
     """
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         with (
             interruptible(
                 "Stopped. The summaries that were made are kept; `minutebook summarize` makes the rest."
@@ -135,16 +135,16 @@ def _of_summary(summary: Summary) -> list[str]:
 
 
 def _of_turn(turn: Turn) -> list[str]:
-    said = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
+    parts = [("prompt", turn.prompt), ("thought", turn.thought), ("response", turn.response)]
     head = f"{turn.at:%Y-%m-%d %H:%M:%S}  {style(turn.id, dim=True)}  {turn.author}"
     head += through(turn.origin)
-    parts = [
+    lines = [
         line
-        for name, text in said
+        for name, text in parts
         if text
         for line in (style(name, fg="cyan"), f"{_INDENT}{body(text, _INDENT)}")
     ]
-    return [head, *parts]
+    return [head, *lines]
 
 
 COMMANDS = (sessions, session, summarize)

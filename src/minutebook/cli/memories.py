@@ -83,7 +83,7 @@ _FIELD = 15
 @identity
 @as_json
 def remember(
-    given: dict[str, str],
+    options: dict[str, str],
     text: str,
     memory_type: str,
     title: str | None,
@@ -109,7 +109,7 @@ def remember(
         valid_from=time_given("--valid-from", valid_from),
         valid_until=time_given("--valid-until", valid_until, ahead=True),
     )
-    with opened_or_made(given) as (app, caller):
+    with opened_or_made(options) as (app, caller):
         ends = [each.partition(":") for each in links]
         memory = app.memories.store_joined(
             caller,
@@ -139,9 +139,9 @@ def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, 
 @click.command(short_help="Change a memory's text in your editor.")
 @click.argument("id", shell_complete=completing(Memory))
 @identity
-def edit(given: dict[str, str], id: str) -> None:
+def edit(options: dict[str, str], id: str) -> None:
     """Change the text of the memory ID in your editor ($VISUAL or $EDITOR); the old one is kept."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         memory = app.memories.read(caller, memory_id(app, caller, id))
     # The store is closed meanwhile, as an editor may stay open for long.
     written = click.edit(memory.content, extension=".md")
@@ -155,7 +155,7 @@ def edit(given: dict[str, str], id: str) -> None:
             raise InvalidInput(
                 "the text", "must not be empty; `minutebook forget` removes a memory"
             )
-        with opened(given) as (app, caller):
+        with opened(options) as (app, caller):
             if app.memories.read(caller, memory.id).version != memory.version:
                 raise Conflict(memory.id, "it was changed meanwhile; edit it again")
             changed = app.memories.update(caller, memory.id, {"content": text})
@@ -175,11 +175,11 @@ def edit(given: dict[str, str], id: str) -> None:
     shell_complete=completing(Memory),
 )
 @identity
-def invalidate(given: dict[str, str], id: str, reason: str, superseded_by: str | None) -> None:
+def invalidate(options: dict[str, str], id: str, reason: str, superseded_by: str | None) -> None:
     """End the memory ID now: it is no longer true, and still found in the past."""
     if not reason.strip():
         raise InvalidInput("--reason", "must not be empty")
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         by = None if superseded_by is None else memory_id(app, caller, superseded_by)
         ended = app.memories.invalidate(caller, memory_id(app, caller, id), reason, by)
     until = f"{ended.valid_until:%Y-%m-%d %H:%M:%S}"
@@ -193,13 +193,13 @@ def invalidate(given: dict[str, str], id: str, reason: str, superseded_by: str |
 @click.option("--explain", is_flag=True, help="Show each signal's score, rank and share.")
 @identity
 @as_json
-def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
+def search(options: dict[str, str], query: str, limit: int, explain: bool, as_json: bool) -> None:  # noqa: FBT001
     """Find memories, and decisions that hold, by meaning, words and graph together."""
     from minutebook.services.search.recall import WEIGHTS
 
     if not query.strip():
         raise InvalidInput("QUERY", "must not be empty")
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         kinds = (Kind.MEMORY, Kind.DECISION)
         found = app.combined.recall(caller, query, limit, WEIGHTS, kinds).results
         if app.embedding.state == "error":
@@ -209,8 +209,8 @@ def search(given: dict[str, str], query: str, limit: int, explain: bool, as_json
         return
     if not found:
         echo("Nothing found.")
-    for place, each in enumerate(found, 1):
-        echo(headline(f"{place:>2}  {each.score:.3f}", each.record))
+    for number, each in enumerate(found, 1):
+        echo(headline(f"{number:>2}  {each.score:.3f}", each.record))
         for share in each.hit.shares if explain else ():
             rank = "not found" if share.rank is None else f"rank {share.rank}"
             raw = "–" if share.raw is None else f"{share.raw:.3f}"
@@ -239,12 +239,12 @@ def _ranked_shape(ranked: "Ranked") -> dict[str, object]:
 @click.option("--version", "number", type=click.IntRange(1), help="Show this version's text only.")
 @identity
 @as_json
-def show(given: dict[str, str], id: str, number: int | None, as_json: bool) -> None:  # noqa: FBT001
+def show(options: dict[str, str], id: str, number: int | None, as_json: bool) -> None:  # noqa: FBT001
     """Show the memory ID: what is kept of it, its versions, links and audit entries.
 
     Of a decision or a proposal, what is on the record.
     """
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         id = any_id(app, caller, id)
         if (on_record := ledger_id_of(id)) is not None:
             record = app.decisions.read(caller, on_record)
@@ -295,14 +295,14 @@ def _field_lines(record: Record) -> Iterator[str]:
 def _field_line(name: str, value: object) -> str:
     match value:
         case tuple():
-            told = ", ".join(value)
+            text = ", ".join(value)
         case Mapping():
-            told = json.dumps(dict(value), ensure_ascii=False)
+            text = json.dumps(dict(value), ensure_ascii=False)
         case Origin():
-            told = ", ".join(f"{part} {text}" for part, text in value.parts.items())
+            text = ", ".join(f"{part} {text}" for part, text in value.parts.items())
         case _:
-            told = str(value)
-    return f"{style(f'{name:<{_FIELD}}', bold=True)} {body(told, ' ' * (_FIELD + 1))}"
+            text = str(value)
+    return f"{style(f'{name:<{_FIELD}}', bold=True)} {body(text, ' ' * (_FIELD + 1))}"
 
 
 def _version_text(version: Version) -> Iterator[str]:
@@ -344,7 +344,7 @@ def _version_text(version: Version) -> Iterator[str]:
 @identity
 @as_json
 def list_(
-    given: dict[str, str],
+    options: dict[str, str],
     memory_type: str | None,
     status: str | None,
     scope: str | None,
@@ -373,7 +373,7 @@ def list_(
         since=time_given("--since", since),
         until=time_given("--until", until),
     )
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         page = app.memories.page(caller, limit, offset, where)
     lines = []
     for memory in page.memories:
@@ -389,9 +389,9 @@ def list_(
 @click.argument("id", shell_complete=completing(Memory))
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @identity
-def forget(given: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
+def forget(options: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
     """Remove the memory ID and its versions for good."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         memory = app.memories.read(caller, memory_id(app, caller, id))
         if not yes:
             echo(f"  {body(memory.content, '  ')}")

@@ -37,14 +37,14 @@ if TYPE_CHECKING:
     "all of them if none is named.",
 )
 @serving
-def serve(given: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
+def serve(options: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
     """Serve contracts to MCP clients: over stdio (the setting `contract`, else knowledge), or HTTP.
 
     Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
     """
     from minutebook.contracts.registry import CONTRACTS, opened
 
-    settings = load(given)
+    settings = load(options)
     log_to_stderr(settings)
     if http is None:
         from minutebook.server.stdio import in_process
@@ -81,7 +81,7 @@ def demo(keep: bool) -> None:  # noqa: FBT001
 @click.option("--dry-run", is_flag=True, help="Show the change; write nothing.")
 @serving
 def install(
-    given: dict[str, str],
+    options: dict[str, str],
     client: str,
     project: bool,  # noqa: FBT001
     server_name: str,
@@ -100,7 +100,7 @@ def install(
     from minutebook.install.launch import import_path, installed_command
 
     opened(contracts)
-    serve_command = [*installed_command(), *_arguments(load(given), client, contracts)]
+    serve_command = [*installed_command(), *_arguments(load(options), client, contracts)]
     places = places_here()
     scope: clients.Scope = "project" if project else "user"
     now = datetime.now(UTC)
@@ -144,13 +144,13 @@ def _arguments(settings: Settings, client: str, contracts: tuple[str, ...]) -> l
     if settings.agent == ANYBODY and "governance" not in contracts:
         settings = replace(settings, agent=client)
     standard = Settings()
-    asked = [
+    stated = [
         part
         for name in SERVING
         if (value := getattr(settings, name)) != getattr(standard, name)
         for part in (option_of(name), str(value))
     ]
-    return ["serve", *contracts, *asked]
+    return ["serve", *contracts, *stated]
 
 
 def _show_difference(before: str, after: str, path: Path) -> None:
@@ -175,7 +175,7 @@ def _show_difference(before: str, after: str, path: Path) -> None:
 )
 @click.pass_obj
 def export_schema(
-    given: dict[str, str],
+    options: dict[str, str],
     contract: str | None,
     openapi: bool,  # noqa: FBT001
     format: str,
@@ -188,7 +188,7 @@ def export_schema(
     from minutebook.contracts.openapi import VERSIONS, exported, written
     from minutebook.contracts.registry import CONTRACTS, opened
 
-    contract = contract or load(given).contract
+    contract = contract or load(options).contract
     if not contract:
         raise click.UsageError(
             f"name the CONTRACT, one of {', '.join(CONTRACTS)}; for example "

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from minutebook.cli.printing import echo, say, style, warn
-from minutebook.cli.terminal import as_json, identity, place
+from minutebook.cli.terminal import as_json, home_option, identity
 from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.invocation import FILE, PREFIX, SECRETS
@@ -37,12 +37,12 @@ def _completing(
 @identity
 @as_json
 @click.pass_context
-def settings(context: click.Context, given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+def settings(context: click.Context, options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Show every setting and its value here, first those that are set, with where each is set."""
     if context.invoked_subcommand is not None:
         return
-    found = stated(given)
-    values = asdict(load(given))
+    found = stated(options)
+    values = asdict(load(options))
     if as_json:
         shape = {name: _shown(value) for name, value in values.items() if name not in SECRETS}
         say({**shape, "sources": {name: each.origin for name, each in found.items()}}, "", as_json)
@@ -65,8 +65,8 @@ def settings(context: click.Context, given: dict[str, str], as_json: bool) -> No
 @settings.command("set", short_help="Write a setting into config.toml.")
 @click.argument("name", shell_complete=_completing)
 @click.argument("value")
-@place
-def set_(given: dict[str, str], name: str, value: str) -> None:
+@home_option
+def set_(options: dict[str, str], name: str, value: str) -> None:
     """Write the setting NAME into config.toml, whose other lines and comments stay.
 
     VALUE is written as in the environment: folders with a colon between them (on Windows a
@@ -74,7 +74,7 @@ def set_(given: dict[str, str], name: str, value: str) -> None:
     """
     import tomlkit
 
-    path = _file(given)
+    path = _file(options)
     checked = check_setting(name, value, str(Path.cwd()))
     document = _document(path)
     document[name] = _toml(checked)
@@ -86,12 +86,12 @@ def set_(given: dict[str, str], name: str, value: str) -> None:
 
 @settings.command(short_help="Take a setting out of config.toml.")
 @click.argument("name", shell_complete=_completing)
-@place
-def unset(given: dict[str, str], name: str) -> None:
+@home_option
+def unset(options: dict[str, str], name: str) -> None:
     """Take the setting NAME out of config.toml: its default holds again."""
     import tomlkit
 
-    path = _file(given)
+    path = _file(options)
     document = _document(path)
     if name not in document:
         raise InvalidInput(name, f"is not set in {path}")
@@ -121,9 +121,9 @@ def _lines(name: str, value: object, origin: str) -> tuple[str, str]:
     return f"  {style(name, bold=True)} = {shown}{source}", style(f"      {_HELP[name]}", dim=True)
 
 
-def _file(given: dict[str, str]) -> Path:
+def _file(options: dict[str, str]) -> Path:
     # Not by `load`: a file that does not fit is what a person may be about to mend.
-    home = given.get("home") or environment().get(variable_of("home")) or Settings().home
+    home = options.get("home") or environment().get(variable_of("home")) or Settings().home
     return Path(home).expanduser().absolute() / FILE
 
 

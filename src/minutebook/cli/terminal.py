@@ -72,7 +72,7 @@ def identity(run: Callable[..., None]) -> Callable[..., None]:
     return _with_options(run, IDENTITY)
 
 
-def place(run: Callable[..., None]) -> Callable[..., None]:
+def home_option(run: Callable[..., None]) -> Callable[..., None]:
     """Add the option that says where the store is, for commands that ask for no identity; likewise."""
     return _with_options(run, ("home",))
 
@@ -98,9 +98,9 @@ def _with_options(run: Callable[..., None], names: tuple[str, ...]) -> Callable[
 
 
 def _remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
-    given = context.ensure_object(dict)
+    options = context.ensure_object(dict)
     if value is not None and option.name is not None:
-        given[option.name] = absolute(option.name, value, str(working_directory()))
+        options[option.name] = absolute(option.name, value, str(working_directory()))
 
 
 def as_json(command: F) -> F:
@@ -264,13 +264,13 @@ HOSTED: ContextVar[Hosted | None] = ContextVar("hosted", default=None)
 """Set where this thread runs a command in the daemon."""
 
 
-def settings_of(given: dict[str, str]) -> Settings:
+def settings_of(options: dict[str, str]) -> Settings:
     """Return the settings of the person who typed the command.
 
     Raises InvalidInput if a setting has a value that does not fit.
     """
     hosted = HOSTED.get()
-    return load(given, None if hosted is None else hosted.command.variables)
+    return load(options, None if hosted is None else hosted.command.variables)
 
 
 def working_directory() -> Path:
@@ -280,7 +280,7 @@ def working_directory() -> Path:
 
 
 @contextmanager
-def opened(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
+def opened(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     """Open the store for a person at the keyboard, to whom system scope is open too.
 
     In the daemon it is open already; raises LeftToClient if the settings are not the daemon's. The
@@ -288,8 +288,8 @@ def opened(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     or changes must not begin one in a folder whose name was mistyped.
     """
     if HOSTED.get() is None:
-        check_begun(settings_of(given))
-    with opened_or_made(given) as found:
+        check_begun(settings_of(options))
+    with opened_or_made(options) as found:
         yield found
 
 
@@ -306,9 +306,9 @@ def check_begun(settings: Settings) -> None:
 
 
 @contextmanager
-def opened_or_made(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
+def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     """Do the same for a command that brings something in, with which a store may begin."""
-    settings, hosted = settings_of(given), HOSTED.get()
+    settings, hosted = settings_of(options), HOSTED.get()
     with ExitStack() as stack:
         if hosted is None:
             from minutebook.app import open_app
@@ -329,7 +329,7 @@ def opened_or_made(given: dict[str, str]) -> Iterator[tuple["App", Caller]]:
                 progress=until_loaded(app.embedding),
             ),
         )
-        if asks.role is Role.AGENT and "role" not in given:
+        if asks.role is Role.AGENT and "role" not in options:
             asks = replace(asks, role=Role.HUMAN)
         if asks.name == ANYBODY:
             asks = replace(asks, name=user)
@@ -404,9 +404,9 @@ def wait_for_model(embedding: "Embedding") -> None:
     """Wait until the model has loaded or failed to, with a bar while it is prepared for the first time."""
     while embedding.settle(_LOOK) == "loading":
         if embedding.prepared is not None:
-            with interruptible(PREPARED_LATER), preparing_shown() as told:
+            with interruptible(PREPARED_LATER), preparing_shown() as report:
                 while embedding.settle(_LOOK) == "loading":
-                    told(embedding.prepared or 0.0)
+                    report(embedding.prepared or 0.0)
 
 
 @contextmanager
@@ -415,7 +415,7 @@ def preparing_shown() -> Iterator[Callable[[float], None]]:
     with ExitStack() as stack:
         shown: Progress | None = None
 
-        def told(part: float) -> None:
+        def report(part: float) -> None:
             nonlocal shown
             if shown is None:
                 if not sys.stderr.isatty():
@@ -426,7 +426,7 @@ def preparing_shown() -> Iterator[Callable[[float], None]]:
                 shown = stack.enter_context(bar(label, hidden=False))
             shown(part, "")
 
-        yield told
+        yield report
 
 
 @contextmanager
@@ -472,12 +472,12 @@ def one_of(choices: type[E], option: str, value: str | None) -> E | None:
 
 def fields_of(record: "DataclassInstance") -> dict[str, object]:
     """Give the fields of a record by name; of a memory the other form of its id, too."""
-    told: dict[str, object] = {}
+    values: dict[str, object] = {}
     for each in fields(record):
-        told[each.name] = getattr(record, each.name)
+        values[each.name] = getattr(record, each.name)
         if each.name == "id" and isinstance(record, Memory):
-            told["uuid"] = record.uuid
-    return told
+            values["uuid"] = record.uuid
+    return values
 
 
 def both_ids(memory: Memory) -> str:

@@ -10,11 +10,11 @@ from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import (
     as_json,
     fields_of,
+    home_option,
     instant_given,
     one_of,
     opened,
     opened_or_made,
-    place,
     span_given,
 )
 from minutebook.config import load
@@ -55,10 +55,10 @@ def token() -> None:
 )
 @click.option("--user", help="Hold it to this user's and shared memories.  [default: every user's]")
 @_expires
-@place
+@home_option
 @as_json
 def create(
-    given: dict[str, str],
+    options: dict[str, str],
     name: str,
     role: str,
     organization: str | None,
@@ -71,7 +71,7 @@ def create(
     """Make a token and print its secret, this once; what it allows goes to stderr."""
     if all_organizations and organization is not None:
         raise click.UsageError("--organization and --all-organizations exclude each other")
-    own = load(given).organization or DEFAULT_ORGANIZATION
+    own = load(options).organization or DEFAULT_ORGANIZATION
     grant = Grant(
         name=name,
         role=one_of(Role, "--role", role),
@@ -80,17 +80,17 @@ def create(
         user=user,
         expires_at=_end(expires),
     )
-    with opened_or_made(given) as (app, caller):
+    with opened_or_made(options) as (app, caller):
         issued = app.tokens.create(caller, grant)
     _show_issued(issued, as_json=as_json)
 
 
 @token.command("list", short_help="List every token that was made.")
-@place
+@home_option
 @as_json
-def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List every token that was made, newest first; never a secret."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         tokens = app.tokens.list(caller)
     now = datetime.now(UTC)
     lines = [f"{style(each.id, dim=True)}  {_line(each, now)}" for each in tokens]
@@ -100,10 +100,10 @@ def list_tokens(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
 @token.command(short_help="Take a token back for good.")
 @click.argument("id", shell_complete=completing(Token))
-@place
-def revoke(given: dict[str, str], id: str) -> None:
+@home_option
+def revoke(options: dict[str, str], id: str) -> None:
     """Take the token ID back for good; it lets nobody in from now on, through no process."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         revoked = app.tokens.revoke(caller, token_id(app, caller, id))
     echo(f"Revoked {revoked.id} of {revoked.name}.")
 
@@ -111,11 +111,11 @@ def revoke(given: dict[str, str], id: str) -> None:
 @token.command(short_help="Give a token a new secret.")
 @click.argument("id", shell_complete=completing(Token))
 @_expires
-@place
+@home_option
 @as_json
-def rotate(given: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
+def rotate(options: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
     """Give the token ID a new secret and print it; the old one lets nobody in from now on."""
-    with opened(given) as (app, caller):
+    with opened(options) as (app, caller):
         issued = app.tokens.rotate(caller, token_id(app, caller, id), _end(expires))
     _show_issued(issued, as_json=as_json)
 

