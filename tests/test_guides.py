@@ -4,11 +4,15 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import pytest
 
+from minutebook.cli import main
 from tests.terminal import Run
 
-GUIDES = Path(__file__).resolve().parent.parent / "docs" / "guides"
+ROOT = Path(__file__).resolve().parent.parent
+GUIDES = ROOT / "docs" / "guides"
+PAGES = [ROOT / "README.md", *sorted(GUIDES.glob("*.md"))]
 
 
 def commands(page: str) -> list[list[str]]:
@@ -33,3 +37,34 @@ def test_each_command_of_the_page_for_teams_does_what_it_says(run: Run) -> None:
 @pytest.mark.parametrize("verb", ["create", "list", "rotate", "revoke"])
 def test_the_page_for_teams_shows_every_act_on_tokens(verb: str) -> None:
     assert any(each[:2] == ["token", verb] for each in TOKENS)
+
+
+def parsed(words: list[str]) -> str:
+    """Parse a command without running it; return its name. Raises UsageError for an unknown word."""
+    command: click.Command = main
+    while isinstance(command, click.Group):
+        context = click.Context(command)
+        _, words, _ = command.make_parser(context).parse_args(args=list(words))
+        if not words and command.invoke_without_command:
+            break
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None, name
+        command = found
+    else:
+        _, extra, _ = command.make_parser(click.Context(command)).parse_args(args=list(words))
+        assert not extra, (command.name, extra)
+    return str(command.name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_command_of_a_page_is_one_with_these_options(page: Path) -> None:
+    lines = re.findall(r"^\$ minutebook (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert lines
+    for line in lines:
+        assert parsed(shlex.split(line.partition(" > ")[0], comments=True)), line
+
+
+@pytest.mark.parametrize("words", [["forgot"], ["search", "x", "--explained"], ["token", "make"]])
+def test_a_command_that_there_is_not_is_found(words: list[str]) -> None:
+    with pytest.raises(click.UsageError):
+        parsed(words)
