@@ -20,7 +20,6 @@ from minutebook.install.clients import (
     location,
     plan,
     plan_removal,
-    snippet,
     unsafe_entries,
 )
 
@@ -238,12 +237,6 @@ def test_an_empty_file_is_an_empty_configuration(here: Places, client: str) -> N
     assert "minutebook" in str(parsed(install(client, here)))
 
 
-@pytest.mark.parametrize("client", CLIENTS)
-def test_a_snippet_is_what_a_fresh_installation_would_write(here: Places, client: str) -> None:
-    text = snippet(client, command=COMMAND, environment={"A": "1"})
-    assert text == install(client, here, environment={"A": "1"}).after
-
-
 def test_what_a_person_added_to_the_entry_stays(here: Places) -> None:
     path = here.home / ".cursor" / "mcp.json"
     path.parent.mkdir()
@@ -355,12 +348,11 @@ def test_a_remote_server_by_that_name_is_not_made_a_local_one(here: Places, key:
 
 
 def test_a_layout_that_only_a_person_can_edit_is_refused_with_what_to_add(here: Places) -> None:
-    path = here.home / ".codex" / "config.toml"
-    path.parent.mkdir()
-    path.write_text('mcp_servers = {a = {command = "x"}}\n')
+    fresh = install("codex", here)
+    fresh.path.write_text('mcp_servers = {a = {command = "x"}}\n')
     with pytest.raises(Conflict) as refused:
         install("codex", here)
-    assert snippet("codex", command=COMMAND, environment={}) in refused.value.reason
+    assert fresh.after in refused.value.reason
 
 
 def test_a_file_that_changed_after_planning_is_not_overwritten(here: Places) -> None:
@@ -390,10 +382,10 @@ def test_a_file_in_place_of_the_folder_is_told_as_a_conflict(here: Places) -> No
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a path there is always text")
-def test_a_path_that_is_no_text_is_refused() -> None:
+def test_a_path_that_is_no_text_is_refused(here: Places) -> None:
     program = os.fsdecode(b"/opt/\xff/minutebook")
     with pytest.raises(InvalidInput) as refused:
-        snippet("cursor", command=[program], environment={})
+        install("cursor", here, command=[program])
     assert refused.value.argument == "command"
 
 
@@ -412,11 +404,11 @@ def test_a_path_that_is_no_text_is_refused() -> None:
     ],
 )
 def test_an_argument_that_no_client_could_use_is_named(
-    argument: str, wrong: dict[str, Any]
+    here: Places, argument: str, wrong: dict[str, Any]
 ) -> None:
-    right: dict[str, Any] = {"client": "codex", "command": COMMAND, "environment": {}} | wrong
+    given: dict[str, Any] = {"client": "codex", "here": here} | wrong
     with pytest.raises(InvalidInput) as refused:
-        snippet(right.pop("client"), **right)
+        install(**given)
     assert refused.value.argument == argument
 
 

@@ -27,11 +27,8 @@ from minutebook.domain.errors import (
     InvalidArchive,
     InvalidInput,
     InvalidRoot,
-    KeysUnavailable,
-    LedgerError,
     Locked,
     MinutebookError,
-    ModelUnavailable,
     NotFound,
     Refused,
     StoreError,
@@ -212,8 +209,6 @@ _LISTS = {
 def sentence(error: MinutebookError) -> str:
     """Say to a person what stood in the way."""
     match error:
-        case InvalidInput():
-            return error.sentence
         case NotFound(kind=kind, id=id):
             way = f"; `minutebook {_LISTS[kind]}` shows those there are" if kind in _LISTS else ""
             return f"there is no {kind} {id}{way}"
@@ -227,20 +222,12 @@ def sentence(error: MinutebookError) -> str:
         case Refused(act=act, reason=reason, needs=needs):
             way = "" if needs is None else f"; if you are one, add `--role {needs}`"
             return f"not allowed to {act}: {reason}{way}"
-        case (
-            ModelUnavailable(reason=reason, remedy=remedy)
-            | LedgerError(reason=reason, remedy=remedy)
-            | KeysUnavailable(reason=reason, remedy=remedy)
-        ):
-            return f"{reason}; {remedy}"
         case Decided(id=id, reason=reason):
             return f"{id}: {reason} with `--supersedes {id}`"
         case EmbeddingNotReady(state="loading"):
             return f"{error}; try again soon"
         case EmbeddingNotReady(reason=reason):
             return f"the embedding model cannot be used: {reason}"
-        case StoreError(reason=reason):
-            return reason
         case InvalidArchive(path=path, reason=reason, line=line):
             where = "" if line is None else f", line {line}"
             return f"{path}{where}: {reason}. Nothing was changed"

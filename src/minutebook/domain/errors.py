@@ -80,12 +80,10 @@ class Refused(MinutebookError):
     needs: str | None = field(default=None, kw_only=True)
 
 
-@dataclass(eq=False)
 class Forbidden(Refused):
     """The caller's role or scope is not enough for the act."""
 
 
-@dataclass(eq=False)
 class ScopeViolation(Refused):
     """The organization, repository or user named is not one that the caller may use."""
 
@@ -105,7 +103,6 @@ class UnderReview(Refused):
     opens: datetime
 
 
-@dataclass(eq=False)
 class WrongSecret(Refused):
     """The secret is not the one that was set for this store."""
 
@@ -144,11 +141,6 @@ class InvalidInput(MinutebookError):
     remedy: str
 
     def __str__(self) -> str:
-        return self.sentence
-
-    @property
-    def sentence(self) -> str:
-        """Both, for people, who know the argument by that name."""
         return f"{self.argument} {self.remedy}"
 
 
@@ -204,7 +196,6 @@ class StoreError(MinutebookError):
         return self.reason
 
 
-@dataclass(eq=False)
 class StoreBusy(StoreError):
     """Another process kept the writer's lock longer than the wait allowed."""
 
@@ -219,17 +210,14 @@ class StoreDamaged(StoreError):
     what: str
 
 
-@dataclass(eq=False)
 class StoreLost(StoreDamaged):
     """The database is missing or empty, although a store was kept there."""
 
 
-@dataclass(eq=False)
 class StoreTooNew(StoreError):
     """A later version of Minutebook wrote this store."""
 
 
-@dataclass(eq=False)
 class StoreClosed(StoreError):
     """The store was used after it was closed."""
 
@@ -245,7 +233,6 @@ class LedgerError(MinutebookError):
         return f"{self.reason}; {self.remedy}"
 
 
-@dataclass(eq=False)
 class LedgerBusy(LedgerError):
     """Others kept writing, or held a lock, for longer than the wait allowed."""
 
@@ -278,7 +265,6 @@ class AskedEnough(MinutebookError):
     reason: str
 
 
-@dataclass(eq=False)
 class EmbeddingError(MinutebookError):
     """No vector can be had for a text."""
 

@@ -193,7 +193,7 @@ def plan(
     _check_room(found, path, read(found.format, before or "", str(path)), server_name)
     after = edited(found.format, before or "", found.section, server_name, entry)
     if after is None:
-        pasted = _alone(found, server_name, entry)
+        pasted = edited(found.format, "", found.section, server_name, entry)
         raise Conflict(str(path), f"only a person can edit its layout; what to add:\n{pasted}")
     return _installation(found, scope, path, before, after, now)
 
@@ -284,18 +284,6 @@ def _imports_from_folder(arguments: object) -> bool:
     return bool(module) and not re.search(r" -[a-zA-Z]*[PI]", options)
 
 
-def snippet(
-    client: str,
-    *,
-    command: Sequence[str],
-    environment: Mapping[str, str],
-    server_name: str = "minutebook",
-) -> str:
-    """Write the configuration of this one server, for a person to paste."""
-    found = _client(client)
-    return _alone(found, server_name, _entry(found, server_name, command, environment))
-
-
 def location(client: Client, scope: Scope, places: Places) -> Path:
     """Find the file in which a client keeps its servers, whether or not it exists yet.
 
@@ -344,12 +332,6 @@ def _entry(
     if environment:
         entry["env"] = dict(environment)
     return entry
-
-
-def _alone(client: Client, server_name: str, entry: Mapping[str, Any]) -> str:
-    text = edited(client.format, "", client.section, server_name, entry)
-    assert text is not None, "an empty text has room for anything"
-    return text
 
 
 def _check_text(argument: str, texts: Iterable[str]) -> None:

@@ -1,14 +1,8 @@
 import pytest
 
 from minutebook.domain.errors import NotFound
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Memory
-from minutebook.services.access.visibility import (
-    filters,
-    narrowed,
-    page_of,
-    read_entity,
-    read_memory,
-)
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Memory
+from minutebook.services.access.visibility import filters, narrowed, page_of, read
 from tests.world import World
 
 
@@ -48,10 +42,10 @@ def test_a_filter_is_narrowed_further_each_time(world: World) -> None:
 def test_a_record_of_another_kind_is_not_found(world: World) -> None:
     memory, entity = world.remember("a"), world.entity("a")
     store = world.store
-    assert read_memory(store, world.caller, memory).content == "a"
-    assert read_entity(store, world.caller, entity).name == "a"
+    assert read(store, world.caller, Memory, memory).content == "a"
+    assert read(store, world.caller, Entity, entity).name == "a"
     with pytest.raises(NotFound) as missing:
-        read_memory(store, world.caller, entity)
+        read(store, world.caller, Memory, entity)
     assert (missing.value.kind, missing.value.id) == ("memory", entity)
     with pytest.raises(NotFound):
-        read_entity(store, world.caller, memory)
+        read(store, world.caller, Entity, memory)

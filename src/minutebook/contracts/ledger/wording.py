@@ -12,9 +12,7 @@ from minutebook.domain.errors import (
     GuessedTooOften,
     InvalidInput,
     LedgerBroken,
-    LedgerError,
     MinutebookError,
-    ModelUnavailable,
     NotFound,
     Refused,
     StoreError,
@@ -47,13 +45,8 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
             return _failed(f"{id}: {reason}", [id])
         case NotFound(kind=kind, id=id):
             return _failed(f"there is no {kind} {_shown(id)}", [_shown(id)])
-        case LedgerBroken(reason=reason, remedy=remedy, ids=ids):
-            return _failed(f"{reason}; {remedy}", ids)
-        case (
-            LedgerError(reason=reason, remedy=remedy)
-            | ModelUnavailable(reason=reason, remedy=remedy)
-        ):
-            return _failed(f"{reason}; {remedy}", [])
+        case LedgerBroken(ids=ids):
+            return _failed(str(error), ids)
         case StoreError(reason=reason):
             return _failed(f"the store could not do its work: {reason}", [])
         case EmbeddingNotReady(reason=reason):

@@ -164,7 +164,7 @@ class _Server:
         try:
             self._here = in_process(self._invocation)
         except InvalidInput as error:
-            raise Unserved(error.sentence) from error
+            raise Unserved(str(error)) from error
         return self._here.link(self._session)
 
     def _linked(self, link: Link) -> Link:

@@ -274,7 +274,7 @@ def main(
     try:
         settings = shared(load(json.loads(options), environment()))
     except InvalidInput as error:
-        sys.stderr.write(f"{error.sentence}\n")
+        sys.stderr.write(f"{error}\n")
         sys.exit(INVALID)
     make_home(settings.home)
     # All that is said, by whatever part of the process, goes to the log in the data directory.

@@ -119,7 +119,7 @@ class Issuer:
         try:
             check_grant(grant)
         except InvalidInput as error:
-            raise Unidentified(f"the token's {error.sentence}") from error
+            raise Unidentified(f"the token's {error}") from error
         return caller_with(grant, f"{SIGNED}{claims.get('jti', '')}"[:100])
 
     def _claims(self, token: str) -> Mapping[str, Any]:

@@ -102,20 +102,19 @@ class Trail:
 
     @contextmanager
     def audit_refusals(
-        self, caller: Caller, organization: str, act: str, kind: Kind, subject: str
+        self, caller: Caller, organization: str | None, act: str, kind: Kind, subject: str
     ) -> Iterator[None]:
         """Write an entry for a Refused that is raised inside, and raise it again.
 
-        Everyone may read the system's trail, so a refusal there goes to the caller's own organization.
+        With no organization, it goes to the caller's own; so does one in the system's, whose trail
+        everyone may read.
         """
         try:
             yield
         except Refused as error:
-            home = (
-                default_organization(caller)
-                if organization == SYSTEM_ORGANIZATION
-                else organization
-            )
+            home = organization
+            if home is None or home == SYSTEM_ORGANIZATION:
+                home = default_organization(caller)
             audit = AuditDraft(caller, act, home, subject)
             refusal = _Refusal(audit, kind, type(error).__name__)
             if self._batch.refusals is None:

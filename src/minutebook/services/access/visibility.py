@@ -11,12 +11,7 @@ from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
-    Decision,
     Edge,
-    Entity,
-    Memory,
-    Project,
-    Proposal,
 )
 from minutebook.store.protocol import R, Snapshot, Store
 
@@ -32,20 +27,16 @@ def filters(store: Store | Snapshot, caller: Caller) -> list[Filter]:
     return [visible_filter(caller, name) for name in open_to]
 
 
-def read_memory(store: Store, caller: Caller, id: str) -> Memory:
-    """Return a memory. Raises NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Memory, id)
+def read(store: Store, caller: Caller, of: type[R], id: str, *, with_deleted: bool = False) -> R:
+    """Return a record, `with_deleted` also a soft-deleted memory.
 
-
-def read_any_memory(store: Store, caller: Caller, id: str) -> Memory:
-    """Return a memory, also a soft-deleted one. Raises NotFound as `read_memory` does."""
-    every = [replace(where, with_deleted=True) for where in filters(store, caller)]
-    return _found(store, every, Memory, id)
-
-
-def read_entity(store: Store, caller: Caller, id: str) -> Entity:
-    """Return an entity. Raises NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Entity, id)
+    Raises NotFound if there is none or the caller may not see it.
+    """
+    for where in filters(store, caller):
+        record = store.get(of, where.organization, id)
+        if record is not None and replace(where, with_deleted=with_deleted).passes(record):
+            return record
+    raise NotFound(of.kind, id)
 
 
 def sees_ends(store: Store, caller: Caller, edge: Edge) -> bool:
@@ -70,21 +61,6 @@ def repository_with(caller: Caller, id: UUID) -> str:
     return _with(id, sorted(caller.repositories or ()))
 
 
-def read_project(store: Store, caller: Caller, id: str) -> Project:
-    """Return a project. Raises NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Project, id)
-
-
-def read_decision(store: Store, caller: Caller, id: str) -> Decision:
-    """Return a decision. Raises NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Decision, id)
-
-
-def read_proposal(store: Store, caller: Caller, id: str) -> Proposal:
-    """Return a proposal. Raises NotFound if there is none or the caller may not see it."""
-    return _found(store, filters(store, caller), Proposal, id)
-
-
 def all_within(store: Store, caller: Caller, of: type[R], **conditions: object) -> list[R]:
     """Give every record of a class that the caller may see and whose fields equal these values."""
     return [
@@ -107,14 +83,6 @@ def page_of(
     if len(found) < limit and (found or not offset):
         return found, offset + len(found)
     return found, sum(store.count(of, where) for where in wheres)
-
-
-def _found(store: Store, reach: Iterable[Filter], of: type[R], id: str) -> R:
-    for where in reach:
-        record = store.get(of, where.organization, id)
-        if record is not None and where.passes(record):
-            return record
-    raise NotFound(of.kind, id)
 
 
 def _with(id: UUID, names: Iterable[str]) -> str:

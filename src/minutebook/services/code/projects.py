@@ -26,7 +26,7 @@ from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project
 from minutebook.domain.redaction import REASON
 from minutebook.domain.roots import Roots
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, all_within, narrowed, read_project
+from minutebook.services.access.visibility import Clock, all_within, narrowed, read
 from minutebook.services.code.eta import Pace
 from minutebook.services.code.indexing import BATCH, Indexing
 from minutebook.services.embeddings import Embeddings
@@ -167,7 +167,7 @@ class Projects:
 
     def read(self, caller: Caller, id: str) -> Project:
         """Return a project. Raises NotFound if there is none or the caller may not see it."""
-        return read_project(self._store, caller, id)
+        return read(self._store, caller, Project, id)
 
     def all(self, caller: Caller) -> list[Project]:
         """Give every project that the caller may see, by id."""

@@ -7,7 +7,7 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import place_of
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import Filter, default_organization, visible_filter
+from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.records import Kind, Memory, Turn
 from minutebook.domain.turns import (
     Session,
@@ -61,9 +61,7 @@ class Sessions:
         ready, else soon. Raises Refused, InvalidInput.
         """
         name = caller.call.session if session is None else session
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), ADDED, Kind.TURN, name
-        ):
+        with self._trail.audit_refusals(caller, None, ADDED, Kind.TURN, name):
             place = place_of(caller, None, None, None)
             policy.check_may_write_to(caller, ADDED, place)
         if not name:

@@ -66,7 +66,7 @@ class Summarizers:
                 self._silent.append(failed[-1])
                 self._models.remove(model)
             except InvalidInput as error:
-                failed.append(f"{model.name} answered twice what does not fit: {error.sentence}")
+                failed.append(f"{model.name} answered twice what does not fit: {error}")
             else:
                 return _made(account, model.name, failed)
         return _made(account_of(read, count), BUILT_IN, failed)
@@ -86,7 +86,7 @@ def _asked(sample: Sample, transcript: str) -> Account:
     except InvalidInput as error:
         repair = (
             f"{transcript}\n\nYour answer was:\n{answer[:TRANSCRIPT]}\n\nIt cannot be used: "
-            f"{error.sentence}. Answer again with the whole JSON object."
+            f"{error}. Answer again with the whole JSON object."
         )
     return read_account(sample(INSTRUCTIONS, repair, ANSWER_TOKENS))
 

@@ -8,7 +8,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
 from minutebook.domain.records import Edge, Entry, Kind, Memory
-from minutebook.services.access.visibility import filters, read_any_memory, read_memory
+from minutebook.services.access.visibility import filters, read
 from minutebook.store.protocol import Store
 
 
@@ -44,7 +44,7 @@ class Browsing:
                 continue
             other = edge.target if edge.source == memory.id else edge.source
             try:
-                found.append(Linked(edge, read_memory(self._store, caller, other)))
+                found.append(Linked(edge, read(self._store, caller, Memory, other)))
             except NotFound:
                 continue
         return found
@@ -54,7 +54,7 @@ class Browsing:
         if memory.superseded_by is None:
             return None
         try:
-            return read_any_memory(self._store, caller, memory.superseded_by).id
+            return read(self._store, caller, Memory, memory.superseded_by, with_deleted=True).id
         except NotFound:
             return None
 

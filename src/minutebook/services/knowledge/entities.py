@@ -11,7 +11,7 @@ from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Relation
 from minutebook.search.communities import communities
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, filters, narrowed, read_entity
+from minutebook.services.access.visibility import Clock, filters, narrowed, read
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Store
 
@@ -105,8 +105,8 @@ class Entities:
 
         Raises NotFound for an entity that is not there, Conflict for two of different organizations.
         """
-        entity = read_entity(self._store, caller, source)
-        end = read_entity(self._store, caller, target)
+        entity = read(self._store, caller, Entity, source)
+        end = read(self._store, caller, Entity, target)
         if end.organization != entity.organization:
             reason = (
                 f"it is in the organization {end.organization!r}; an entity can be related only to one "
@@ -126,7 +126,7 @@ class Entities:
 
         Raises NotFound if there is no such entity or the caller may not see it.
         """
-        start = read_entity(self._store, caller, id)
+        start = read(self._store, caller, Entity, id)
         (where,) = (f for f in filters(self._store, caller) if f.organization == start.organization)
         reached: dict[str, Entity] = {start.id: start}
         walked: dict[str, Edge] = {}

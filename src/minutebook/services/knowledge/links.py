@@ -4,9 +4,9 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
 from minutebook.domain.policy import Rules
-from minutebook.domain.records import Edge, Kind, Link
+from minutebook.domain.records import Edge, Kind, Link, Memory
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, read_memory
+from minutebook.services.access.visibility import Clock, read
 from minutebook.store.protocol import Store
 
 RELATED = "related"
@@ -28,9 +28,9 @@ class Links:
         Raises NotFound, Conflict for a memory and itself or for two of different organizations,
         Locked if either is locked.
         """
-        organization = read_memory(self._store, caller, source).organization
+        organization = read(self._store, caller, Memory, source).organization
         with self._trail.audited(caller, organization, "link", Kind.MEMORY, source) as audit:
-            ends = [read_memory(self._store, caller, id) for id in (source, target)]
+            ends = [read(self._store, caller, Memory, id) for id in (source, target)]
             for each in ends:
                 policy.check_may_change(caller, self._rules(), each)
             audit.check(*ends)

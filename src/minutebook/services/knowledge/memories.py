@@ -26,15 +26,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.validity import ended
 from minutebook.services.access.audit import EVERYTHING, Trail
-from minutebook.services.access.visibility import (
-    Clock,
-    filters,
-    narrowed,
-    page_of,
-    read_any_memory,
-    read_memory,
-    sees_ends,
-)
+from minutebook.services.access.visibility import Clock, filters, narrowed, page_of, read, sees_ends
 from minutebook.services.embeddings import TextEmbedding
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.supersession import Supersession
@@ -165,11 +157,11 @@ class Memories:
 
     def read(self, caller: Caller, id: str) -> Memory:
         """Return a memory. Raises NotFound if there is none or the caller may not see it."""
-        return read_memory(self._store, caller, id)
+        return read(self._store, caller, Memory, id)
 
     def read_any(self, caller: Caller, id: str) -> Memory:
         """Return a memory, also a soft-deleted one. Raises NotFound as `read` does."""
-        return read_any_memory(self._store, caller, id)
+        return read(self._store, caller, Memory, id, with_deleted=True)
 
     def history(self, caller: Caller, memory: Memory) -> History:
         """Give the versions and audit entries of a memory that was read, and its edges.
@@ -191,7 +183,7 @@ class Memories:
 
         Raises NotFound if there is no such memory or version.
         """
-        memory = read_any_memory(self._store, caller, id)
+        memory = read(self._store, caller, Memory, id, with_deleted=True)
         return self._version(memory, number)
 
     def update(self, caller: Caller, id: str, changes: Mapping[str, Any]) -> Memory:
@@ -232,7 +224,7 @@ class Memories:
                 raise Conflict(id, "it is not deleted; name the version whose text is to return")
             return replace(memory, deleted_at=None, updated_at=self._clock())
 
-        find = partial(read_any_memory, self._store, caller, id)
+        find = partial(read, self._store, caller, Memory, id, with_deleted=True)
         return self._writer.change(caller, "restore", find, rule)
 
     def delete(self, caller: Caller, id: str) -> bool:
@@ -329,15 +321,13 @@ class Memories:
         def rule(memory: Memory) -> Memory:
             return drafts.redrafted(caller, self._rules(), memory, own, self._clock())
 
-        find = partial(read_any_memory, self._store, caller, own.id)
+        find = partial(read, self._store, caller, Memory, own.id, with_deleted=True)
         return self._writer.change(caller, "update", find, rule, embed)
 
     def _create(self, caller: Caller, draft: Draft, embed: Embed) -> Memory:
         now = self._clock()
         id = draft.id if draft.id is not None else new_id(now, self._randbits)
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), CREATED, Kind.MEMORY, id
-        ):
+        with self._trail.audit_refusals(caller, None, CREATED, Kind.MEMORY, id):
             memory = drafts.drafted(caller, self._rules(), draft, id, now)
         embedding = embed(memory.text)
         return self._writer.commit(caller, CREATED, memory, embedding, self._with_new_id)
@@ -368,7 +358,7 @@ class Memories:
 
     def _known(self, caller: Caller, id: str) -> Memory | None:
         try:
-            return read_any_memory(self._store, caller, id)
+            return read(self._store, caller, Memory, id, with_deleted=True)
         except NotFound:
             return None
 

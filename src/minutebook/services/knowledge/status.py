@@ -5,11 +5,10 @@ from dataclasses import replace
 from minutebook.domain import drafts, policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
-from minutebook.domain.filters import default_organization
 from minutebook.domain.policy import Rules
 from minutebook.domain.records import Kind, Memory, Status
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, read_memory
+from minutebook.services.access.visibility import Clock, read
 from minutebook.services.knowledge.writing import MemoryWriter, Rule
 from minutebook.store.protocol import Store
 
@@ -32,9 +31,7 @@ class StatusChanges:
         Raises Forbidden, before the memory is looked up, if the caller may not lock. Raises
         NotFound if there is no such memory, Locked if it is locked already.
         """
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), "lock", Kind.MEMORY, id
-        ):
+        with self._trail.audit_refusals(caller, None, "lock", Kind.MEMORY, id):
             policy.check_may_lock(caller)
 
         def rule(memory: Memory) -> Memory:
@@ -84,4 +81,4 @@ class StatusChanges:
         return self._change(caller, act, id, rule)
 
     def _change(self, caller: Caller, act: str, id: str, rule: Rule) -> Memory:
-        return self._writer.change(caller, act, lambda: read_memory(self._store, caller, id), rule)
+        return self._writer.change(caller, act, lambda: read(self._store, caller, Memory, id), rule)

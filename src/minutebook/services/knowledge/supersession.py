@@ -9,7 +9,7 @@ from minutebook.domain.filters import visible_filter
 from minutebook.domain.origin import Origin
 from minutebook.domain.policy import check_may_write_to, may_write_to
 from minutebook.domain.records import Kind, Link, Memory, Status
-from minutebook.services.access.visibility import Clock, read_memory
+from minutebook.services.access.visibility import Clock, read
 from minutebook.store.protocol import Store
 
 SUPERSEDES = "supersedes"
@@ -27,7 +27,7 @@ class Supersession:
 
         Raises NotFound, and Conflict for a successor in another organization or a circle.
         """
-        home = read_memory(self._store, caller, id).organization
+        home = read(self._store, caller, Memory, id).organization
         if home != memory.organization:
             reason = (
                 f"it is in the organization {home!r}; a memory can be superseded only by one of its "

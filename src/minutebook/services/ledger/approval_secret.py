@@ -105,9 +105,7 @@ class Secret:
         set or none is given.
         """
         with (
-            self._trail.audit_refusals(
-                caller, default_organization(caller), act, Kind.PROPOSAL, proposal
-            ),
+            self._trail.audit_refusals(caller, None, act, Kind.PROPOSAL, proposal),
             _alone(self._locks),
         ):
             kept = self._read()

@@ -14,12 +14,11 @@ from minutebook.domain.decision_drafts import (
     decided,
 )
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, decision_id
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.domain.targets import target_key
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, all_within, read_decision, read_proposal
+from minutebook.services.access.visibility import Clock, all_within, read
 from minutebook.services.ledger.recording import DecisionWriter
 from minutebook.store.protocol import Store
 
@@ -51,9 +50,7 @@ class Decisions:
         check_is_whole(draft, LEAST_RATIONALE)
         now = self._clock()
         id = decision_id(now, self._randbits)
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), "record", Kind.DECISION, id
-        ):
+        with self._trail.audit_refusals(caller, None, "record", Kind.DECISION, id):
             lineage.check_may_record(caller, ())
             decision = self._spelled(decided(caller, draft, id, now))
 
@@ -77,7 +74,7 @@ class Decisions:
         now = self._clock()
         id = decision_id(now, self._randbits)
         self._ledgers.sync_visible(caller)
-        first = read_decision(self._store, caller, old_ids[0])
+        first = read(self._store, caller, Decision, old_ids[0])
         with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
             decision = replace(
                 decided(caller, draft, id, now),
@@ -88,7 +85,7 @@ class Decisions:
             decision = self._spelled(decision)
 
         def plan() -> list[Decision]:
-            old = [read_decision(self._store, caller, each) for each in dict.fromkeys(old_ids)]
+            old = [read(self._store, caller, Decision, each) for each in dict.fromkeys(old_ids)]
             key = lineage.scoped_target(decision)
             lineage.check_may_supersede(caller, key, old, self._ledgers.active_on(key))
             taking, replaced = lineage.superseding(decision, old)
@@ -100,8 +97,8 @@ class Decisions:
         """Return a decision or a proposal. Raises NotFound if the caller sees none with that id."""
         self._ledgers.sync_visible(caller)
         if id.startswith(Kind.PROPOSAL):
-            return read_proposal(self._store, caller, id)
-        return read_decision(self._store, caller, id)
+            return read(self._store, caller, Proposal, id)
+        return read(self._store, caller, Decision, id)
 
     def truths(self, caller: Caller) -> list[Decision]:
         """Give the decisions that hold, by target; several on one where colleagues differ."""

@@ -15,11 +15,10 @@ from minutebook.domain.decision_drafts import (
     settled,
 )
 from minutebook.domain.errors import Conflict
-from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits, decision_id, proposal_id
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
 from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, all_within, read_decision, read_proposal
+from minutebook.services.access.visibility import Clock, all_within, read
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.recording import DecisionWriter
 from minutebook.store.protocol import Store
@@ -57,12 +56,10 @@ class Proposals:
         check_is_whole(draft, LEAST_RATIONALE)
         now = self._clock()
         id = proposal_id(now, self._randbits)
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), "propose", Kind.PROPOSAL, id
-        ):
+        with self._trail.audit_refusals(caller, None, "propose", Kind.PROPOSAL, id):
             lineage.check_may_propose(caller)
             self._ledgers.sync_visible(caller)
-            old = [read_decision(self._store, caller, each) for each in supersedes]
+            old = [read(self._store, caller, Decision, each) for each in supersedes]
             proposal = proposed(caller, draft, supersedes, id, now)
         if old:
             proposal = replace(
@@ -83,13 +80,11 @@ class Proposals:
         Raises Forbidden to all but an admin, NotFound, Conflict once it is settled, UnderReview,
         WrongSecret, GuessedTooOften, LedgerError.
         """
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), "accept", Kind.PROPOSAL, id
-        ):
+        with self._trail.audit_refusals(caller, None, "accept", Kind.PROPOSAL, id):
             lineage.check_may_accept(caller)
         now = self._clock()
         self._ledgers.sync_visible(caller)
-        proposal = read_proposal(self._store, caller, id)
+        proposal = read(self._store, caller, Proposal, id)
         lineage.check_is_pending(proposal)
         with self._trail.audit_refusals(caller, proposal.organization, "accept", Kind.PROPOSAL, id):
             policy.check_may_write_to(caller, "accept", proposal)
@@ -101,14 +96,14 @@ class Proposals:
 
         def plan() -> list[Decision]:
             # Others may have accepted it, or decided on its target, meanwhile.
-            lineage.check_is_pending(read_proposal(self._store, caller, id))
+            lineage.check_is_pending(read(self._store, caller, Proposal, id))
             taking, replaced = lineage.superseding(
                 decision, self._ledgers.active_on(lineage.scoped_target(decision))
             )
             return [taking, *replaced.values()]
 
         def sequel(made: Decision) -> None:
-            self._store.put(settled(read_proposal(self._store, caller, id), made))
+            self._store.put(settled(read(self._store, caller, Proposal, id), made))
 
         return self._writer.record(caller, "accept", decision, plan, sequel)
 

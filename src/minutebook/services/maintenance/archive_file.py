@@ -157,7 +157,7 @@ class Reader:
         try:
             yield
         except InvalidInput as error:
-            raise InvalidArchive(self.called, error.sentence, number) from error
+            raise InvalidArchive(self.called, str(error), number) from error
 
 
 @contextmanager

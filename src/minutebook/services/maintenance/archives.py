@@ -102,9 +102,7 @@ class Archives:
 
     def _read(self, caller: Caller, archive: ArchivePath, mode: Mode) -> Imported:
         kinds: Collection[Kind] = JOURNAL
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), IMPORT, _subject(kinds), "archive"
-        ):
+        with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), "archive"):
             policy.check_may_import(caller, self._rules(), whole=False)
             owner = Owner(
                 default_organization(caller), repository_of(caller), caller.user, caller.name
@@ -112,9 +110,7 @@ class Archives:
         with reading(archive, owner) as reader:
             checked = verified(caller, reader)
             kinds = reader.counts
-            with self._trail.audit_refusals(
-                caller, default_organization(caller), IMPORT, _subject(kinds), reader.digest
-            ):
+            with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), reader.digest):
                 policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
                 if _is_whole(kinds) and mode is Mode.REPLACE:
                     raise InvalidInput("mode", "must be merge for an archive of a whole store")
@@ -158,9 +154,7 @@ class Archives:
         return Exported(archive.path, archive.called, counts)
 
     def _check_may_export(self, caller: Caller, kinds: Collection[Kind]) -> None:
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), EXPORT, _subject(kinds), "archive"
-        ):
+        with self._trail.audit_refusals(caller, None, EXPORT, _subject(kinds), "archive"):
             policy.check_may_export(caller, whole=_is_whole(kinds))
 
 

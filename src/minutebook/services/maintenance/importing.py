@@ -122,7 +122,7 @@ class Import:
             try:
                 self._take(record)
             except InvalidInput as error:
-                raise InvalidArchive(reader.called, error.sentence, number) from error
+                raise InvalidArchive(reader.called, str(error), number) from error
         if reader.digest != checked.digest:
             raise InvalidArchive(reader.called, "the file was changed while it was read")
         if self._mode is Mode.REPLACE:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.filters import Filter
 from minutebook.domain.policy import Policy, Rules
 from minutebook.domain.records import (
     CLASSES,
@@ -91,9 +91,7 @@ class Overview:
 
         System-wide records are not touched. One transaction an organization, and some a project.
         """
-        with self._trail.audit_refusals(
-            caller, default_organization(caller), "reset", Kind.MEMORY, EVERYTHING
-        ):
+        with self._trail.audit_refusals(caller, None, "reset", Kind.MEMORY, EVERYTHING):
             policy.check_may_act(caller, "reset")
         deleted, locked, others = Counter[Kind](), 0, 0
         for where in filters(self._store, caller):

@@ -7,11 +7,11 @@ from minutebook.code.languages import LANGUAGES, Language, language_named
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk
+from minutebook.domain.records import CodeChunk, Project
 from minutebook.search.code_rerank import Sight, rerank
 from minutebook.search.fusion import Hit, Signal, fuse, minmax
 from minutebook.search.text import parse_query
-from minutebook.services.access.visibility import filters, narrowed, read_project
+from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import Candidates, Key, Scores, Signals
 from minutebook.store.protocol import Store
@@ -83,7 +83,7 @@ class CodeSearch:
             conditions["language"] = _language(language).name
         if project is None:
             return [narrowed(where, **conditions) for where in filters(self._store, caller)]
-        organization = read_project(self._store, caller, project).organization
+        organization = read(self._store, caller, Project, project).organization
         return [
             narrowed(where, **conditions, project=project)
             for where in filters(self._store, caller)

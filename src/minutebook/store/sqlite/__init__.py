@@ -108,7 +108,7 @@ class SqliteStore:
     ) -> list[R]:
         """Give the selected records by the fields of `order`, then by id."""
         with self._connections.reading() as connection:
-            return rows.find(connection, of, where, order, limit, offset)
+            return list(rows.each(connection, of, where, order, limit, offset))
 
     def page(
         self,

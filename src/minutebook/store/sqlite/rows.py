@@ -75,25 +75,6 @@ def get(connection: apsw.Connection, of: type[R], organization: str, id: str) ->
     return None if row is None else table.record_of(of, organization, row)
 
 
-def find(
-    connection: apsw.Connection,
-    of: type[R],
-    where: Filter,
-    order: Sequence[str],
-    limit: int | None,
-    offset: int,
-) -> list[R]:
-    """Give the selected records in order."""
-    table = table_of(of)
-    condition, values = selection(of, where)
-    rows = connection.execute(
-        f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
-        f" ORDER BY {order_by(table, order)} LIMIT ? OFFSET ?",
-        (*values, -1 if limit is None else limit, offset),
-    )
-    return [table.record_of(of, where.organization, row) for row in rows]
-
-
 def page(
     connection: apsw.Connection,
     of: type[R],
@@ -104,7 +85,7 @@ def page(
 ) -> list[R]:
     """Return a page of several selections: keys are merged in the order of indices, then records read."""
     if len(wheres) == 1:
-        return find(connection, of, wheres[0], order, limit, offset)
+        return list(each(connection, of, wheres[0], order, limit, offset))
     keys, values = _merged_keys(of, wheres, order, offset + limit)
     rows = (
         connection.execute(f"{keys} LIMIT ? OFFSET ?", (*values, limit, offset)) if wheres else ()
@@ -140,41 +121,32 @@ def _merged_keys(
 
 
 def each(
-    connection: apsw.Connection, of: type[R], where: Filter, order: Sequence[str]
+    connection: apsw.Connection,
+    of: type[R],
+    where: Filter,
+    order: Sequence[str],
+    limit: int | None = None,
+    offset: int = 0,
 ) -> Iterator[R]:
-    """Give the selected records one at a time, in order."""
+    """Yield the selected records one at a time, in order."""
     table = table_of(of)
-    condition, values = selection(of, where)
-    for row in connection.execute(
-        f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
-        f" ORDER BY {order_by(table, order)}",
-        values,
-    ):
+    end = f" ORDER BY {order_by(table, order)} LIMIT ? OFFSET ?"
+    span = (-1 if limit is None else limit, offset)
+    for row in _select(connection, of, where, table.fields, end, span):
         yield table.record_of(of, where.organization, row)
 
 
 def ids(
     connection: apsw.Connection, of: type[Record], where: Filter, order: Sequence[str]
 ) -> list[str]:
-    """Give the ids of the selected records, in order."""
-    table = table_of(of)
-    condition, values = selection(of, where)
-    rows = connection.execute(
-        f"SELECT r.id FROM {table.name} AS r WHERE {condition}"  # noqa: S608
-        f" ORDER BY {order_by(table, order)}",
-        values,
-    )
-    return [value_text(id) for (id,) in rows]
+    """Return the ids of the selected records, in order."""
+    end = f" ORDER BY {order_by(table_of(of), order)}"
+    return [value_text(id) for (id,) in _select(connection, of, where, "r.id", end)]
 
 
 def count(connection: apsw.Connection, of: type[Record], where: Filter) -> int:
     """Count the selected records."""
-    table = table_of(of)
-    condition, values = selection(of, where)
-    counted: int = connection.execute(
-        f"SELECT count(*) FROM {table.name} AS r WHERE {condition}",  # noqa: S608
-        values,
-    ).get
+    counted: int = _select(connection, of, where, "count(*)").get
     return counted
 
 
@@ -182,14 +154,13 @@ def groups(
     connection: apsw.Connection, of: type[Record], where: Filter, by: Sequence[str], span: str
 ) -> list[Group]:
     """Put together the selected records that agree in some text fields, latest first."""
-    table = table_of(of)
-    condition, values = selection(of, where)
     columns = ", ".join(f"r.{name}" for name in by)
-    rows = connection.execute(
-        f"SELECT count(*), min(r.{span}), max(r.{span}) AS latest, {columns}"  # noqa: S608
-        f" FROM {table.name} AS r WHERE {condition} GROUP BY {columns}"
-        f" ORDER BY latest DESC, {columns}",
-        values,
+    rows = _select(
+        connection,
+        of,
+        where,
+        f"count(*), min(r.{span}), max(r.{span}) AS latest, {columns}",
+        f" GROUP BY {columns} ORDER BY latest DESC, {columns}",
     )
     return [
         Group(
@@ -249,6 +220,22 @@ def edges(
     if limit is None:
         return sorted(found.values(), key=lambda e: (e.id, e.kind))
     return sorted(found.values(), key=lambda e: (-e.weight, e.id, e.kind))[:limit]
+
+
+def _select(
+    connection: apsw.Connection,
+    of: type[Record],
+    where: Filter,
+    columns: str,
+    end: str = "",
+    further: Sequence[Value] = (),
+) -> apsw.Cursor:
+    """Query columns of the selected records; `end` follows the condition, `further` are its values."""
+    condition, values = selection(of, where)
+    return connection.execute(
+        f"SELECT {columns} FROM {table_of(of).name} AS r WHERE {condition}{end}",  # noqa: S608
+        (*values, *further),
+    )
 
 
 def _put_with_text(
