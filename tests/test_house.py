@@ -2,7 +2,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from tools.check_house import check, check_cycles, check_python, check_words
+from tools.check_house import check, check_cycles, check_docstrings, check_python, check_words
 
 MODULE = PurePosixPath("src/minutebook/services/knowledge/memories.py")
 
@@ -227,3 +227,89 @@ def test_imports_in_one_direction_are_no_cycle() -> None:
         )
         == []
     )
+
+
+ERRORS = """
+class MinutebookError(Exception): pass
+class NotFound(MinutebookError): pass
+class Refused(MinutebookError): pass
+class Forbidden(Refused): pass
+"""
+
+
+def silent(docstring: str, body: str, head: str = "def f(x):") -> list[str]:
+    """Return what the rule of docstrings finds about one function."""
+    lines = "\n".join(f"    {line}" for line in (f'"""{docstring}"""', *body.split("\n")))
+    modules = {
+        PurePosixPath("src/minutebook/domain/errors.py"): ERRORS,
+        MODULE: f"{head}\n{lines}\n",
+    }
+    found = list(check_docstrings(modules))
+    assert all(each.path == str(MODULE) for each in found)
+    return [each.what for each in found]
+
+
+UNSAID = ["f raises NotFound, and its docstring does not say so"]
+
+
+@pytest.mark.parametrize("head", ["def f(x):", "async def f(x):", "@property\ndef f(x):"])
+@pytest.mark.parametrize(
+    "docstring", ["", "Read it.", "Read it, or raise NotFound.", "Read it. Raises Refused if so."]
+)
+def test_a_docstring_says_which_error_the_function_raises(head: str, docstring: str) -> None:
+    assert silent(docstring, "raise NotFound(x)", head) == UNSAID
+    assert silent(docstring, "if x:\n    raise NotFound", head) == UNSAID
+
+
+@pytest.mark.parametrize(
+    "docstring",
+    [
+        "Read it. Raises NotFound if there is none.",
+        "Read it.\n\n    Raises Refused if it is locked, NotFound if\n    there is none.",
+        "Read `a.b`. Raises Refused if x is 0.5 or more, NotFound else.",
+        "Raise NotFound if there is none.",
+    ],
+)
+def test_a_sentence_that_begins_with_raises_names_the_error(docstring: str) -> None:
+    assert silent(docstring, "raise NotFound(x)") == []
+
+
+def test_every_error_is_named() -> None:
+    body = "if x:\n    raise NotFound(x)\nraise Forbidden(x)"
+    assert silent("Read it. Raises NotFound if there is none.", body) == [
+        "f raises Forbidden, and its docstring does not say so"
+    ]
+
+
+def test_a_method_is_public_as_a_function_is() -> None:
+    method = "def f(self):\n    raise NotFound(1)"
+    assert silent("Things.", method, "class Things:") == UNSAID
+
+
+@pytest.mark.parametrize(
+    ("head", "body"),
+    [
+        ("def _f(x):", "raise NotFound(x)"),
+        ("def f(x):", "raise ValueError(x)"),
+        ("def f(x):", "raise"),
+        ("def f(x):", "def inner():\n    raise NotFound(x)\nreturn inner"),
+        ("def f(x):", "try:\n    raise NotFound(x)\nexcept NotFound:\n    return 1"),
+        ("@things.command(cls=Command)\ndef f(x):", "raise NotFound(x)"),
+    ],
+)
+def test_an_error_that_no_reader_of_the_docstring_meets_is_left_out(head: str, body: str) -> None:
+    assert silent("Read it.", body, head) == []
+
+
+def test_an_error_raised_by_a_handler_leaves_the_function() -> None:
+    body = "try:\n    g()\nexcept NotFound:\n    raise NotFound(x) from None"
+    assert silent("Read it.", body) == UNSAID
+
+
+@pytest.mark.parametrize("head", ["def f(x):", "def _f(x):", "class f:"])
+@pytest.mark.parametrize("name", ["NotFound", "ValueError"])
+def test_no_error_is_listed_after_a_semicolon(head: str, name: str) -> None:
+    what = f"f lists {name} after a semicolon".replace("f", head.split()[1].strip("(x):"), 1)
+    assert silent(f"Read it; {name}.", "pass", head) == [what]
+    assert silent(f"Read it;\n    {name} for none.", "pass", head) == [what]
+    assert silent("Read it; nothing is found in it.", "pass", head) == []

@@ -4,9 +4,10 @@ Prints each finding as `file:line: what; remedy` and exits with 1 if there is an
 """
 
 import ast
+import builtins
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
@@ -215,6 +216,95 @@ def check_cycles(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
             return
 
 
+def check_docstrings(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
+    """Find public functions whose docstring does not say which of the package's errors they raise.
+
+    A sentence of it must begin with "Raises" (or "Raise", where a check is all that the function
+    does) and name each one that the body raises itself.
+    """
+    trees = {path: ast.parse(text, str(path)) for path, text in modules.items()}
+    errors = _error_names(trees.values())
+    listed = re.compile(rf";\s+({'|'.join(sorted(errors | _BUILTIN_ERRORS))})\b")
+    for path, tree in trees.items():
+        for node in _definitions(tree):
+            docstring = ast.get_docstring(node) or ""
+            for found in listed.finditer(docstring):
+                what = f"{node.name} lists {found[1]} after a semicolon"
+                yield Finding(str(path), node.lineno, what, f"say “Raises {found[1]} if …”")
+            if isinstance(node, ast.ClassDef) or node.name.startswith("_") or _is_command(node):
+                continue
+            sentences = " ".join(_RAISES.findall(docstring))
+            for name in sorted(errors & set(_raised(node.body))):
+                if not re.search(rf"\b{name}\b", sentences):
+                    what = f"{node.name} raises {name}, and its docstring does not say so"
+                    yield Finding(str(path), node.lineno, what, f"add “Raises {name} if …”")
+
+
+_BUILTIN_ERRORS = {
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+# From the word to the end of its sentence; a dot inside a name or a number ends none.
+_RAISES = re.compile(r"(?:^|(?<=[.!?)”\"`]\s))\s*Raises?\s(?:[^.]|\.(?!\s|$))*", re.MULTILINE)
+
+
+def _error_names(trees: Iterable[ast.Module]) -> set[str]:
+    """Return the names of the exception classes that these modules define."""
+    bases = {
+        node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
+        for tree in trees
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    }
+    names: set[str] = set()
+    while more := {n for n, above in bases.items() if above & (names | _BUILTIN_ERRORS)} - names:
+        names |= more
+    return names
+
+
+def _definitions(
+    node: ast.AST,
+) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Give the classes, functions and methods of a module, but none inside a function."""
+    for child in ast.iter_child_nodes(node):
+        match child:
+            case ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield child
+            case ast.ClassDef():
+                yield child
+                yield from _definitions(child)
+            case _:
+                yield from _definitions(child)
+
+
+def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function is a command, whose docstring people read as its help."""
+    made = (each.func for each in node.decorator_list if isinstance(each, ast.Call))
+    return any(isinstance(each, ast.Attribute) and each.attr == "command" for each in made)
+
+
+def _raised(body: Iterable[ast.AST]) -> Iterator[str]:
+    """Give the names that a function's body raises and lets out, without the functions inside it."""
+    for node in body:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():
+                continue
+            case ast.Try(inside, handlers, otherwise, finally_):
+                caught = {
+                    name.id
+                    for handler in handlers
+                    for name in ast.walk(handler.type or handler)
+                    if isinstance(name, ast.Name)
+                }
+                yield from (name for name in _raised(inside) if name not in caught)
+                yield from _raised([*handlers, *otherwise, *finally_])
+                continue
+            case ast.Raise(exc=ast.Name(name) | ast.Call(func=ast.Name(name))):
+                yield name
+        yield from _raised(ast.iter_child_nodes(node))
+
+
 def _module(path: PurePosixPath) -> str:
     parts = path.relative_to(SOURCE.parent).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -253,7 +343,7 @@ def check(root: Path) -> list[Finding]:
     source = {path: text for path, text in python.items() if path.is_relative_to(SOURCE)}
     findings = [finding for path, text in python.items() for finding in check_python(path, text)]
     findings += [f for path, text in (source | words).items() for f in check_words(path, text)]
-    return sorted([*findings, *check_cycles(source)])
+    return sorted([*findings, *check_docstrings(source), *check_cycles(source)])
 
 
 def main() -> int:

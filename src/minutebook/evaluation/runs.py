@@ -247,7 +247,7 @@ class _Store:
             self._relate()
 
     def call(self, system: System, query: str, limit: int) -> Mapping[str, Any]:
-        """Call a tool; its error, of which there should be none, is raised."""
+        """Return what a tool answers. Raises MinutebookError if it answers with an error."""
         arguments = {"query": query, "limit": limit, **system.arguments}
         answer = self._contract.call(self._app, self._caller, system.tool, arguments)
         if answer.content is None:
