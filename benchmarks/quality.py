@@ -9,10 +9,12 @@ they are not there. `--keep` writes the figures to `docs/quality.json`, from whi
 
 import json
 from pathlib import Path
+from typing import Any
 
 from benchmarks.measure import RESULTS, ROOT, asked
 from minutebook.config import load
 from minutebook.evaluation import datasets, report, runs
+from minutebook.evaluation.metrics import METRICS
 
 PUBLIC = ROOT.parent / "shared" / "data"
 OURS = ROOT / "benchmarks"
@@ -43,6 +45,19 @@ def measured(sets: dict[Path, int | None]) -> report.Report:
     return report.report(done)
 
 
+def short(told: Any) -> Any:
+    """Keep what the page shows, to four digits."""
+    match told:
+        case dict():
+            left_out = {"gain", *METRICS} - {*report.SHOWN}
+            return {name: short(each) for name, each in told.items() if name not in left_out}
+        case list() | tuple():
+            return [short(each) for each in told]
+        case float():
+            return round(told, 4)
+    return told
+
+
 def main() -> None:
     """Measure, print the tables and write the figures."""
     parser = asked("Measure how well questions find what answers them.")
@@ -51,9 +66,10 @@ def main() -> None:
     told = measured({**QUICK} if given.quick else SETS)
     print(*report.table(told), sep="\n")
     RESULTS.mkdir(parents=True, exist_ok=True)
-    paths = [RESULTS / f"quality{'-quick' if given.quick else ''}.json"]
-    for path in (*paths, *((KEPT,) if given.keep else ())):
-        path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    path = RESULTS / f"quality{'-quick' if given.quick else ''}.json"
+    path.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    if given.keep:
+        KEPT.write_text(json.dumps(short(told), ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -139,6 +139,8 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
         ["invalidate", MEMORY, "--reason", ODD, "--superseded-by", ODD],
     ],
     ("forget",): [["forget", MEMORY], ["forget", "0"], ["forget", ODD]],
+    ("duplicates",): [["duplicates"]],
+    ("bench",): [["bench", ODD], ["bench", "odd"]],
     ("index",): [["index", ODD], ["index", "odd"]],
     ("code",): [["code", "kettle"]],
     ("projects",): [["projects"], ["projects", "--delete", ODD]],

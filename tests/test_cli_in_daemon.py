@@ -57,6 +57,7 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "search": ["kettle", "--explain"],
         "show": [id],
         "list": [],
+        "duplicates": [],
         "status": ["--json"],
         "code": ["kettle"],
         "projects": [],

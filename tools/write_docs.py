@@ -2,7 +2,7 @@
 
 `docs/settings.md` comes from `config.Settings`, `docs/contracts/` from each contract's `contract.json`,
 `docs/promises.md` from the manifest of requirements and the tests that claim to prove them,
-`schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
+`docs/quality.md` and its picture from `docs/quality.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
 """
 
 import json
@@ -23,6 +23,7 @@ from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
+from tools import quality_page  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
 
@@ -242,6 +243,8 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/settings.md": settings_page,
     "docs/promises.md": promises_page,
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
+    "docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}",
+    "docs/quality.svg": quality_page.drawing,
     "src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported(),
 }
 

@@ -32,6 +32,7 @@ from minutebook.services.knowledge.id_lookup import IdLookup
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.knowledge.similar import SimilarMemories
 from minutebook.services.knowledge.status import StatusChanges
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import MemoryWriter
@@ -87,6 +88,7 @@ class App:
     embeddings: Embeddings
     trail: Trail
     memories: Memories
+    similar: SimilarMemories
     status: StatusChanges
     links: Links
     entities: Entities
@@ -201,9 +203,9 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
     clock, randbits, stop = infrastructure.clock, infrastructure.randbits, threading.Event()
     models, rules = infrastructure.models, rules_for(settings, tokens)
     mentions, supersession = Mentions(store, clock), Supersession(store, clock)
-    memory_writer = MemoryWriter(store, embeddings, trail, mentions)
-    links = Links(store, trail, clock, rules)
-    memories = Memories(store, memory_writer, trail, supersession, links, clock, randbits, rules)
+    writer = MemoryWriter(store, embeddings, trail, mentions)
+    links, similar = Links(store, trail, clock, rules), SimilarMemories(store, embeddings, clock)
+    memories = Memories(store, writer, trail, supersession, links, clock, randbits, rules, similar)
     filtered_search = FilteredSearch(store, embeddings, clock)
     ledgers = Ledgers(store, trail, embeddings, locks, place_of(settings), clock, randbits)
     decision_writer = DecisionWriter(store, ledgers, embeddings, trail)
@@ -221,7 +223,8 @@ def build(settings: Settings, infrastructure: Infrastructure) -> App:
         embeddings=embeddings,
         trail=trail,
         memories=memories,
-        status=StatusChanges(store, memory_writer, trail, clock, rules),
+        similar=similar,
+        status=StatusChanges(store, writer, trail, clock, rules),
         links=links,
         entities=Entities(store, trail, mentions, clock, randbits),
         recall=recall,

@@ -37,6 +37,7 @@ DAEMON_COMMANDS = {
     "search": True,
     "show": True,
     "list": True,
+    "duplicates": True,
     "status": True,
     "code": True,
     "projects": False,

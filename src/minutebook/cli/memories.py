@@ -400,4 +400,24 @@ def forget(options: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
         echo(f"Removed {both_ids(memory)}.")
 
 
-COMMANDS = (remember, search, show, list_, edit, invalidate, forget)
+@click.command(short_help="List memories that may repeat or contradict one another.")
+@identity
+@as_json
+def duplicates(given: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
+    """List groups of memories that hold now and say nearly the same, or the opposite.
+
+    Nothing is changed. `minutebook invalidate ID --superseded-by ID` ends one that another replaces;
+    `minutebook link` says that two belong together, and they are not listed again.
+    """
+    with opened(given) as (app, caller):
+        groups = app.similar.clusters(caller)
+    if as_json:
+        say([[fields_of(each) for each in group] for group in groups], "", as_json)
+        return
+    if not groups:
+        echo("No two memories are alike.")
+    for group in groups:
+        echo(*(headline(f"{each.valid_from:%Y-%m-%d}", each) for each in group), "")
+
+
+COMMANDS = (remember, search, show, list_, edit, invalidate, forget, duplicates)

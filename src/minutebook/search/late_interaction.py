@@ -70,6 +70,21 @@ def pack(tokens: TokenStates) -> bytes:
     return header + pieces.tobytes() + signs.tobytes()
 
 
+def likeness(one: bytes, other: bytes) -> float:
+    """Compare two packed texts both ways, in [0, 1]: the lesser mean of their tokens' best cosines.
+
+    The lesser, so that a text that holds all of another and more is not like it.
+    """
+    (_, ours), (_, theirs) = _unpack(one), _unpack(other)
+    if not len(ours) or not len(theirs):
+        return 0.0
+    left, right = (
+        2 * np.unpackbits(signs, axis=1).astype(np.float32) - 1 for signs in (ours, theirs)
+    )
+    cosines = np.maximum(left @ right.T / np.float32(left.shape[1]), 0)
+    return float(min(cosines.max(axis=1).mean(), cosines.max(axis=0).mean()))
+
+
 class Question:
     """The tokens of a question, made ready to be compared with any number of texts."""
 

@@ -29,6 +29,7 @@ from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.access.visibility import Clock, filters, narrowed, page_of, read, sees_ends
 from minutebook.services.embeddings import TextEmbedding
 from minutebook.services.knowledge.links import Links
+from minutebook.services.knowledge.similar import SimilarMemories
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import Embed, MemoryWriter, version_id
 from minutebook.store.protocol import Store
@@ -69,6 +70,7 @@ class Memories:
         clock: Clock,
         randbits: RandomBits,
         rules: Rules,
+        similar: SimilarMemories,
     ) -> None:
         self._store = store
         self._writer = writer
@@ -78,15 +80,18 @@ class Memories:
         self._clock = clock
         self._randbits = randbits
         self._rules = rules
+        self._similar = similar
 
     def store(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a new memory with its vectors, first version, mentions and audit entry.
 
-        Raises Refused, InvalidInput, EmbeddingNotReady, Conflict for an id that is taken.
+        Notes in the call which memories it is like. Raises Refused, InvalidInput,
+        EmbeddingNotReady, Conflict for an id that is taken.
         """
-        return self._create(
-            caller, self._with_own_id(caller, draft), self._writer.embed_for(caller)
-        )
+        own = self._with_own_id(caller, draft)
+        memory = self._create(caller, own, self._writer.embed_for(caller))
+        self._similar.note(caller, memory)
+        return memory
 
     def store_joined(
         self,
@@ -108,6 +113,7 @@ class Memories:
                 self._links.link(caller, memory.id, target, type)
             for old in supersedes:
                 self.invalidate(caller, old, None, memory.id)
+        self._similar.note(caller, memory)
         return memory
 
     def write(self, caller: Caller, draft: Draft) -> Memory:
@@ -117,7 +123,9 @@ class Memories:
         as an unknown one: the memory gets another, the same each time. Raises Refused,
         InvalidInput, EmbeddingNotReady.
         """
-        return self._write(caller, draft, self._writer.embed_for(caller))
+        memory = self._write(caller, draft, self._writer.embed_for(caller))
+        self._similar.note(caller, memory)
+        return memory
 
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none.
@@ -195,7 +203,10 @@ class Memories:
         def rule(memory: Memory) -> Memory:
             return drafts.changed(caller, self._rules(), memory, changes, self._clock())
 
-        return self._writer.change(caller, "update", partial(self.read, caller, id), rule)
+        memory = self._writer.change(caller, "update", partial(self.read, caller, id), rule)
+        if changes.keys() & {"content", "title"}:
+            self._similar.note(caller, memory)
+        return memory
 
     def remove(self, caller: Caller, id: str) -> Memory:
         """Soft-delete a memory: it is hidden until it is restored.

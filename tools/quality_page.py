@@ -1,0 +1,140 @@
+"""Writes `docs/quality.md` and its picture from the figures that `python -m benchmarks.quality --keep` kept."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from minutebook.evaluation.report import ALL, picture
+
+ROOT = Path(__file__).resolve().parent.parent
+NOW = ROOT / "docs" / "quality.json"
+BEFORE = ROOT / "docs" / "quality-before.json"
+"""The figures of 22 November 2026, before token by token comparison and the graph's rework."""
+
+OPENING = """\
+# Quality of search
+
+How well questions find what answers them, measured by `python -m benchmarks.quality --keep`, which is
+`minutebook bench` on five sets. [The guide](guides/bench.md) describes the measures and how to run it on a set of
+your own. Every document is stored by the service that tools use, every question goes unchanged to the tools, with
+their default weights and the built-in model. Figures are per cent; in brackets the 95 % interval of 2,000 resamples
+of the questions. *Before* is NDCG@10 of the same set on 22 November 2026.
+
+- `notes`: 210 short unrelated notes in five languages; 158 questions that share few words with them, some in another
+  language than the note, and 36 about nothing in the store (`benchmarks/notes.jsonl`, ours, fixed before tuning).
+- `relations`: 105 memories in three stores and three languages with entities and relations; 70 questions that need
+  the graph and 26 that do not (`benchmarks/relations.jsonl`, ours, fixed before tuning).
+- `locomo-dev`: five of LoCoMo's ten conversations, a memory a turn; 1–4 are the questions that have an answer.
+- `xquad-dev`: 120 paragraphs; questions in twelve languages on the English ones, and within four languages.
+- `cosqa-dev`: 500 web queries for Python functions, asked of `search_code`.
+
+![NDCG@10 against the median time of a call](quality.svg)
+
+Times are of a shared machine under load: compare them with one another, not with yours.
+"""
+
+NO_HELP = """\
+## What did not help
+
+- Min-max of each signal over the candidates makes the best hit 1 whatever it is, so the best score cannot tell
+  whether there is an answer (area 0.4 to 0.8, where the unstretched cosine has 0.8 to 0.99).
+- Words on notes in other words: 13.5 NDCG@10 alone. Mixed in by min-max they cost vectors 3.6 points there.
+- A walk over the graph that starts from the best candidates and what the question names gained 0.8 points; what
+  helped is in [decision 4](decisions/0004-text-analysis-and-fusion.md#graph).
+- Cosine alone to find near-duplicates: turns of one conversation that say different things reach 0.97.
+- Early exit, percentile normalisation, neighbours in time for code, and centring the single vector where token
+  states are compared gained nothing.
+"""
+
+
+def page() -> str:
+    """Give the page."""
+    told = json.loads(NOW.read_text(encoding="utf-8"))
+    before = {each["name"]: each for each in json.loads(BEFORE.read_text(encoding="utf-8"))["sets"]}
+    lines = [OPENING, f"Measured with {told['program']}, {told['model']}, on {_machine(told)}.", ""]
+    for each in told["sets"]:
+        lines += _set(each, before.get(each["name"], {"levels": {}}))
+    return "\n".join([*lines, NO_HELP])
+
+
+def drawing() -> str:
+    """Give the picture of the page."""
+    return picture(json.loads(NOW.read_text(encoding="utf-8")))
+
+
+def _machine(told: Mapping[str, Any]) -> str:
+    machine = told["machine"]
+    return f"{machine['cores']} cores, Python {machine['python']}, load {machine['load']}"
+
+
+def _set(told: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[str]:
+    yield f"## {told['name']}"
+    yield ""
+    yield f"{told['documents']:,} documents, {told['queries']:,} questions."
+    for level, groups in told["levels"].items():
+        earlier = before["levels"].get(level, {})
+        yield from ("", *_level(level, groups, told["main"], earlier))
+    yield from ("", *_row(["a call for ten results", "median", "p95", "CPU", "tokens"], head=True))
+    for system, cost in told["cost"].items():
+        times = [f"{cost[name]:.1f} ms" for name in ("median_ms", "p95_ms", "cpu_ms")]
+        yield from _row([system, *times, f"{cost['tokens']:.0f}"])
+    if told["separation"] is not None:
+        yield from ("", *_separation(told["separation"], told["main"]))
+    yield ""
+
+
+def _level(
+    level: str, groups: Mapping[str, Any], main: str, before: Mapping[str, Any]
+) -> Iterator[str]:
+    others = [each for each in groups[ALL]["systems"] if each != main]
+    heads = [f"by {level}", "n", *(f"{each}, NDCG@10" for each in others), f"{main}, any@1"]
+    yield from _row([*heads, "any@10", "share@10", "MRR", "NDCG@10", "before"], head=True)
+    for group, summed in groups.items():
+        systems = summed["systems"]
+        figures = systems[main]
+        value, low, high = (100 * part for part in figures["NDCG@10"])
+        earlier = before.get(group, {})
+        # Questions that were added since are not compared with fewer.
+        alike = earlier.get("questions") == summed["questions"]
+        yield from _row(
+            [
+                group,
+                str(summed["questions"]),
+                *(_cent(systems[each]["NDCG@10"]) for each in others),
+                *(_cent(figures[name]) for name in ("any@1", "any@10", "share@10", "MRR")),
+                f"**{value:.1f}** [{low:.1f}, {high:.1f}]",
+                _cent(earlier["systems"][main]["NDCG@10"]) if alike else "",
+            ]
+        )
+
+
+def _separation(told: Mapping[str, Any], main: str) -> Iterator[str]:
+    heads = ["answered or not", "with", "without", "vectors, area", f"{main}, area", "answer kept"]
+    yield f"Without an answer: {told['negatives']}."
+    yield ""
+    yield from _row([*heads, "results without one"], head=True)
+    for group, summed in told["groups"].items():
+        figures = summed["systems"][main]
+        area, low, high = figures["area"]
+        yield from _row(
+            [
+                group,
+                str(summed["answerable"]),
+                str(summed["unanswerable"]),
+                f"{summed['systems']['vectors']['area'][0]:.3f}",
+                f"{area:.3f} [{low:.3f}, {high:.3f}]",
+                _cent(figures["kept"]),
+                f"{figures['returned']:.1f}",
+            ]
+        )
+
+
+def _cent(figure: Any) -> str:
+    return f"{100 * figure[0]:.1f}"
+
+
+def _row(cells: list[str], *, head: bool = False) -> Iterator[str]:
+    yield f"| {' | '.join(cells)} |"
+    if head:
+        yield f"|{' --- |' * len(cells)}"
