@@ -154,7 +154,7 @@ class Settings:
         FOLDER,
         "Where prepared embedding models are kept; can be made again.",
     )
-    role: Role = _setting(Role.AGENT, _one_of(Role), "Role of whoever connects over stdio.")
+    role: Role = _setting(Role.AGENT, _one_of(Role), "Role of a caller over stdio.")
     agent: str = _setting(ANYBODY, TEXT, "Name under which a stdio client's acts are recorded.")
     contract: str | None = _setting(
         None,

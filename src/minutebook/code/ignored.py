@@ -55,7 +55,7 @@ class IgnoreRules:
         while len(chain) > 1:
             rules = rules.inside(str(chain.pop()), (_GIT, _OURS))
             if rules.is_ignored(str(chain[-1]), is_folder=True):
-                # Whoever names an ignored folder as a project means what is in it.
+                # A caller who names an ignored folder as a project means its contents.
                 return cls()
         return rules
 

@@ -79,7 +79,7 @@ def scratch_folder(beside: Path) -> Iterator[Path]:
         folder.mkdir(mode=0o700)
         yield folder
     finally:
-        # Whoever finds a folder without its part takes it for one that was left.
+        # A process that finds a folder without its part takes it for abandoned.
         shutil.rmtree(folder, ignore_errors=True)
         os.close(handle)
         part.unlink(missing_ok=True)

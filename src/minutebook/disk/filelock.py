@@ -71,7 +71,7 @@ class FileLock:
 if sys.platform == "win32":
     import msvcrt
 
-    # Whoever acquires a lock takes all of it; whoever shares it takes one byte, perhaps another's.
+    # To acquire a lock takes all of it; to share it takes one byte, perhaps another's.
     _ALL = 1 << 30
 
     def try_lock(file: int) -> bool:

@@ -66,7 +66,7 @@ def proposed(
 
 
 def accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Decision:
-    """Make the decision that a proposal becomes: the word of whoever accepts it, where it was made."""
+    """Return the decision that a proposal becomes: its accepter's, in the proposal's scope."""
     fields = _shared_fields(caller, proposal, proposal, id, now)
     authorship = authorship_of(caller)
     return Decision(

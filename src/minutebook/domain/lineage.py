@@ -258,7 +258,7 @@ def check_may_record(caller: Caller, active: Sequence[Decision]) -> None:
 
 
 def check_may_propose(caller: Caller) -> None:
-    """Refuse a proposal to whoever may only read."""
+    """Raise Forbidden if the caller may only read."""
     _check_not_viewer(caller, "propose")
 
 

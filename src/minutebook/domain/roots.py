@@ -35,7 +35,7 @@ class Roots:
     def of(self, caller: Caller) -> Folders:
         """Give the folders that are named for a caller: their organization's and repositories'.
 
-        A plain list is for whoever came without a token, and for those of its organization.
+        A plain list is for callers without a token, and for those of its organization.
         """
         organization = default_organization(caller)
         if not isinstance(self.named, Mapping):

@@ -110,7 +110,7 @@ def _wrong(
     if isinstance(after, Violation):
         return [after]
     if isinstance(before, Violation):
-        # It was told of where it came in; whoever mends the file may.
+        # The violation was reported with its commit; mending the file is allowed.
         return []
     if before is not None and after is not None and before.id != after.id:
         return [Violation(Rule.KEPT, (before.id,), f"{after.id} took the place of it")]

@@ -130,7 +130,7 @@ class Repository:
         return not self.is_own or self.path.exists()
 
     def _make(self) -> None:
-        # Made aside and renamed, so that it is there whole or not at all, whoever else makes it too.
+        # Made aside and renamed: it is there whole or not at all, even if others make it too.
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with scratch_folder(self.path) as draft:
             made = pygit2.init_repository(str(draft), bare=True, initial_head=_OWN_BRANCH)

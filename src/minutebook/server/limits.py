@@ -1,6 +1,6 @@
 """Limits: what all callers share, how much of it one principal may hold, and what a refusal says.
 
-`Limits` is the table. A principal (`Caller.principal`) is whoever stays the same while secrets are
+`Limits` is the table. A principal (`Caller.principal`) stays the same while secrets are
 renewed. The owner, who comes without a token, is bound by what there is, not by a share of it.
 """
 

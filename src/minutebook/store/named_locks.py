@@ -19,7 +19,7 @@ class NamedLocks:
     def hold(self, name: str, wait: float = 0.0) -> Iterator[bool]:
         """Hold the lock of a name meanwhile; False where another still has it after `wait` seconds.
 
-        A lock is no lock for whoever has it already: it is not for use inside itself. StoreError
+        A lock does not keep out its own holder, so do not hold it inside itself. StoreError
         where the folder cannot be written.
         """
         lock = self._lock(name)

@@ -188,7 +188,7 @@ def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> froze
             else:
                 kept.append((place, each))
         left = kept
-    # Whoever repeated what was taken back, before it was, said no more than that.
+    # A repetition of what was taken back, made before that, adds nothing.
     for place, each in enumerate(earlier):
         if place not in gone and any(
             each.turn < gone[other].turn and _repeats(each, earlier[other]) for other in gone

@@ -66,7 +66,7 @@ class Memory(TextRecord):
     `user` and `repository` are None for what concerns everyone in the organization.
     `given_uuid` is the UUID under which it was created, where the id does not give it back.
     `reason` tells why it ended or was deprecated; `superseded_by` names the memory that took its
-    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role of whoever locked it,
+    place. `deleted_at` marks a soft-deleted memory, `locked_by` the role that locked it,
     `unlocks_to` the status that it had before.
     """
 

@@ -29,7 +29,7 @@ def run_and_exit(invocation: Invocation, command: str, arguments: Sequence[str])
     try:
         status = _run(invocation, command, arguments)
     except BrokenPipeError:
-        # Whoever read what is printed has enough: nothing is left to flush at the end.
+        # The reader of what is printed has gone: nothing is left to flush at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         status = 1
     except KeyboardInterrupt:

@@ -42,7 +42,7 @@ class LeftToClient(Exception):
 
 
 class ClientLost(Exception):
-    """Whoever typed a command is no longer there to read what it prints."""
+    """The client that typed a command is gone: nobody reads what it prints."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,7 @@ class Daemon:
         try:
             _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
             connection.settimeout(None)
-            # Its own end is closed by whoever serves on it.
+            # The thread that serves on it closes its own end.
             serve_on(connection.dup(), server, self._loader.start)
         finally:
             with self._lock:

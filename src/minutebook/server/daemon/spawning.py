@@ -120,7 +120,7 @@ class _Starting:
             start_new_session=True,
         )
         os.close(log)
-        # Whoever outlives the daemon must not leave its corpse in the table of processes.
+        # A parent that outlives the daemon must not leave a zombie in the table of processes.
         threading.Thread(target=self.process.wait, name="reap", daemon=True).start()
 
     def last_log_line(self) -> str:

@@ -144,7 +144,7 @@ class Connections:
         return self._make_room(strangers) or self._make_room(list(self._open))
 
     def _make_room(self, among: list[Connection]) -> bool:
-        """Close the one that waits longest, of whoever has most that wait; False if none waits."""
+        """Close the one that waits longest, of the client with most that wait; False if none waits."""
         waiting = [each for each in among if each.waits_for_client]
         if not waiting:
             return False

@@ -114,7 +114,7 @@ class _Talk(Generic[T]):
         self._rounds = 0
 
     async def run(self, work: Work[T]) -> None:
-        """Do the work; whoever goes on with the call hears what came of it."""
+        """Do the work; the request that goes on with the call gets the outcome."""
 
         def ask(system: str, prompt: str, max_tokens: int) -> str:
             return anyio.from_thread.run(self._ask, system, prompt, max_tokens)

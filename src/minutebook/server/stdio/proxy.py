@@ -1,4 +1,4 @@
-"""The thin proxy: a client's stdin and stdout, piped to whoever serves it.
+"""The thin proxy: a client's stdin and stdout, piped to the server.
 
 Bytes pass as they come, a whole line at a time. What the proxy must know to go on with another
 server, should one end, is kept beside: the handshake, what was subscribed to, the requests that are
@@ -278,7 +278,7 @@ class Proxy:
                 self._write(early)
                 continue
             with self._sending:
-                # Once the link was lost, whoever opens another sends what was not sent.
+                # Once the link was lost, the thread that opens another sends what was not sent.
                 if link is not None and link is self._link:
                     is_sent = link.send(line)
                     if request is not None:

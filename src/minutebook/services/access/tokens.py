@@ -199,7 +199,7 @@ class Tokens:
         return Unidentified(reason)
 
     def _note_use(self, id: str, now: datetime) -> None:
-        """Write down that a token was used, in a thread: whoever came with it waits for no writer."""
+        """Write down that a token was used, in a thread: its bearer waits for no writer."""
         with self._lock:
             if id in self._noting:
                 return

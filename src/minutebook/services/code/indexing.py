@@ -37,7 +37,7 @@ class _Batch:
 
 
 class Indexing:
-    """One run over a project's files; whoever runs it holds the project's turn.
+    """One run over a project's files; the process that runs it holds the project's lock.
 
     Each batch is one transaction that leaves files and chunks in step, so that a run that ends
     anywhere can be followed by another that does what is left.

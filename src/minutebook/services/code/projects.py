@@ -132,7 +132,7 @@ class Projects:
                     log.warning("cannot go on indexing %s: %s", project.id, error)
 
     def _go_on(self, organization: str, id: str, progress: Progress) -> None:
-        """Read what is left of a project, unless whoever held its lock has read it all by now."""
+        """Index the rest of a project, unless the former holder of its lock has done so."""
         with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as is_held:
             if is_held and (project := self._kept(organization, id)).read_at is None:
                 self._read_again(project, progress)
@@ -374,7 +374,7 @@ def _said(error: MinutebookError) -> str:
         case InvalidRoot(path=path, reason=reason):
             return f"{path} {reason}"
         case StoreError():
-            # Whoever may see the project reads it; what it tells of this machine is in the log.
+            # All who see the project read it; facts about this machine are in the log only.
             return f"the store: {REASON}"
         case _:
             return str(error)

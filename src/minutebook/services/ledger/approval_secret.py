@@ -99,7 +99,7 @@ class Secret:
         self._trail.log(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
 
     def check(self, caller: Caller, act: str, proposal: str, text: str | None) -> None:
-        """Refuse an act to whoever does not know the secret; every guess is entered.
+        """Refuse an act to a caller who does not know the secret; audit every guess.
 
         Raises WrongSecret, GuessedTooOften (without looking at the guess), Forbidden where none is
         set or none is given.

@@ -58,7 +58,7 @@ class LedgerPlaces:
             alone = partial(self._locks.hold, f"ledger {path}", _PATIENCE)
             return Repository.own(path, organization, alone, self._place.durability)
         control = root[0] / ".git"
-        # Beside the repository, for whoever shares it from another data directory.
+        # Beside the repository, for processes that share it from another data directory.
         locks = NamedLocks(control / "minutebook") if control.is_dir() else self._locks
         alone = partial(locks.hold, "ledger", _PATIENCE)
         return Repository.shared(root[0], root[1], organization, alone, self._place.durability)

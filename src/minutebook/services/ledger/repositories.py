@@ -84,7 +84,7 @@ class Ledgers:
 
     A commit is made inside the transaction that keeps its decisions, by who holds the ledger's lock
     from before it: inside, nothing waits. So a kill leaves either neither, or a commit that the tables
-    lack; whoever next asks takes that in, as they take in what a `git pull` brought.
+    lack; the next request takes that in, as it takes in the commits of a `git pull`.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class Ledgers:
         Raises LedgerBroken if the ledger contradicts itself, LedgerError if it cannot be read.
         """
         while True:
-            # The mark first: whoever decides moves the head before the mark.
+            # The mark first: a process that decides moves the head before the mark.
             mark = self._mark(organization)
             head = self._head(organization)
             since = None if mark is None else mark.commit_id

@@ -21,7 +21,7 @@ _LONGEST_SLUG = 40
 
 @dataclass(frozen=True, slots=True)
 class ArchivePath:
-    """Where an archive is, and what whoever asked for it calls it: what they are told."""
+    """Where an archive is, and the name by which its caller knows it, for messages."""
 
     path: Path
     called: str

@@ -33,7 +33,7 @@ class Exported:
 
     path: Path
     called: str
-    """What whoever asked for it calls the file."""
+    """The name by which the caller knows the file."""
     counts: Mapping[Kind, int]
 
 

@@ -1,4 +1,4 @@
-"""Prepare the built-in model once a machine: whoever comes first begins, all others wait for it.
+"""Prepare the built-in model once a machine: the first process begins, all others wait for it.
 
 A process of its own derives the files. It goes on when the command or server that began it ends,
 and no thread is in native code when an interpreter ends, which would abort the process.
@@ -106,7 +106,7 @@ def _derived(
         try:
             _pause(models, told, closing)
         except ModelUnavailable:
-            # Whoever outlives the process must not leave its corpse in the table of processes.
+            # A parent that outlives the process must not leave a zombie in the table of processes.
             threading.Thread(target=process.wait, name="reap", daemon=True).start()
             raise
     assert process.stdout is not None

@@ -165,5 +165,5 @@ def _remove_all_but(folder: Path, named: Collection[str | None]) -> None:
             try:
                 path.unlink()
             except OSError as error:
-                # Where a mapped file cannot be removed, whoever saves next tries again.
+                # If a mapped file cannot be removed, the next save tries again.
                 log.debug("%s is left for now: %s", path, error)

@@ -186,7 +186,7 @@ class Connections:
         connection.pragma("cache_size", -_CACHE_KIB)
         connection.pragma("temp_store", "memory")
         connection.pragma("journal_size_limit", _LOG_LIMIT_BYTES)
-        # Whoever commits must not pay for a checkpoint: `Housekeeper` makes them.
+        # A commit must not pay for a checkpoint: `Housekeeper` makes them.
         connection.wal_autocheckpoint(0)
         return connection
 

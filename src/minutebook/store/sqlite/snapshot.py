@@ -22,7 +22,7 @@ class SqliteSnapshot:
     def copy_to(self, path: Path) -> None:
         """Copy the whole database to a new file. Raises StoreError if it cannot be written."""
         with translated(path), closing(apsw.Connection(str(path))) as copy:
-            # Whoever wants the copy on the disk sees to it once it is whole.
+            # A caller who needs the copy on the disk syncs it once it is whole.
             copy.pragma("synchronous", "off")
             with copy.backup("main", self._connection, "main") as backup:
                 backup.step()
