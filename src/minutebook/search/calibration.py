@@ -1,8 +1,7 @@
 """Turn what signals measure into numbers in [0, 1] that mean the same for every question and store.
 
-The constants were fitted on the development halves of LoCoMo and XQuAD; `python -m
-benchmarks.calibration` fits them again and draws the reliability table. Figures are in
-docs/decisions/0027-late-interaction-and-relevance.md.
+The constants were chosen on the development halves of LoCoMo and XQuAD and on short notes. Figures
+are in docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
 from collections.abc import Mapping
