@@ -42,8 +42,8 @@ class Facet:
             mask: Mask = table[self.places]
             return mask
         mask = np.zeros(len(self.places), np.bool_)
-        for place in wanted:
-            mask |= self.places == place
+        for number in wanted:
+            mask |= self.places == number
         return mask
 
     @classmethod
@@ -149,9 +149,9 @@ def merged(blocks: Sequence[tuple[Block[P], Mask | None]]) -> Block[P]:
     becomes[order] = np.arange(len(order))
     places, start = [], 0
     for (block, _), kept in zip(blocks, alive, strict=True):
-        place = np.full(len(block), -1, np.intp)
-        place[kept] = becomes[start : start + len(kept)]
-        places.append(place)
+        new_places = np.full(len(block), -1, np.intp)
+        new_places[kept] = becomes[start : start + len(kept)]
+        places.append(new_places)
         start += len(kept)
     return _arranged([block for block, _ in blocks], alive, order, places)
 
@@ -163,9 +163,9 @@ def cut(block: Block[P], size: int) -> list[Block[P]]:
     parts = []
     for start in range(0, len(block), size):
         kept = np.arange(start, min(start + size, len(block)))
-        place = np.full(len(block), -1, np.intp)
-        place[kept] = kept - start
-        parts.append(_arranged([block], [kept], kept - start, [place]))
+        new_places = np.full(len(block), -1, np.intp)
+        new_places[kept] = kept - start
+        parts.append(_arranged([block], [kept], kept - start, [new_places]))
     return parts
 
 

@@ -27,13 +27,13 @@ def write(path: Path, block: Block[P]) -> None:
     columns: dict[str, NDArray[Any]] = {name: getattr(block, name) for name in _COLUMNS}
     columns |= {f"payload.{name}": column for name, column in block.payload.columns().items()}
     columns |= {f"facet.{name}": facet.places for name, facet in block.facets.items()}
-    place, layout = 0, {}
+    offset, layout = 0, {}
     for name, column in columns.items():
-        layout[name] = {"type": column.dtype.str, "shape": column.shape, "place": place}
-        place += -(-column.nbytes // _ALIGNED) * _ALIGNED
+        layout[name] = {"type": column.dtype.str, "shape": column.shape, "place": offset}
+        offset += -(-column.nbytes // _ALIGNED) * _ALIGNED
     facets = {name: facet.values for name, facet in block.facets.items()}
     head = json.dumps(
-        {"columns": layout, "facets": facets, "extent": asdict(block.extent), "size": place}
+        {"columns": layout, "facets": facets, "extent": asdict(block.extent), "size": offset}
     ).encode()
     with synced_file(path) as file:
         file.write(_MAGIC + len(head).to_bytes(8, "little") + head)

@@ -61,7 +61,7 @@ class VectorRows:
     @classmethod
     def merged(cls, parts: Sequence["VectorRows"], places: Sequence[Places]) -> "VectorRows":
         """Put parts into one, and give it codes if it is large enough."""
-        owners = [place[part.owner] for part, place in zip(parts, places, strict=True)]
+        owners = [new_places[part.owner] for part, new_places in zip(parts, places, strict=True)]
         owner = np.concatenate(owners)
         vectors = np.concatenate([part.vectors for part in parts])
         order = np.argsort(owner, kind="stable")
@@ -85,18 +85,18 @@ VectorView: TypeAlias = View[VectorRows]
 def nearest(view: VectorView, conditions: Conditions, vector: Query, limit: int) -> list[Candidate]:
     """Rank the records by the cosine of their nearest vector; ties by id."""
     blocks = [layer.block for layer in view.layers]
-    asked = [_places(layer, conditions) for layer in view.layers]
+    selected = [_places(layer, conditions) for layer in view.layers]
     counts = [
         len(block.payload.vectors) if places is None else len(places)
-        for block, places in zip(blocks, asked, strict=True)
+        for block, places in zip(blocks, selected, strict=True)
     ]
     if sum(counts) <= sizes.EXACT:
         chosen = [
             np.arange(count) if places is None else places
-            for count, places in zip(counts, asked, strict=True)
+            for count, places in zip(counts, selected, strict=True)
         ]
     else:
-        chosen = _near_by_code(blocks, asked, vector, max(sizes.RESCORED, 4 * limit))
+        chosen = _near_by_code(blocks, selected, vector, max(sizes.RESCORED, 4 * limit))
     return _best(blocks, chosen, vector, limit)
 
 
@@ -105,9 +105,9 @@ def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
     for layer in view.layers:
         block, rows, dead = layer.block, layer.block.payload, layer.dead
         ends = np.searchsorted(rows.owner, np.arange(len(block) + 1)).tolist()
-        for place, id in enumerate(block.ids.tolist()):
-            if dead is None or not dead[place]:
-                yield id, rows.vectors[ends[place] : ends[place + 1]].tobytes()
+        for row, id in enumerate(block.ids.tolist()):
+            if dead is None or not dead[row]:
+                yield id, rows.vectors[ends[row] : ends[row + 1]].tobytes()
 
 
 def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
@@ -120,13 +120,13 @@ def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
 
 
 def _near_by_code(
-    blocks: Sequence[VectorBlock], asked: Sequence[Places | None], vector: Query, enough: int
+    blocks: Sequence[VectorBlock], selected: Sequence[Places | None], vector: Query, enough: int
 ) -> list[Places]:
     """Choose from each block what is uncoded and, over all blocks, the nearest by code."""
     longest = binary_codes.WORD * -(-len(vector) // binary_codes.WORD)
     counts = np.zeros(longest + 1, np.intp)
     distances = []
-    for block, places in zip(blocks, asked, strict=True):
+    for block, places in zip(blocks, selected, strict=True):
         far = _distances(block.payload, places, vector)
         if far is not None:
             counts += np.bincount(far, minlength=longest + 1)
@@ -134,12 +134,12 @@ def _near_by_code(
     # All at the threshold are taken, so that the ties among them are the ids' to break.
     threshold = np.searchsorted(np.cumsum(counts), enough)
     chosen = []
-    for block, places, far in zip(blocks, asked, distances, strict=True):
+    for block, places, far in zip(blocks, selected, distances, strict=True):
         if far is None:
             chosen.append(np.arange(len(block.payload.vectors)) if places is None else places)
         else:
-            near = np.flatnonzero(far <= threshold)
-            chosen.append(near if places is None else places[near])
+            nearest = np.flatnonzero(far <= threshold)
+            chosen.append(nearest if places is None else places[nearest])
     return chosen
 
 

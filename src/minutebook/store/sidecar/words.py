@@ -86,24 +86,24 @@ class Postings:
     def merged(cls, parts: Sequence["Postings"], places: Sequence[Places]) -> "Postings":
         """Put parts into one."""
         terms, owners, counts = [], [], []
-        lengths = np.zeros(sum(int((place >= 0).sum()) for place in places), np.uint32)
-        for part, place in zip(parts, places, strict=True):
-            owner = place[part.owners]
+        lengths = np.zeros(sum(int((new_places >= 0).sum()) for new_places in places), np.uint32)
+        for part, new_places in zip(parts, places, strict=True):
+            owner = new_places[part.owners]
             kept = owner >= 0
             terms.append(np.repeat(part.terms, np.diff(part.starts))[kept])
             owners.append(owner[kept].astype(np.uint32))
             counts.append(part.counts[part.cells[kept]])
-            lengths[place[place >= 0]] = part.lengths[place >= 0]
+            lengths[new_places[new_places >= 0]] = part.lengths[new_places >= 0]
         return _sorted(
             np.concatenate(terms), np.concatenate(owners), np.concatenate(counts), lengths
         )
 
     def of(self, digest: int) -> slice:
         """Give where the postings of a term are."""
-        place = int(np.searchsorted(self.terms, np.uint64(digest)))
-        if place == len(self.terms) or int(self.terms[place]) != digest:
+        index = int(np.searchsorted(self.terms, np.uint64(digest)))
+        if index == len(self.terms) or int(self.terms[index]) != digest:
             return slice(0, 0)
-        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+        return slice(int(self.starts[index]), int(self.starts[index + 1]))
 
 
 WordView: TypeAlias = View[Postings]
@@ -126,12 +126,12 @@ def match(
     sought = _weighted(parts, terms, records)
     rest = [*accumulate((idf * (K1 + 1) for idf, _ in reversed(sought)), initial=0.0)][::-1]
     least = 0.0
-    for place, (idf, digest) in enumerate(sought):
-        if least <= rest[place]:
+    for index, (idf, digest) in enumerate(sought):
+        if least <= rest[index]:
             least = _least_of_best(parts, limit)
         for part in parts:
-            if least > rest[place]:
-                part.narrow(least - rest[place] - _ROUNDING)
+            if least > rest[index]:
+                part.narrow(least - rest[index] - _ROUNDING)
             part.add(digest, idf, length / records)
     return _best(parts, limit)
 
@@ -145,8 +145,8 @@ def sums_of(view: WordView) -> Iterator[tuple[bytes, int]]:
         np.add.at(
             sums, postings.owners, np.repeat(postings.terms, np.diff(postings.starts)) * counts
         )
-        for place, (id, digest) in enumerate(zip(block.ids.tolist(), sums.tolist(), strict=True)):
-            if dead is None or not dead[place]:
+        for row, (id, digest) in enumerate(zip(block.ids.tolist(), sums.tolist(), strict=True)):
+            if dead is None or not dead[row]:
                 yield id, digest
 
 

@@ -47,9 +47,9 @@ _CONTRADICTIONS = {
 def pages(connection: apsw.Connection) -> Iterator[str]:
     """Let SQLite look through every page, index and text index."""
     try:
-        for (said,) in connection.execute("PRAGMA integrity_check"):
-            if said != "ok":
-                yield f"the database is damaged: {said}"
+        for (finding,) in connection.execute("PRAGMA integrity_check"):
+            if finding != "ok":
+                yield f"the database is damaged: {finding}"
     except apsw.CorruptError as error:
         yield f"the database is damaged: {error}"
 

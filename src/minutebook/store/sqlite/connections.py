@@ -60,7 +60,7 @@ class Connections:
         self._turn = threading.RLock()
         self._owner: int | None = None
         self._depth = 0
-        self._spoiled: BaseException | None = None
+        self._failed: BaseException | None = None
         self._file_lock = FileLock(missing_database.lock_of(path))
         self._log_pages = self._wanted_at = 0
         self.writes = Writes()
@@ -146,7 +146,7 @@ class Connections:
             # Raised before anything is written.
             raise
         except BaseException as error:
-            self._spoiled = error
+            self._failed = error
             raise
 
     def checkpoint(self) -> None:
@@ -258,12 +258,12 @@ class Connections:
 
     @contextmanager
     def _whole_transaction(self) -> Iterator[apsw.Connection]:
-        asked = time.perf_counter()
+        requested = time.perf_counter()
         with self._turn_to_write(), translated(self._path):
             connection = self._writer
             connection.execute("BEGIN IMMEDIATE")
             began = time.perf_counter()
-            self._owner, self._spoiled = threading.get_ident(), None
+            self._owner, self._failed = threading.get_ident(), None
             try:
                 yield connection
                 self._usable_writer()
@@ -272,7 +272,7 @@ class Connections:
                 self._owner = None
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._note_write(asked, began)
+                self._note_write(requested, began)
 
     @contextmanager
     def _savepoint(self) -> Iterator[None]:
@@ -295,25 +295,25 @@ class Connections:
             if connection.in_transaction:
                 connection.execute(f"ROLLBACK TO {name}")
                 connection.execute(f"RELEASE {name}")
-                self._spoiled = None
+                self._failed = None
             raise
         finally:
             self._depth -= 1
 
     def _usable_writer(self) -> apsw.Connection:
         """Return the writing connection. Raises StoreError if its transaction was undone."""
-        if self._spoiled is not None or not self._writer.in_transaction:
+        if self._failed is not None or not self._writer.in_transaction:
             raise StoreError(
-                f"{self._path}: the transaction was undone: {self._spoiled or 'rolled back'}"
-            ) from self._spoiled
+                f"{self._path}: the transaction was undone: {self._failed or 'rolled back'}"
+            ) from self._failed
         return self._writer
 
-    def _note_write(self, asked: float, began: float) -> None:
-        told = self.writes
+    def _note_write(self, requested: float, began: float) -> None:
+        before = self.writes
         self.writes = Writes(
-            told.count + 1,
-            told.seconds + time.perf_counter() - began,
-            told.waited + began - asked,
+            before.count + 1,
+            before.seconds + time.perf_counter() - began,
+            before.waited + began - requested,
         )
 
     def _note_log(self, _: apsw.Connection, __: str, pages: int) -> int:

@@ -34,13 +34,13 @@ def forget(connection: apsw.Connection, number: int, entity: str) -> None:
 def entities_named(connection: apsw.Connection, where: Filter, words: Sequence[str]) -> list[str]:
     """Give the sorted ids of the selected entities with a name whose words stand in a row."""
     places: dict[str, list[int]] = {}
-    for place, word in enumerate(words):
-        places.setdefault(word, []).append(place)
+    for index, word in enumerate(words):
+        places.setdefault(word, []).append(index)
     found = set()
     for first, entity, name in _names(connection, where, list(places)):
         run = json.loads(name)
         if entity not in found and any(
-            list(words[place : place + len(run)]) == run for place in places[first]
+            list(words[index : index + len(run)]) == run for index in places[first]
         ):
             found.add(entity)
     return sorted(found)

@@ -60,12 +60,12 @@ class Indices:
             if organization is None or number is None:
                 return []
             key = Key(organization, of.kind, number)
-            asked = conditions(connection, of, where)
+            record_conditions = conditions(connection, of, where)
             index = self._vectors.index(connection, key)
             if self._connections.is_writing:
                 view = index.within(self._vectors.reader(connection, key)(connection))
-                return nearest(view, asked, query, limit)
-        return nearest(index.current(), asked, query, limit)
+                return nearest(view, record_conditions, query, limit)
+        return nearest(index.current(), record_conditions, query, limit)
 
     def match(
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
@@ -84,12 +84,12 @@ class Indices:
             key = Key(organization, of.kind, WORDS)
             if not self._words.is_large(connection, key):
                 return None
-            asked = conditions(connection, of, where)
+            record_conditions = conditions(connection, of, where)
             index = self._words.index(connection, key)
         if index.behind() > sizes.BEHIND:
             self._words.want_catching_up(key)
             return None
-        return match(index.current(), asked, query.terms, limit)
+        return match(index.current(), record_conditions, query.terms, limit)
 
     def keep_up(self) -> None:
         """Read the changes that searches were not to wait for, then save what is worth it."""

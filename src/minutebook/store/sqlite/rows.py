@@ -206,7 +206,7 @@ def edges(
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
     for start in range(0, len(distinct), _BATCH):
         batch = padded([text_value(node) for node in distinct[start : start + _BATCH]])
-        marks = ", ".join(f"?{place}" for place in range(3, 3 + len(batch)))
+        marks = ", ".join(f"?{position}" for position in range(3, 3 + len(batch)))
         rows = connection.execute(
             f"SELECT r.kind, {table.fields} FROM {table.name} AS r WHERE r.organization = ?1"  # noqa: S608
             f" AND (r.source IN ({marks}) OR r.target IN ({marks})) ORDER BY {order} LIMIT ?2",

@@ -212,9 +212,9 @@ def _quoted(run: Sequence[str]) -> str:
 
 def _holds_in_a_row(words: list[str], run: list[str]) -> bool:
     first, length = run[0], len(run)
-    place = -1
+    start = -1
     for _ in range(words.count(first)):
-        place = words.index(first, place + 1)
-        if words[place : place + length] == run:
+        start = words.index(first, start + 1)
+        if words[start : start + length] == run:
             return True
     return False
