@@ -113,13 +113,13 @@ def _runs(outline: Outline, starts: Sequence[int], language: Language | None) ->
     """Give each line to the innermost definition that has chunks of its own."""
     runs: list[_Run] = []
     inside: list[_Owner] = []
-    place = 0
+    start = 0
 
     def advance(end: int) -> None:
-        nonlocal place
-        if end > place:
-            runs.append(_Run(place, end, inside[-1] if inside else None))
-            place = end
+        nonlocal start
+        if end > start:
+            runs.append(_Run(start, end, inside[-1] if inside else None))
+            start = end
 
     for owner in _owners(outline, starts, language.smallest if language else 1):
         while inside and inside[-1].definition.last < owner.first:
@@ -140,17 +140,17 @@ def _owners(outline: Outline, starts: Sequence[int], smallest: int) -> Iterator[
     A definition on a line that another has begun, or closed, is not torn from it.
     """
     around: list[tuple[Definition, _Owner | None]] = []
-    taken = -1
+    last_taken = -1
     for definition in outline.definitions:
         while around and around[-1][0].end <= definition.start:
             around.pop()
         parent = around[-1][1] if around else None
         owner = None
         first = definition.first
-        while first - 1 in outline.leads and first - 1 > taken:
+        while first - 1 in outline.leads and first - 1 > last_taken:
             first -= 1
         if (
-            first > taken
+            first > last_taken
             and definition.last - definition.first + 1 >= smallest
             and (not around or (parent and parent.is_open))
         ):
@@ -160,7 +160,7 @@ def _owners(outline: Outline, starts: Sequence[int], smallest: int) -> Iterator[
             )
             is_open = definition.type != "function" or _is_long(starts, first, definition.last + 1)
             owner = _Owner(definition, first, path[-_ENCLOSING:], is_open)
-            taken = definition.head if is_open else definition.last
+            last_taken = definition.head if is_open else definition.last
             yield owner
         around.append((definition, owner))
 

@@ -131,20 +131,20 @@ def check_root(path: str, allowed: Sequence[Path] = ()) -> Path:
     Where `allowed` names folders, the root must be one of them or inside one. Raise `InvalidRoot` with
     the path as given and the reason.
     """
-    given = _expanded(path)
-    if not given.is_absolute():
+    expanded = _expanded(path)
+    if not expanded.is_absolute():
         raise InvalidRoot(path, RootProblem.NOT_ABSOLUTE)
     try:
-        root = given.resolve(strict=True)
+        root = expanded.resolve(strict=True)
     except (FileNotFoundError, NotADirectoryError, ValueError) as error:
         raise InvalidRoot(path, RootProblem.MISSING) from error
     except (OSError, RuntimeError) as error:
         raise InvalidRoot(path, RootProblem.NOT_READABLE) from error
     if not root.is_dir():
         raise InvalidRoot(path, RootProblem.NOT_A_FOLDER)
-    if any(root.is_relative_to(place) for place in _secret_places()):
+    if any(root.is_relative_to(folder) for folder in _secret_places()):
         raise InvalidRoot(path, RootProblem.SECRET)
-    if allowed and not any(root.is_relative_to(place.resolve()) for place in allowed):
+    if allowed and not any(root.is_relative_to(folder.resolve()) for folder in allowed):
         raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
     if not os.access(root, os.R_OK | os.X_OK):
         raise InvalidRoot(path, RootProblem.NOT_READABLE)
@@ -158,17 +158,17 @@ def check_root_below(path: str, allowed: Sequence[Path]) -> Path:
     exists or not. So the path is judged by its name before the file system is asked, and judged
     again once its links are resolved.
     """
-    given = Path(os.path.normpath(path)) if "\0" not in path else Path()
-    if not given.is_absolute():
+    normal = Path(os.path.normpath(path)) if "\0" not in path else Path()
+    if not normal.is_absolute():
         raise InvalidRoot(path, RootProblem.NOT_ABSOLUTE)
-    named = [each for place in allowed for each in (place, place.resolve())]
-    if not any(given.is_relative_to(place) for place in named):
+    named = [each for folder in allowed for each in (folder, folder.resolve())]
+    if not any(normal.is_relative_to(folder) for folder in named):
         raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
     try:
-        root = given.resolve()
+        root = normal.resolve()
     except (OSError, RuntimeError) as error:
         raise InvalidRoot(path, RootProblem.NOT_ALLOWED) from error
-    if not any(root.is_relative_to(place.resolve()) for place in allowed):
+    if not any(root.is_relative_to(folder.resolve()) for folder in allowed):
         raise InvalidRoot(path, RootProblem.NOT_ALLOWED)
     try:
         return check_root(str(root), allowed)
@@ -184,9 +184,9 @@ def _expanded(path: str) -> Path:
 
 
 def _secret_places() -> list[Path]:
-    at_home = [_expanded(f"~/{place}") for place in _SECRET_AT_HOME]
-    places = [Path(place) for place in _SECRET_PLACES] + at_home
-    return places + [place.resolve() for place in places]
+    at_home = [_expanded(f"~/{path}") for path in _SECRET_AT_HOME]
+    places = [Path(path) for path in _SECRET_PLACES] + at_home
+    return places + [path.resolve() for path in places]
 
 
 def walk(
@@ -198,7 +198,7 @@ def walk(
     `skipped`; a folder that cannot be listed counts as unreadable and ends nothing. A file that
     still has the stamp an earlier walk gave, in `stamps` by path, is not opened again.
     """
-    secrets = frozenset(str(place) for place in _secret_places() if place.is_relative_to(root))
+    secrets = frozenset(str(folder) for folder in _secret_places() if folder.is_relative_to(root))
     top = str(root)
     ways = [_entries(top, "", IgnoreRules.around(root), skipped)]
     while ways:

@@ -53,16 +53,16 @@ def paragraphs(lines: Sequence[str]) -> Outline:
 def paragraph_costs(lines: Sequence[str]) -> list[int]:
     """Charge for cuts: nothing after a blank line, else more the deeper the line is indented."""
     costs = [0] * len(lines)
-    for place, line in enumerate(lines):
-        after_blank = place == 0 or not lines[place - 1].strip()
-        costs[place] = 0 if after_blank and line.strip() else 1 + _indent(line)
+    for number, line in enumerate(lines):
+        after_blank = number == 0 or not lines[number - 1].strip()
+        costs[number] = 0 if after_blank and line.strip() else 1 + _indent(line)
     return costs
 
 
 def _indentation_costs(lines: Sequence[str]) -> list[int]:
     return [
-        2 * _indent(line) + bool(place and lines[place - 1].strip()) if line.strip() else NOWHERE
-        for place, line in enumerate(lines)
+        2 * _indent(line) + bool(number and lines[number - 1].strip()) if line.strip() else NOWHERE
+        for number, line in enumerate(lines)
     ]
 
 
@@ -84,32 +84,32 @@ def headings(lines: Sequence[str]) -> Outline:
     fence = ""
     body = _after_front_matter(lines)
     costs[1:body] = [NOWHERE] * max(0, body - 1)
-    for place in range(body, len(lines)):
-        line = lines[place]
+    for number in range(body, len(lines)):
+        line = lines[number]
         mark = _FENCE.match(line)
         if fence:
-            costs[place] += NOWHERE // 2
+            costs[number] += NOWHERE // 2
             if mark and mark[1].startswith(fence) and not mark[2].strip():
                 fence = ""
         elif mark and not (mark[1][0] == "`" and "`" in mark[2]):
             fence = mark[1]
         elif heading := _HEADING.match(line):
-            found.append((place, place, len(heading[1]), heading[2] or ""))
+            found.append((number, number, len(heading[1]), heading[2] or ""))
         elif (
             (under := _UNDERLINE.match(line))
-            and place > body
-            and not _NO_PARAGRAPH.match(lines[place - 1])
-            and not (found and found[-1][1] == place - 1)
+            and number > body
+            and not _NO_PARAGRAPH.match(lines[number - 1])
+            and not (found and found[-1][1] == number - 1)
         ):
-            found.append((place - 1, place, 1 if under[1][0] == "=" else 2, lines[place - 1]))
+            found.append((number - 1, number, 1 if under[1][0] == "=" else 2, lines[number - 1]))
     return Outline(_sections(found, len(lines)), frozenset(), lambda: costs)
 
 
 def _after_front_matter(lines: Sequence[str]) -> int:
     if lines and lines[0].rstrip() == "---":
-        for place, line in enumerate(lines[1:], 1):
+        for number, line in enumerate(lines[1:], 1):
             if line.rstrip() in {"---", "..."}:
-                return place + 1
+                return number + 1
     return 0
 
 
@@ -138,13 +138,13 @@ def keys(lines: Sequence[str]) -> Outline:
     """Outline YAML by the keys at the margin."""
     starts: list[tuple[int, str]] = []
     leads: set[int] = set()
-    for place, line in enumerate(lines):
+    for number, line in enumerate(lines):
         if line.startswith(("---", "...")):
-            starts.append((place, ""))
+            starts.append((number, ""))
         elif key := _KEY.match(line[:1000]):
-            starts.append((place, key[1].strip("\"'")))
+            starts.append((number, key[1].strip("\"'")))
         elif line.startswith("#"):
-            leads.add(place)
+            leads.add(number)
     found = []
     starts.append((len(lines), ""))
     for (first, name), (end, _) in pairwise(starts):

@@ -82,12 +82,12 @@ def _parse(source: bytes, language: tree_sitter.Language) -> tree_sitter.Tree:
     whole = memoryview(source)
     views = [whole]
 
-    def read(place: int, _: object) -> memoryview | bytes:
-        if place >= len(source) - 1:
-            return source[place:]
-        if place == 0:
+    def read(offset: int, _: object) -> memoryview | bytes:
+        if offset >= len(source) - 1:
+            return source[offset:]
+        if offset == 0:
             return whole
-        views.append(whole[place:])
+        views.append(whole[offset:])
         return views[-1]
 
     try:

@@ -74,7 +74,7 @@ def import_path(variables: Mapping[str, str]) -> dict[str, str]:
     Empty where the variable needs no change. An empty part, as in `PYTHONPATH=:/lib`, is the
     working directory too.
     """
-    if not (told := variables.get("PYTHONPATH")):
+    if not (path := variables.get("PYTHONPATH")):
         return {}
-    absolute = os.pathsep.join(part for part in told.split(os.pathsep) if Path(part).is_absolute())
-    return {} if absolute == told else {"PYTHONPATH": absolute}
+    absolute = os.pathsep.join(part for part in path.split(os.pathsep) if Path(part).is_absolute())
+    return {} if absolute == path else {"PYTHONPATH": absolute}

@@ -88,10 +88,10 @@ class Checkout:
     def _check_unchanged(self, files: Iterable[str]) -> None:
         """Refuse to write over what a person changed and did not commit."""
         for path in files:
-            place = self.root / path
-            if not place.resolve().is_relative_to(self.root.resolve()):
+            full = self.root / path
+            if not full.resolve().is_relative_to(self.root.resolve()):
                 raise LedgerError(
-                    f"{place} lies outside of the work tree",
+                    f"{full} lies outside of the work tree",
                     "name a folder of the repository that is no symbolic link",
                 )
             try:
@@ -100,7 +100,7 @@ class Checkout:
                 continue
             if status not in (FileStatus.CURRENT, FileStatus.IGNORED):
                 raise LedgerError(
-                    f"{place} has changes that were not committed",
+                    f"{full} has changes that were not committed",
                     "commit or discard them, then try again",
                 )
 
@@ -140,8 +140,8 @@ class Checkout:
             return False
 
     def _draft(self, path: str) -> Path:
-        place = self.root / path
-        return place.with_name(f".{place.name}.minutebook")
+        full = self.root / path
+        return full.with_name(f".{full.name}.minutebook")
 
     def _make_index(self, files: Mapping[str, pygit2.Oid]) -> None:
         """Copy the index and give the copy the entries of these files."""

@@ -38,13 +38,13 @@ def translated(path: Path) -> Iterator[None]:
     try:
         yield
     except (pygit2.GitError, OSError, KeyError, ValueError) as error:
-        said = str(error)
+        message = str(error)
         if _is_full(path):
-            said = f"No space left on device; {said}"
+            message = f"No space left on device; {message}"
         for sign, reason, remedy in _REMEDIES:
-            if sign in said:
-                raise LedgerError(f"{path}: {reason} ({said})", remedy) from error
-        raise LedgerError(f"{path}: {said}", _ANY) from error
+            if sign in message:
+                raise LedgerError(f"{path}: {reason} ({message})", remedy) from error
+        raise LedgerError(f"{path}: {message}", _ANY) from error
 
 
 def _is_full(path: Path) -> bool:

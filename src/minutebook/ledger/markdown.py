@@ -189,11 +189,11 @@ def _front(head: str) -> dict[str, Any]:
 def _sections(body: str) -> dict[str, str]:
     """Split the body at our headings; a section is what stands between two blank lines' ends."""
     lines = body.split("\n")
-    places = [place for place, line in enumerate(lines) if line in _HEADINGS]
-    ends = [*places[1:], len(lines)]
+    indices = [index for index, line in enumerate(lines) if line in _HEADINGS]
+    ends = [*indices[1:], len(lines)]
     return {
-        lines[place]: "\n".join(lines[place + 2 : end - 1])
-        for place, end in zip(places, ends, strict=True)
+        lines[index]: "\n".join(lines[index + 2 : end - 1])
+        for index, end in zip(indices, ends, strict=True)
     }
 
 

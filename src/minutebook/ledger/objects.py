@@ -229,8 +229,8 @@ class Objects:
         return None
 
     def _damaged(self, id: pygit2.Oid, reason: str) -> LedgerDamaged:
-        said = f"{self._path}: the Git object {id} {reason}"
-        return LedgerDamaged(said, self._remedy, str(id))
+        message = f"{self._path}: the Git object {id} {reason}"
+        return LedgerDamaged(message, self._remedy, str(id))
 
 
 _OTHER = "its content is not what its name says"

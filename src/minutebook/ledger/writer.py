@@ -111,7 +111,7 @@ class Writer:
             return None
         with translated(self._path):
             repository = self._repository()
-            _check_calm(repository, self._path)
+            _check_idle(repository, self._path)
             branch = branch_of(repository, self._path)
             while (busy := self._busy(repository, branch)) is not None:
                 if time.monotonic() > self._deadline:
@@ -312,7 +312,7 @@ class Writer:
         lock.unlink(missing_ok=True)
 
 
-def _check_calm(repository: pygit2.Repository, path: Path) -> None:
+def _check_idle(repository: pygit2.Repository, path: Path) -> None:
     state = RepositoryState(repository.state())
     if state is not RepositoryState.NONE:
         what = state.name.lower().replace("_", " ")
