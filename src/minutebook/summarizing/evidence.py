@@ -44,9 +44,9 @@ class FaultEnd(StrEnum):
     GONE = "the fault told at the beginning is gone"
 
     @classmethod
-    def of(cls, *, told: bool, ended: bool) -> Self:
+    def of(cls, *, is_told: bool, ended: bool) -> Self:
         """Choose by whether a fault was told in the first turn, and whether a later word ends it."""
-        return cls.NONE if not told else cls.GONE if ended else cls.OPEN
+        return cls.NONE if not is_told else cls.GONE if ended else cls.OPEN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,12 +203,14 @@ class _Tally:
 
     def __init__(self) -> None:
         self._turns = self._outcomes = self._corrections = self._requests = self._answers = 0
-        self._tests_passed = self._landed = self._released = self._read_only = self._asked = False
-        self._fault_told = self._fault_ended = False
+        self._tests_passed = self._landed = self._released = self._read_only = self._has_request = (
+            False
+        )
+        self._has_fault = self._fault_ended = False
         self._files: Counter[str] = Counter()
         self._technologies: Counter[str] = Counter()
         self._doubtful: Counter[str] = Counter()
-        self._told: dict[str, str] = {}
+        self._errors: dict[str, str] = {}
         self._open: set[str] = set()
         self._cues: Counter[Category] = Counter()
 
@@ -219,13 +221,13 @@ class _Tally:
         corrected = _CORRECTION.search(prompt) is not None
         if corrected:
             self._corrections += 1
-            self._open |= self._told.keys()
+            self._open |= self._errors.keys()
             self._fault_ended = False
         self._follow_errors(prompt)
         self._follow_errors(thought, may_end=False)
         self._follow_errors(response)
         if not self._turns:
-            self._fault_told = bool(self._told) or is_about_a_fault(prompt)
+            self._has_fault = bool(self._errors) or is_about_a_fault(prompt)
         self._fault_ended |= not corrected and _ends_errors(prompt)
         self._fault_ended |= _ends_errors(response)
         self._outcomes += _tells_outcome(response)
@@ -234,14 +236,14 @@ class _Tally:
         landed = _says(_LANDED, response)
         self._landed |= landed
         self._released |= landed and _RELEASED.search(response) is not None
-        if not self._turns and self._told:
+        if not self._turns and self._errors:
             # A session that begins with an error is about that error.
             self._cues[Category.BUGFIX] += 8
         self._turns += 1
 
     def evidence(self) -> Evidence:
         known = self._technologies
-        if known or self._files or self._told:
+        if known or self._files or self._errors:
             known = known + self._doubtful
         ranked = sorted(known, key=lambda name: (-known[name], name))
         files = sorted(self._files, key=lambda path: (-self._files[path], path))
@@ -250,15 +252,17 @@ class _Tally:
             files=tuple(files),
             folders=len({str(PurePosixPath(path).parent) for path in files}),
             technologies=tuple(ranked[:MAX_TECHNOLOGIES]),
-            errors=tuple(ErrorMet(told, key not in self._open) for key, told in self._told.items()),
+            errors=tuple(
+                ErrorMet(text, key not in self._open) for key, text in self._errors.items()
+            ),
             outcomes=self._outcomes,
             corrections=self._corrections,
             answers=self._answers,
-            asked=self._asked or self._fault_told,
+            asked=self._has_request or self._has_fault,
             tests_passed=self._tests_passed,
             landed=self._landed,
             released=self._released,
-            fault=FaultEnd.of(told=self._fault_told, ended=self._fault_ended),
+            fault=FaultEnd.of(is_told=self._has_fault, ended=self._fault_ended),
             read_only=self._read_only,
             cues={category: self._cues[category] for category in Category},
             requests=self._requests,
@@ -269,7 +273,7 @@ class _Tally:
         weight = 1 if self._turns else 2
         self._read_only |= _READ_ONLY.search(prompt) is not None
         for sentence in filter(None, map(_bare, _SENTENCES.split(prompt))):
-            self._asked |= is_request(sentence)
+            self._has_request |= is_request(sentence)
             for category, (strength, pattern) in _ASKED.items():
                 forms = _ASKED_ANYWHERE.get(category)
                 if pattern.match(sentence) or (forms and forms.search(sentence)):
@@ -300,12 +304,12 @@ class _Tally:
         """
         ended = False
         for sentence in _SENTENCES_OF_ERRORS.split(text):
-            for name, told in _errors_in(sentence):
-                key = next((known for known in self._told if known.startswith(name)), name)
-                is_new = key not in self._told
-                if is_new and len(self._told) >= MAX_ERRORS:
+            for name, text in _errors_in(sentence):
+                key = next((known for known in self._errors if known.startswith(name)), name)
+                is_new = key not in self._errors
+                if is_new and len(self._errors) >= MAX_ERRORS:
                     continue
-                self._told.setdefault(key, told)
+                self._errors.setdefault(key, text)
                 if not ended or (is_new and not _PAST_CAUSE.search(sentence)):
                     self._open.add(key)
             if may_end and _ends_errors(sentence):
@@ -319,17 +323,17 @@ def _errors_in(line: str) -> Iterable[tuple[str, str]]:
     for match in _NAMED_ERROR.finditer(line):
         if match[2] or _MET.search(line):
             named = True
-            told = f"{match[1]}: {match[2]}" if match[2] else match[1]
-            yield _key(told), _clipped(told)
+            text = f"{match[1]}: {match[2]}" if match[2] else match[1]
+            yield _key(text), _clipped(text)
     if named:
         return
     for match in _TOLD_ERROR.finditer(line):
         yield _key(match[1]), _clipped(match[1].strip())
 
 
-def _key(told: str) -> str:
+def _key(error: str) -> str:
     """Give what tells an error from others: its first words, whatever numbers stand in them."""
-    return re.sub(r"\d+", "0", " ".join(re.findall(r"\w+", told.lower())[:5]))
+    return re.sub(r"\d+", "0", " ".join(re.findall(r"\w+", error.lower())[:5]))
 
 
 def _bare(sentence: str) -> str:
@@ -337,8 +341,8 @@ def _bare(sentence: str) -> str:
     return sentence.strip().lstrip("-*•0123456789.) \t")
 
 
-def _clipped(told: str) -> str:
-    first = re.split(r"(?<=[.!?])\s", told, maxsplit=1)[0].strip().rstrip(".,;:")
+def _clipped(error: str) -> str:
+    first = re.split(r"(?<=[.!?])\s", error, maxsplit=1)[0].strip().rstrip(".,;:")
     return first if len(first) <= 80 else f"{first[:79].rstrip()}…"
 
 
@@ -388,19 +392,22 @@ def category_of(evidence: Evidence) -> tuple[Category, str]:
     """
     best = max(Category, key=lambda category: evidence.cues[category])
     weight = evidence.cues[best]
-    told = ", ".join(f"{name} {said}" for name, said in evidence.cues.items() if said)
+    weights = ", ".join(f"{name} {count}" for name, count in evidence.cues.items() if count)
     if evidence.read_only and evidence.requests:
-        return Category.ANALYSIS, f"nothing was to be changed; weight of the words for each: {told}"
+        return (
+            Category.ANALYSIS,
+            f"nothing was to be changed; weight of the words for each: {weights}",
+        )
     is_work = evidence.is_technical or evidence.requests
     if is_work and best is Category.ANALYSIS and evidence.fault is FaultEnd.GONE:
-        return Category.BUGFIX, f"{evidence.fault}; weight of the words for each: {told}"
+        return Category.BUGFIX, f"{evidence.fault}; weight of the words for each: {weights}"
     if weight < 3 or not is_work:
         if evidence.is_technical and evidence.fault is FaultEnd.GONE:
             return Category.BUGFIX, str(evidence.fault)
         if evidence.is_technical and evidence.asked and evidence.outcomes:
             return Category.FEATURE, "something was asked for and done, of no other category"
-        return Category.OTHER, f"too little speaks for another ({told or 'no word for any'})"
-    return best, f"weight of the words for each: {told}"
+        return Category.OTHER, f"too little speaks for another ({weights or 'no word for any'})"
+    return best, f"weight of the words for each: {weights}"
 
 
 def quality_of(evidence: Evidence) -> Score:
@@ -435,7 +442,7 @@ def productivity_of(evidence: Evidence) -> Score:
     return _score(
         score - 25 * stands_open,
         f"{evidence.outcomes} of {evidence.turns} turns tell of something done, {files} files, "
-        f"{_word_of('tests that passed', said=evidence.tests_passed)}, {_word_of('a commit', said=evidence.landed)}, "
+        f"{_word_of('tests that passed', is_said=evidence.tests_passed)}, {_word_of('a commit', is_said=evidence.landed)}, "
         f"{evidence.fault}",
     )
 
@@ -453,8 +460,8 @@ def impact_of(evidence: Evidence) -> Score:
     return _score(
         score,
         f"{files} files in {folders} folders, {outcomes} outcomes, "
-        f"{'something new' if is_new else 'nothing new'}, {_word_of('a commit', said=evidence.landed)}, "
-        f"{_word_of('a release', said=evidence.released)}",
+        f"{'something new' if is_new else 'nothing new'}, {_word_of('a commit', is_said=evidence.landed)}, "
+        f"{_word_of('a release', is_said=evidence.released)}",
     )
 
 
@@ -474,8 +481,8 @@ def complexity_of(evidence: Evidence) -> Score:
     )
 
 
-def _word_of(what: str, *, said: bool) -> str:
-    return f"word of {what}" if said else f"no word of {what}"
+def _word_of(what: str, *, is_said: bool) -> str:
+    return f"word of {what}" if is_said else f"no word of {what}"
 
 
 def _part(count: int, half: int) -> float:

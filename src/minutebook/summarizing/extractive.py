@@ -109,14 +109,14 @@ def account_of(read: Callable[[], Iterable[Turn]], count: int) -> Account:
     """Tell what a session of `count` turns came to; `read` gives its turns in order, each time anew."""
     evidence = evidence_of(read())
     listed = shortlist(sayings(read(), count))
-    told = gist(listed, evidence) if listed or evidence.files or evidence.errors else ""
-    start = next(filter(None, map(_opening, read())), "") if not (told and listed) else ""
+    outline = gist(listed, evidence) if listed or evidence.files or evidence.errors else ""
+    start = next(filter(None, map(_opening, read())), "") if not (outline and listed) else ""
     category, why = category_of(evidence)
     quality, productivity = quality_of(evidence), productivity_of(evidence)
     impact, complexity = impact_of(evidence), complexity_of(evidence)
     return Account(
         title=title(listed, evidence) or title_of(start) or "A session without words",
-        summary="\n".join(filter(None, (start, told))) or "Nothing was said.",
+        summary="\n".join(filter(None, (start, outline))) or "Nothing was said.",
         category=category,
         quality=quality.value,
         productivity=productivity.value,
@@ -137,9 +137,9 @@ def sayings(turns: Iterable[Turn], count: int) -> list[Sentence]:
     """Give the sentences of a session of `count` turns that may go into its summary, in order."""
     step = -(-count // MOST_TURNS) or 1
     found: list[Sentence] = []
-    for place, turn in enumerate(turns):
-        if place % step == 0 or place == count - 1:
-            found += _sayings_of(turn, place, count)
+    for index, turn in enumerate(turns):
+        if index % step == 0 or index == count - 1:
+            found += _sayings_of(turn, index, count)
     return found
 
 
@@ -151,29 +151,29 @@ def shortlist(found: Sequence[Sentence]) -> list[Sentence]:
     scores = by_words([each.text for each in found])
     ranked = sorted(range(len(found)), key=lambda p: (-found[p].weight * (0.2 + scores[p]), p))
     first: dict[str, int] = {}
-    for place in ranked:
-        first.setdefault(_plain(found[place].text), place)
+    for index in ranked:
+        first.setdefault(_plain(found[index].text), index)
     pool = sorted(list(first.values())[:POOL])
     standing = _standing(found, pool)
-    kept = [place for place in first.values() if place in standing][:SHORTLIST]
-    return [replace(found[place], text=standing[place]) for place in sorted(kept)]
+    kept = [index for index in first.values() if index in standing][:SHORTLIST]
+    return [replace(found[index], text=standing[index]) for index in sorted(kept)]
 
 
 def _standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
     """Give what is left of each sentence of the pool without what a later sentence took back."""
-    later = [_statement(found, place) for place in range(len(found))]
-    parts = [(place, part) for place in pool for part in clauses(found[place].text)]
-    gone = retracted([replace(later[place], text=part) for place, part in parts], later)
+    later = [_statement(found, index) for index in range(len(found))]
+    parts = [(index, part) for index in pool for part in clauses(found[index].text)]
+    gone = retracted([replace(later[index], text=part) for index, part in parts], later)
     left: defaultdict[int, list[str]] = defaultdict(list)
-    whole = Counter(place for place, _ in parts)
-    for number, (place, part) in enumerate(parts):
+    whole = Counter(index for index, _ in parts)
+    for number, (index, part) in enumerate(parts):
         if number not in gone:
-            left[place].append(part)
+            left[index].append(part)
     return {
-        place: " ".join(texts).rstrip(" ;,") + ("." if len(texts) < whole[place] else "")
-        if len(texts) < whole[place]
-        else found[place].text
-        for place, texts in left.items()
+        index: " ".join(texts).rstrip(" ;,") + ("." if len(texts) < whole[index] else "")
+        if len(texts) < whole[index]
+        else found[index].text
+        for index, texts in left.items()
     }
 
 
@@ -185,14 +185,14 @@ def gist(listed: Sequence[Sentence], evidence: Evidence) -> str:
     """
     chosen = _chosen(listed, evidence.turns)
     lines = [
-        f"{part}: {' '.join(listed[place].text for place in places)}"
+        f"{part}: {' '.join(listed[index].text for index in places)}"
         for (_, part), places in groupby(chosen, key=lambda p: (listed[p].turn, listed[p].part))
     ]
     if evidence.files:
         lines.append(f"Files: {_listed(evidence.files, MOST_FILES)}.")
     if evidence.errors:
-        told = [f"{e.told} ({'resolved' if e.resolved else 'open'})" for e in evidence.errors]
-        lines.append(f"Errors met: {_listed(told, MOST_ERRORS)}.")
+        errors = [f"{e.told} ({'resolved' if e.resolved else 'open'})" for e in evidence.errors]
+        lines.append(f"Errors met: {_listed(errors, MOST_ERRORS)}.")
     return "\n".join(lines)
 
 
@@ -204,9 +204,9 @@ def title(listed: Sequence[Sentence], evidence: Evidence) -> str:
     """
     salience = _salience(listed)
     goals = sorted(_goals(listed, salience).items(), key=lambda item: (-item[1], item[0]))
-    others = sorted(range(len(listed)), key=lambda place: (-salience[place], place))
-    for place in dict.fromkeys((*(place for place, _ in goals), *others)):
-        for phrase in phrases(listed[place].text):
+    others = sorted(range(len(listed)), key=lambda index: (-salience[index], index))
+    for index in dict.fromkeys((*(index for index, _ in goals), *others)):
+        for phrase in phrases(listed[index].text):
             if _telling(phrase) > 1 or len(listed) == 1:
                 return phrase
     topics = _topics(listed)
@@ -217,8 +217,8 @@ def title(listed: Sequence[Sentence], evidence: Evidence) -> str:
     return title_of(listed[0].text) if listed else ""
 
 
-def _statement(found: Sequence[Sentence], place: int) -> Statement:
-    each, before = found[place], found[place - 1] if place else None
+def _statement(found: Sequence[Sentence], index: int) -> Statement:
+    each, before = found[index], found[index - 1] if index else None
     follows = (
         before is not None
         and (before.turn, before.part) == (each.turn, each.part)
@@ -227,17 +227,17 @@ def _statement(found: Sequence[Sentence], place: int) -> Statement:
     return Statement(each.text, each.turn, each.part is Part.USER, follows)
 
 
-def _sayings_of(turn: Turn, place: int, count: int) -> Iterator[Sentence]:
+def _sayings_of(turn: Turn, index: int, count: int) -> Iterator[Sentence]:
     parts = ((Part.USER, turn.prompt), (Part.THOUGHT, turn.thought), (Part.AGENT, turn.response))
     head, tail = OF_A_PART
     for part, text in parts:
         found = list(sentences(read_part(text)))
         kept = found if len(found) <= head + tail else found[:head] + found[-tail:]
         # What was wanted is said first by the user, and what came of it last by the agent.
-        is_end = place == (0 if part is Part.USER else count - 1)
+        is_end = index == (0 if part is Part.USER else count - 1)
         for sentence in kept:
             weight = _weight(sentence, part) * (_AT_AN_END if is_end else 1.0)
-            yield Sentence(sentence, place, part, weight)
+            yield Sentence(sentence, index, part, weight)
 
 
 def _weight(sentence: str, part: Part) -> float:
@@ -267,9 +267,9 @@ def _tells(term: str) -> bool:
 def _chosen(listed: Sequence[Sentence], turns: int) -> list[int]:
     salience = _salience(listed)
     ends = (_goal(listed, salience), _close(listed, salience))
-    given = [place for place in ends if place is not None]
+    chosen_first = [index for index in ends if index is not None]
     count = min(MOST, LEAST + turns // TURNS_A_SENTENCE)
-    return distinct(word_rows([each.text for each in listed]), salience, given, count)
+    return distinct(word_rows([each.text for each in listed]), salience, chosen_first, count)
 
 
 def _salience(listed: Sequence[Sentence]) -> list[float]:
@@ -277,48 +277,48 @@ def _salience(listed: Sequence[Sentence]) -> list[float]:
 
     Each further one of a turn counts for less, so that one long answer does not fill the summary.
     """
-    near = by_words([each.text for each in listed])
-    best = max(near, default=0.0) or 1.0
+    nearness = by_words([each.text for each in listed])
+    best = max(nearness, default=0.0) or 1.0
     salience = [
-        s.weight * (0.5 + 0.5 * score / best) for s, score in zip(listed, near, strict=True)
+        s.weight * (0.5 + 0.5 * score / best) for s, score in zip(listed, nearness, strict=True)
     ]
-    taken: Counter[int] = Counter()
-    for place in sorted(range(len(listed)), key=lambda place: (-salience[place], place)):
-        turn = listed[place].turn
-        salience[place] *= _FURTHER ** taken[turn]
-        taken[turn] += 1
+    chosen_of_turn: Counter[int] = Counter()
+    for index in sorted(range(len(listed)), key=lambda index: (-salience[index], index)):
+        turn = listed[index].turn
+        salience[index] *= _FURTHER ** chosen_of_turn[turn]
+        chosen_of_turn[turn] += 1
     return salience
 
 
 def _goal(listed: Sequence[Sentence], salience: Sequence[float]) -> int | None:
     """Find what the user wanted: a request that says of what, before others that of the first turn."""
     fitness = _goals(listed, salience)
-    return max(fitness, key=lambda place: fitness[place], default=None)
+    return max(fitness, key=lambda index: fitness[index], default=None)
 
 
 def _goals(listed: Sequence[Sentence], salience: Sequence[float]) -> dict[int, float]:
     """Tell how fit each of the user's sentences is to say what the session is about."""
     fitness = {}
-    for place, said in enumerate(listed):
-        if said.part is not Part.USER:
+    for index, sentence in enumerate(listed):
+        if sentence.part is not Part.USER:
             continue
-        asks = is_request(said.text) or (said.turn == 0 and is_about_a_fault(said.text))
-        says = _FOR_GOAL if asks and _telling(said.text) > 2 else 1.0
-        if _POINTS_BACK.match(said.text):
+        asks = is_request(sentence.text) or (sentence.turn == 0 and is_about_a_fault(sentence.text))
+        says = _FOR_GOAL if asks and _telling(sentence.text) > 2 else 1.0
+        if _POINTS_BACK.match(sentence.text):
             says *= _POINTING
-        fitness[place] = salience[place] * says * (_FOR_FIRST if said.turn == 0 else 1.0)
+        fitness[index] = salience[index] * says * (_FOR_FIRST if sentence.turn == 0 else 1.0)
     return fitness
 
 
 def _close(listed: Sequence[Sentence], salience: Sequence[float]) -> int | None:
     """Find what came of it: the most salient of what the agent says of it in the last turn."""
     last = max((each.turn for each in listed), default=0)
-    told = [
-        place
-        for place, each in enumerate(listed)
+    candidates = [
+        index
+        for index, each in enumerate(listed)
         if each.turn == last and each.part is Part.AGENT and _TELLS_OUTCOME.search(each.text)
     ]
-    return max(told, key=lambda place: salience[place], default=None)
+    return max(candidates, key=lambda index: salience[index], default=None)
 
 
 def _topics(listed: Sequence[Sentence]) -> list[str]:

@@ -117,11 +117,13 @@ class Statement:
         tokens = [token.lower() for token in _TOKENS.findall(self.text)]
         padded = ["", *tokens, ""]
         return frozenset(
-            (token, _DIMENSION_OF.get(near, near))
-            for place, token in enumerate(tokens, start=1)
+            (token, _DIMENSION_OF.get(neighbour, neighbour))
+            for index, token in enumerate(tokens, start=1)
             if _is_number(token)
-            for near in (padded[place + 1], padded[place - 1])
-            if near and not _is_number(near) and (near in _DIMENSION_OF or near not in _NO_NAMES)
+            for neighbour in (padded[index + 1], padded[index - 1])
+            if neighbour
+            and not _is_number(neighbour)
+            and (neighbour in _DIMENSION_OF or neighbour not in _NO_NAMES)
         )
 
     @cached_property
@@ -177,23 +179,23 @@ def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> froze
     gone: dict[int, Statement] = {}
     later = list(later)
     _concede(earlier, later, gone)
-    left = [(place, each) for place, each in enumerate(earlier) if place not in gone]
+    left = [(index, each) for index, each in enumerate(earlier) if index not in gone]
     for statement in later:
         if not (statement.turns or statement.numbers or statement.denies or statement.rejects):
             continue
         kept = []
-        for place, each in left:
+        for index, each in left:
             if each.turn < statement.turn and takes_back(statement, each):
-                gone[place] = statement
+                gone[index] = statement
             else:
-                kept.append((place, each))
+                kept.append((index, each))
         left = kept
     # A repetition of what was taken back, made before that, adds nothing.
-    for place, each in enumerate(earlier):
-        if place not in gone and any(
+    for index, each in enumerate(earlier):
+        if index not in gone and any(
             each.turn < gone[other].turn and _repeats(each, earlier[other]) for other in gone
         ):
-            gone[place] = each
+            gone[index] = each
     return frozenset(gone)
 
 
@@ -210,13 +212,13 @@ def _concede(
     for each in later:
         if each.turn in conceding:
             words[each.turn] |= each.subject
-    for place, each in enumerate(earlier):
+    for index, each in enumerate(earlier):
         turn = each.turn + 1
         if each.by_user or turn not in conceding:
             continue
         is_meant = bool(each.subject & words[turn]) or bool(each.numbers)
         if is_meant and not any(_says_again(other, each) for other in later):
-            gone[place] = conceding[turn]
+            gone[index] = conceding[turn]
 
 
 def _says_again(later: Statement, earlier: Statement) -> bool:
@@ -232,7 +234,9 @@ def takes_back(later: Statement, earlier: Statement) -> bool:
     if later.turn <= earlier.turn or (earlier.by_user and not later.by_user):
         return False
     common = later.subject & earlier.subject
-    measured = {near for _, near in later.numbers} & {near for _, near in earlier.numbers}
+    measured = {neighbour for _, neighbour in later.numbers} & {
+        neighbour for _, neighbour in earlier.numbers
+    }
     if (common or measured) and later.denied_numbers & {number for number, _ in earlier.numbers}:
         return True
     if not common:
@@ -258,8 +262,8 @@ def _other_number(later: Statement, earlier: Statement, *, named: bool = False) 
 
     With `named`, a measure (ms, days) is no such word: much is measured in it.
     """
-    before = {near: number for number, near in earlier.numbers}
-    after = {near: number for number, near in later.numbers}
+    before = {neighbour: number for number, neighbour in earlier.numbers}
+    after = {neighbour: number for number, neighbour in later.numbers}
     words = before.keys() & after.keys() - (_MEASURES if named else frozenset())
     same = {number for number, _ in earlier.numbers} & {number for number, _ in later.numbers}
     return bool(words) and not same and any(before[word] != after[word] for word in words)

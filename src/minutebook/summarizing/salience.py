@@ -41,7 +41,7 @@ def by_words(texts: Sequence[str]) -> list[float]:
 def word_rows(texts: Sequence[str]) -> Rows:
     """Give each text as a row of its words' weights, of length 1 or all zero."""
     counted = _weighed(texts)
-    places = {term: place for place, term in enumerate(sorted(set().union(*counted)))}
+    places = {term: index for index, term in enumerate(sorted(set().union(*counted)))}
     rows = np.zeros((len(texts), max(1, len(places))), np.float32)
     for row, weights in zip(rows, counted, strict=True):
         for term, weight in weights.items():
@@ -49,7 +49,9 @@ def word_rows(texts: Sequence[str]) -> Rows:
     return _unit(rows)
 
 
-def distinct(rows: Rows, salience: Sequence[float], given: Sequence[int], count: int) -> list[int]:
+def distinct(
+    rows: Rows, salience: Sequence[float], chosen_first: Sequence[int], count: int
+) -> list[int]:
     """Choose, beside those given, the most salient rows that are unlike all chosen before.
 
     Maximal marginal relevance (Carbonell and Goldstein, 1998): each next one has the greatest
@@ -57,14 +59,14 @@ def distinct(rows: Rows, salience: Sequence[float], given: Sequence[int], count:
     one chosen is left out, so fewer than `count` may come back; they do so in order of their places,
     those given among them.
     """
-    chosen = list(dict.fromkeys(given))
+    chosen = list(dict.fromkeys(chosen_first))
     alike = rows @ rows.T
-    left = [place for place in range(len(rows)) if place not in chosen]
+    left = [index for index in range(len(rows)) if index not in chosen]
     while left and len(chosen) < count:
         nearest = {
-            place: max((float(alike[place, c]) for c in chosen), default=0.0) for place in left
+            index: max((float(alike[index, c]) for c in chosen), default=0.0) for index in left
         }
-        left = [place for place in left if nearest[place] <= SAME]
+        left = [index for index in left if nearest[index] <= SAME]
         if not left:
             break
         best = max(left, key=lambda p: BALANCE * salience[p] - (1 - BALANCE) * nearest[p])

@@ -67,8 +67,8 @@ def _is_code(line: str) -> bool:
     if _CODE_LINE.match(line) or line.rstrip().endswith((";", "{", "=>")):
         return True
     signs = line.replace("`", "").split()
-    told = "".join(signs)
-    return len(told) > 20 and sum(map(str.isalpha, told)) < 0.6 * len(told)
+    text = "".join(signs)
+    return len(text) > 20 and sum(map(str.isalpha, text)) < 0.6 * len(text)
 
 
 def _shortened(sentence: str) -> str:

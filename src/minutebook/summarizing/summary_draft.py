@@ -52,23 +52,23 @@ def read_account(answer: str) -> Account:
 
     Raises InvalidInput, naming the first part of the answer that does not fit.
     """
-    told = _object_in(answer)
-    title = _text(told, "title", MAX_TITLE)
+    document = _object_in(answer)
+    title = _text(document, "title", MAX_TITLE)
     if len(title.split()) > MAX_TITLE_WORDS:
         raise InvalidInput("title", f"must have at most {MAX_TITLE_WORDS} words")
-    category = told.get("category")
+    category = document.get("category")
     if category not in tuple(Category):
         raise InvalidInput("category", f"must be one of {', '.join(Category)}")
-    quality, productivity, impact, complexity = (_score(told, name) for name in SCORES)
+    quality, productivity, impact, complexity = (_score(document, name) for name in SCORES)
     return Account(
         title=title,
-        summary=_text(told, "summary", MAX_SUMMARY),
+        summary=_text(document, "summary", MAX_SUMMARY),
         category=Category(category),
         quality=quality,
         productivity=productivity,
         impact=impact,
         complexity=complexity,
-        technologies=_names(told.get("technologies")),
+        technologies=_names(document.get("technologies")),
         reasons=dict.fromkeys(("category", *SCORES), "judged by the model"),
     )
 
@@ -77,16 +77,16 @@ def _object_in(answer: str) -> dict[str, Any]:
     """Find the JSON object in an answer: models put fences or a sentence around it."""
     start, end = answer.find("{"), answer.rfind("}")
     try:
-        told = json.loads(answer[start : end + 1] if start >= 0 else "")
+        document = json.loads(answer[start : end + 1] if start >= 0 else "")
     except (ValueError, RecursionError):
-        told = None
-    if not isinstance(told, dict):
+        document = None
+    if not isinstance(document, dict):
         raise InvalidInput("answer", "must be one JSON object")
-    return told
+    return document
 
 
-def _text(told: Mapping[str, Any], name: str, longest: int) -> str:
-    text = told.get(name)
+def _text(document: Mapping[str, Any], name: str, longest: int) -> str:
+    text = document.get(name)
     if not isinstance(text, str) or not text.strip():
         raise InvalidInput(name, "must be a text that is not blank")
     text = " ".join(text.split()) if name == "title" else text.strip()
@@ -99,17 +99,17 @@ def _text(told: Mapping[str, Any], name: str, longest: int) -> str:
     return text
 
 
-def _score(told: Mapping[str, Any], name: str) -> int:
-    score = told.get(name)
+def _score(document: Mapping[str, Any], name: str) -> int:
+    score = document.get(name)
     whole = range(MOST_SCORE + 1)
     if isinstance(score, int | float) and not isinstance(score, bool) and score in whole:
         return int(score)
     raise InvalidInput(name, f"must be a whole number from 0 to {MOST_SCORE}")
 
 
-def _names(told: Any) -> tuple[str, ...]:
-    if not isinstance(told, list) or not all(isinstance(name, str) for name in told):
+def _names(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise InvalidInput("technologies", "must be a list of names")
-    names = dict.fromkeys(" ".join(name.split()).lower()[:MAX_TITLE] for name in told)
+    names = dict.fromkeys(" ".join(name.split()).lower()[:MAX_TITLE] for name in value)
     whole = (name for name in names if name and name.isprintable())
     return tuple(whole)[:MAX_TECHNOLOGIES]
