@@ -73,7 +73,7 @@ class Projects:
     def __init__(
         self,
         store: Store,
-        embedded: Embeddings,
+        embeddings: Embeddings,
         trail: Trail,
         locks: NamedLocks,
         roots: Roots,
@@ -81,7 +81,7 @@ class Projects:
         randbits: RandomBits,
     ) -> None:
         self._store = store
-        self._embedded = embedded
+        self._embeddings = embeddings
         self._trail = trail
         self._locks = locks
         self._roots = roots
@@ -249,19 +249,19 @@ class Projects:
             raise
         except MinutebookError as error:
             log.error("indexing %s failed: %s", project.id, error)
-            self._store.put(replace(project, state=IndexState.FAILED, reason=_said(error)))
+            self._store.put(replace(project, state=IndexState.FAILED, reason=_sentence_of(error)))
             raise
-        self._embedded.notify()
+        self._embeddings.notify()
         return run
 
     def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
         """Make vectors, or wait while others do."""
         where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
-        while (waiting := self._embedded.pending(CodeChunk, where)) and not _is_past(end):
+        while (waiting := self._embeddings.pending(CodeChunk, where)) and not _is_past(end):
             part = 1.0 - waiting / self._store.count(CodeChunk, where)
             progress(READING + (1.0 - READING) * part, "vectors")
             try:
-                made = self._embedded.backfill_batch()
+                made = self._embeddings.backfill_batch()
             except EmbeddingNotReady as error:
                 if error.state == "error":
                     return
@@ -274,9 +274,9 @@ class Projects:
 
     def _waits(self, project: Project) -> bool:
         """Tell whether vectors are still to come; none are where the model cannot be had."""
-        if self._embedded.state == "error":
+        if self._embeddings.state == "error":
             return False
-        return self._embedded.pending(CodeChunk, _chunks_of(project)) > 0
+        return self._embeddings.pending(CodeChunk, _chunks_of(project)) > 0
 
     def _part(self, project: Project, where: Filter, chunks: int) -> float:
         """Tell which part of a project can be searched by words and by meaning."""
@@ -287,9 +287,9 @@ class Projects:
             read = 1.0
         elif project.total_files:
             read = project.indexed_files / project.total_files
-        if self._embedded.state == "error" or not chunks:
+        if self._embeddings.state == "error" or not chunks:
             return read
-        return read * (1.0 - self._embedded.pending(CodeChunk, where) / chunks)
+        return read * (1.0 - self._embeddings.pending(CodeChunk, where) / chunks)
 
     def _unfinished(self) -> list[Project]:
         found: list[Project] = []
@@ -329,8 +329,8 @@ class Projects:
         """
         name = Path(root).name or "root"
         repositories, user = sorted(caller.repositories or ()), caller.user or ""
-        told = "\0".join((root, user, *repositories) if caller.token else (root,))
-        digest = hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+        identity = "\0".join((root, user, *repositories) if caller.token else (root,))
+        digest = hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
         apart = [f"{name}-{digest[:length]}" for length in range(4, 65)]
         is_held = bool(caller.token) and (repositories or user)
         candidates = apart if is_held else [name, *apart]
@@ -369,7 +369,7 @@ def _is_past(end: float | None) -> bool:
     return end is not None and time.monotonic() >= end
 
 
-def _said(error: MinutebookError) -> str:
+def _sentence_of(error: MinutebookError) -> str:
     match error:
         case InvalidRoot(path=path, reason=reason):
             return f"{path} {reason}"

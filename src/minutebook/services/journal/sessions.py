@@ -46,9 +46,9 @@ class SessionPage:
 class Sessions:
     """The use cases around turns."""
 
-    def __init__(self, store: Store, embedded: Embeddings, trail: Trail, clock: Clock) -> None:
+    def __init__(self, store: Store, embeddings: Embeddings, trail: Trail, clock: Clock) -> None:
         self._store = store
-        self._writer = RecordWriter[Turn](store, embedded, trail)
+        self._writer = RecordWriter[Turn](store, embeddings, trail)
         self._trail = trail
         self._clock = clock
 
@@ -62,14 +62,14 @@ class Sessions:
         """
         name = caller.call.session if session is None else session
         with self._trail.audit_refusals(caller, None, ADDED, Kind.TURN, name):
-            place = place_of(caller, None, None, None)
-            policy.check_may_write_to(caller, ADDED, place)
+            scope = place_of(caller, None, None, None)
+            policy.check_may_write_to(caller, ADDED, scope)
         if not name:
             raise InvalidInput("sessionId", "must be given: this caller has no session of its own")
         check_session(name)
         now = self._clock()
         turn = Turn(
-            organization=place.organization,
+            organization=scope.organization,
             id=turn_id(now),
             session=name,
             at=now,
@@ -77,8 +77,8 @@ class Sessions:
             thought=thought,
             response=response,
             author=caller.name,
-            repository=place.repository,
-            user=place.user,
+            repository=scope.repository,
+            user=scope.user,
             origin=caller.call.origin,
         )
         return self._writer.write(caller, ADDED, turn, self._in_its_place)

@@ -87,7 +87,7 @@ class Summaries:
     def __init__(
         self,
         store: Store,
-        embedded: Embeddings,
+        embeddings: Embeddings,
         trail: Trail,
         locks: NamedLocks,
         sessions: Sessions,
@@ -95,7 +95,7 @@ class Summaries:
         clock: Clock,
     ) -> None:
         self._store = store
-        self._writer = RecordWriter[Summary](store, embedded, trail)
+        self._writer = RecordWriter[Summary](store, embeddings, trail)
         self._trail = trail
         self._locks = locks
         self._sessions = sessions
@@ -256,6 +256,6 @@ class Summaries:
 
 def _heard(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
     """Give sessions one by one, and tell the caller how far that is; they may end it there."""
-    for place, session in enumerate(sessions):
-        caller.call.progress(place / len(sessions), session.name)
+    for number, session in enumerate(sessions):
+        caller.call.progress(number / len(sessions), session.name)
         yield session

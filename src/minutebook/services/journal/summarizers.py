@@ -60,7 +60,7 @@ class Summarizers:
         transcript = "\n\n".join(_transcript(read(), count)) if self._models else ""
         for model in tuple(self._models):
             try:
-                account = _asked(model.sample, transcript)
+                account = _ask_model(model.sample, transcript)
             except Unanswered as error:
                 failed.append(f"{model.name} gave no answer: {error.reason}")
                 self._silent.append(failed[-1])
@@ -78,7 +78,7 @@ def _made(account: Account, name: str, failed: list[str]) -> Made:
     return Made(replace(account, reasons=reasons), name, len(failed))
 
 
-def _asked(sample: Sample, transcript: str) -> Account:
+def _ask_model(sample: Sample, transcript: str) -> Account:
     """Ask a model; if its answer does not fit, tell it why and ask once more."""
     answer = sample(INSTRUCTIONS, transcript, ANSWER_TOKENS)
     try:
@@ -96,17 +96,17 @@ def _transcript(turns: Iterable[Turn], count: int) -> Iterator[str]:
     shown = min(count, TRANSCRIPT // LEAST_OF_A_TURN)
     step = -(-count // shown)
     room = TRANSCRIPT // shown
-    for place, turn in enumerate(turns):
-        if place % step == 0 or place == count - 1:
+    for index, turn in enumerate(turns):
+        if index % step == 0 or index == count - 1:
             parts = (
                 ("User", turn.prompt, 0.4),
                 ("Thought", turn.thought, 0.2),
                 ("Agent", turn.response, 0.4),
             )
-            told = [
+            lines = [
                 f"{who}: {_clipped(text, int(room * share))}" for who, text, share in parts if text
             ]
-            yield "\n".join((f"Turn {place + 1} of {count}", *told))
+            yield "\n".join((f"Turn {index + 1} of {count}", *lines))
 
 
 def _clipped(text: str, room: int) -> str:

@@ -63,13 +63,13 @@ class Browsing:
 
         Of one that is gone for good, the UUID that its id gives, which leads to the same id.
         """
-        asked: defaultdict[str, set[str]] = defaultdict(set)
+        ids_of: defaultdict[str, set[str]] = defaultdict(set)
         for entry in entries:
             if entry.subject_kind is Kind.MEMORY and is_id(entry.subject):
-                asked[entry.organization].add(entry.subject)
-        uuids = {(name, id): str(uuid_of(id)) for name, ids in asked.items() for id in ids}
+                ids_of[entry.organization].add(entry.subject)
+        uuids = {(name, id): str(uuid_of(id)) for name, ids in ids_of.items() for id in ids}
         for where in filters(self._store, caller):
-            ids = frozenset(asked.get(where.organization, ()))
+            ids = frozenset(ids_of.get(where.organization, ()))
             if not ids:
                 continue
             here = replace(where, ids=ids, with_deleted=True)

@@ -167,14 +167,14 @@ class Entities:
         self, organization: str, frontier: list[str], direction: Direction
     ) -> list[tuple[Edge, str]]:
         """Give each relation that leads on from the frontier, with the end it leads to."""
-        near = set(frontier)
+        nodes = set(frontier)
         steps = []
         for edge in self._store.edges(organization, frontier) if frontier else []:
             if edge.kind is not Kind.RELATION:
                 continue
-            if direction is not Direction.INCOMING and edge.source in near:
+            if direction is not Direction.INCOMING and edge.source in nodes:
                 steps.append((edge, edge.target))
-            if direction is not Direction.OUTGOING and edge.target in near:
+            if direction is not Direction.OUTGOING and edge.target in nodes:
                 steps.append((edge, edge.source))
         return steps
 

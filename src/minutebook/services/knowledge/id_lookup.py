@@ -29,9 +29,9 @@ class IdLookup:
             found += self._store.find(of, named, order=("-id",), limit=limit)
             if of is Memory and may_be_in_uuid(part):
                 derived = replace(where, starts={"id": start_of_ids(part)})
-                given = replace(where, starts={"given_uuid": part})
+                by_uuid = replace(where, starts={"given_uuid": part})
                 found += self._with_uuid(
-                    of, derived, given, lambda uuid: uuid.startswith(part), limit
+                    of, derived, by_uuid, lambda uuid: uuid.startswith(part), limit
                 )
         return _newest(found, limit)
 
@@ -42,15 +42,17 @@ class IdLookup:
             ids = [id for id in self._store.ids(of, where, ("-id",)) if id.lower().endswith(part)]
             found += self._store.find(of, replace(where, ids=frozenset(ids[:limit])))
             if of is Memory and may_be_in_uuid(part):
-                given = replace(where, starts={"given_uuid": ""})
-                found += self._with_uuid(of, where, given, lambda uuid: uuid.endswith(part), limit)
+                by_uuid = replace(where, starts={"given_uuid": ""})
+                found += self._with_uuid(
+                    of, where, by_uuid, lambda uuid: uuid.endswith(part), limit
+                )
         return _newest(found, limit)
 
     def _with_uuid(
         self,
         of: type[R],
         derived: Filter,
-        given: Filter,
+        by_uuid: Filter,
         is_meant: Callable[[str], bool],
         limit: int,
     ) -> list[R]:
@@ -59,7 +61,7 @@ class IdLookup:
         meant = [id for id in ids if is_meant(str(uuid_of(id)))]
         found = [
             *self._store.find(of, replace(derived, ids=frozenset(meant[:limit]))),
-            *self._store.find(of, given),
+            *self._store.find(of, by_uuid),
         ]
         return [each for each in found if isinstance(each, Memory) and is_meant(each.uuid)]
 

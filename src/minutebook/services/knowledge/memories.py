@@ -134,15 +134,15 @@ class Memories:
         """
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings: dict[str, TextEmbedding | None] = {}
-        for place, (caller, draft) in enumerate(items):
-            with _in_batch(place):
+        for index, (caller, draft) in enumerate(items):
+            with _in_batch(index):
                 text = self._planned(caller, draft)
                 if text not in embeddings:
                     embeddings[text] = self._writer.embed_for(caller)(text)
         written = []
         with self._trail.audited_batch():
-            for place, (caller, draft) in enumerate(items):
-                with _in_batch(place):
+            for index, (caller, draft) in enumerate(items):
+                with _in_batch(index):
                     written.append(self._write(caller, draft, embeddings.get))
         return written
 
@@ -389,8 +389,8 @@ class Memories:
 
 
 @contextmanager
-def _in_batch(place: int) -> Iterator[None]:
+def _in_batch(index: int) -> Iterator[None]:
     try:
         yield
     except MinutebookError as error:
-        raise InBatch(place, error) from error
+        raise InBatch(index, error) from error

@@ -23,9 +23,9 @@ class MemoryWriter(RecordWriter[Memory]):
     """Writes memories, with version and mentions."""
 
     def __init__(
-        self, store: Store, embedded: Embeddings, trail: Trail, mentions: Mentions
+        self, store: Store, embeddings: Embeddings, trail: Trail, mentions: Mentions
     ) -> None:
-        super().__init__(store, embedded, trail)
+        super().__init__(store, embeddings, trail)
         self._mentions = mentions
 
     def embed_for(self, caller: Caller) -> Embed:
@@ -65,11 +65,11 @@ class MemoryWriter(RecordWriter[Memory]):
         may have changed the memory while its new text was embedded.
         """
         earlier = find()
-        said = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
-        with self._trail.audit_refusals(*said):
+        subject = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
+        with self._trail.audit_refusals(*subject):
             text = rule(earlier).text
         embedding = None if text == earlier.text else (embed or self.embed_for(caller))(text)
-        with self._trail.audited(*said) as audit:
+        with self._trail.audited(*subject) as audit:
             current = find()
             changed = rule(current)
             audit.check(current, changed)

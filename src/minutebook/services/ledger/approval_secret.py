@@ -164,5 +164,5 @@ def _opens(kept: _Kept, now: datetime) -> datetime:
 
 
 def _digest(text: str, salt: bytes) -> str:
-    given = text.encode("utf-8", "surrogatepass")
-    return hashlib.scrypt(given, salt=salt, n=_N, r=_R, p=_P, maxmem=2 * _MEMORY, dklen=32).hex()
+    secret = text.encode("utf-8", "surrogatepass")
+    return hashlib.scrypt(secret, salt=salt, n=_N, r=_R, p=_P, maxmem=2 * _MEMORY, dklen=32).hex()

@@ -42,11 +42,11 @@ class LedgerPlace:
 class LedgerPlaces:
     """Finds the ledger of an organization: one that a person named, or one of our own."""
 
-    def __init__(self, place: LedgerPlace, locks: NamedLocks) -> None:
-        self._place = place
+    def __init__(self, ledger_place: LedgerPlace, locks: NamedLocks) -> None:
+        self._place = ledger_place
         self._locks = locks
-        self.home = place.home
-        self.user = place.user
+        self.home = ledger_place.home
+        self.user = ledger_place.user
 
     def repository(self, organization: str) -> "Repository":
         """Give the ledger of an organization; nothing is made or opened yet."""

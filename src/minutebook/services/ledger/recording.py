@@ -25,12 +25,14 @@ def nothing_more(decision: Decision) -> None:
 class DecisionWriter:
     """Makes decisions: one commit, one transaction, one audit entry."""
 
-    def __init__(self, store: Store, ledgers: Ledgers, embedded: Embeddings, trail: Trail) -> None:
+    def __init__(
+        self, store: Store, ledgers: Ledgers, embeddings: Embeddings, trail: Trail
+    ) -> None:
         self._store = store
         self.ledgers = ledgers
-        self._embedded = embedded
-        self._proposals = RecordWriter[Proposal](store, embedded, trail)
-        self._decisions = RecordWriter[Decision](store, embedded, trail)
+        self._embeddings = embeddings
+        self._proposals = RecordWriter[Proposal](store, embeddings, trail)
+        self._decisions = RecordWriter[Decision](store, embeddings, trail)
 
     def propose(self, caller: Caller, proposal: Proposal) -> None:
         """Keep a proposal, which is in no ledger, with its vectors and audit entry."""
@@ -79,5 +81,5 @@ class DecisionWriter:
         with self.ledgers.deciding(draft.organization) as deciding:
             made = deciding.repeat(attempt)
         if embedding is None:
-            self._embedded.notify()
+            self._embeddings.notify()
         return made

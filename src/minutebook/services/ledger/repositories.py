@@ -91,7 +91,7 @@ class Ledgers:
         self,
         store: Store,
         trail: Trail,
-        embedded: Embeddings,
+        embeddings: Embeddings,
         locks: NamedLocks,
         place: LedgerPlace,
         clock: Clock,
@@ -99,7 +99,7 @@ class Ledgers:
     ) -> None:
         self._store = store
         self._trail = trail
-        self._embedded = embedded
+        self._embeddings = embeddings
         self._places = LedgerPlaces(place, locks)
         self._clock = clock
         self._randbits = randbits
@@ -239,7 +239,7 @@ class Ledgers:
             audit.check(Scope(organization))
             rebuilt = self._rebuild(caller, organization, path, git)
         self._broken.pop(organization, None)
-        self._embedded.notify()
+        self._embeddings.notify()
         return rebuilt
 
     def _check_may_rebuild(self, caller: Caller, organization: str) -> None:
@@ -297,11 +297,11 @@ class Ledgers:
         """Keep what Git brought, if the whole is sound; call inside a transaction."""
         self._keep(organization, brought.decisions)
         find = partial(self.find, organization)
-        near = violations_near([each.id for each in brought.decisions], find, self.active_on)
-        _check_sound(_without_conflicts(near))
+        violations = violations_near([each.id for each in brought.decisions], find, self.active_on)
+        _check_sound(_without_conflicts(violations))
         if brought.head is not None:
             self._put_mark(organization, brought.head)
-        self._embedded.notify()
+        self._embeddings.notify()
 
     def _keep(self, organization: str, brought: Iterable[Decision]) -> list[str]:
         """Keep decisions as Git has them, or later; give the ids of those that were otherwise."""

@@ -100,7 +100,7 @@ class Reader:
         """
         self._file.seek(0)
         sum, number, read = hashlib.sha256(), 0, 0
-        said_counts: dict[Kind, int] | None = None
+        stated_counts: dict[Kind, int] | None = None
         found: Counter[Kind] = Counter()
         is_sealed, latest = False, 0
         while line := self._next():
@@ -108,24 +108,24 @@ class Reader:
             at(read)
             with self._line(number):
                 _check_line(line, is_sealed=is_sealed)
-                said = object_of(line)
-                if number == 1 and "format" in said:
-                    said_counts = counts_of(said)
-                elif said_counts is not None and said.keys() == {_SEAL}:
-                    _check_seal(said, sum.hexdigest(), said_counts, found)
+                document = object_of(line)
+                if number == 1 and "format" in document:
+                    stated_counts = counts_of(document)
+                elif stated_counts is not None and document.keys() == {_SEAL}:
+                    _check_seal(document, sum.hexdigest(), stated_counts, found)
                     is_sealed = True
                     continue
                 else:
-                    record = self._record(said, is_ours=said_counts is not None)
-                    if said_counts is not None:
-                        latest = _check_place(record, said_counts, latest)
+                    record = self._record(document, is_ours=stated_counts is not None)
+                    if stated_counts is not None:
+                        latest = _check_place(record, stated_counts, latest)
                     found[record.kind] += 1
                     yield number, record
             sum.update(line)
-        if number == 0 or (said_counts is not None and not is_sealed):
+        if number == 0 or (stated_counts is not None and not is_sealed):
             reason = "the file is empty" if number == 0 else "the file ends before its last line"
             raise InvalidArchive(self.called, reason)
-        self.counts = dict(found) if said_counts is None else said_counts
+        self.counts = dict(found) if stated_counts is None else stated_counts
         self.digest = sum.hexdigest()
 
     def _next(self) -> bytes:
@@ -134,15 +134,15 @@ class Reader:
         except OSError as error:
             raise StoreError(f"{self.called}: {error.strerror}") from error
 
-    def _record(self, said: Mapping[str, Any], *, is_ours: bool) -> Record:
+    def _record(self, document: Mapping[str, Any], *, is_ours: bool) -> Record:
         if is_ours:
-            record = record_of(said)
-        elif "kind" in said:
+            record = record_of(document)
+        elif "kind" in document:
             raise InvalidInput("line", "must not come before the header, which is missing")
-        elif "metadata" in said:
-            record = foreign_record(said, self._owner)
-        elif "sessionId" in said:
-            record = journal_record(said, self._owner)
+        elif "metadata" in document:
+            record = foreign_record(document, self._owner)
+        elif "sessionId" in document:
+            record = journal_record(document, self._owner)
         else:
             reason = (
                 f"must be the header of a {FORMAT}, a turn or summary with its `sessionId`, or Memory "
@@ -199,17 +199,17 @@ def _check_place(record: Record, counts: Mapping[Kind, int], latest: int) -> int
     """Refuse a record of a kind that the header leaves out, or that stood earlier; give its place."""
     if record.kind not in counts:
         raise InvalidInput("kind", f"must be one that the header names; {record.kind} is none")
-    place = KINDS.index(record.kind)
-    if place < latest:
+    index = KINDS.index(record.kind)
+    if index < latest:
         raise InvalidInput("kind", f"must stand before those of the kind {KINDS[latest]}")
-    return place
+    return index
 
 
 def _check_seal(
-    said: Mapping[str, Any], digest: str, counts: Mapping[Kind, int], found: Counter[Kind]
+    document: Mapping[str, Any], digest: str, counts: Mapping[Kind, int], found: Counter[Kind]
 ) -> None:
     for kind, count in counts.items():
         if found[kind] != count:
             raise InvalidInput("counts", f"say {count} of the kind {kind}, there are {found[kind]}")
-    if said[_SEAL] != digest:
+    if document[_SEAL] != digest:
         raise InvalidInput(_SEAL, "must fit what was read: the file was changed or damaged")

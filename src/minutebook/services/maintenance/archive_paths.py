@@ -40,7 +40,7 @@ class ArchivePaths:
         self._backups = backups
         self._roots = roots
 
-    def new(self, caller: Caller, given: str | None, now: datetime) -> ArchivePath:
+    def new(self, caller: Caller, named: str | None, now: datetime) -> ArchivePath:
         """Return the path of a file to make: as named, or after the instant.
 
         Raises InvalidInput if the name does not fit, StoreError if its folder cannot be made.
@@ -52,23 +52,23 @@ class ArchivePaths:
             except OSError as error:
                 reason = f"{folder}: {error.strerror}; archive_roots names others"
                 raise StoreError(reason) from error
-        if given is not None:
-            return self.known(caller, given)
+        if named is not None:
+            return self.known(caller, named)
         stem = f"journal-{rfc3339(now).replace(':', '').replace('.', '-')}"
         names = (f"{stem}{'' if n == 1 else f'-{n}'}{SUFFIX}" for n in count(1))
         return self.known(caller, next(name for name in names if not (own / name).exists()))
 
-    def known(self, caller: Caller, given: str) -> ArchivePath:
+    def known(self, caller: Caller, name: str) -> ArchivePath:
         """Return the path of a file to read.
 
         Raises InvalidInput if it lies outside the allowed folders.
         """
-        if not given.strip() or "\0" in given:
+        if not name.strip() or "\0" in name:
             raise InvalidInput("file", "must be a path")
         own = self._own(caller)
         try:
             folders = [folder.resolve() for folder in own]
-            path = (own[0] / given).resolve()
+            path = (own[0] / name).resolve()
         except (OSError, RuntimeError) as error:
             raise InvalidInput("file", "must be a path that leads somewhere") from error
         for folder in folders:

@@ -44,7 +44,7 @@ class Archives:
         self,
         store: Store,
         trail: Trail,
-        embedded: Embeddings,
+        embeddings: Embeddings,
         mentions: Mentions,
         ledgers: Ledgers,
         paths: ArchivePaths,
@@ -53,7 +53,7 @@ class Archives:
     ) -> None:
         self._store = store
         self._trail = trail
-        self._embedded = embedded
+        self._embeddings = embeddings
         self._mentions = mentions
         self._ledgers = ledgers
         self._paths = paths
@@ -121,7 +121,7 @@ class Archives:
                     self._store.transaction(),
                 ):
                     work.run(reader, checked, ledgers)
-        self._embedded.notify()
+        self._embeddings.notify()
         return work.told
 
     def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> Writer:

@@ -60,8 +60,10 @@ class BackedUp:
 class Backups:
     """Makes backups of the data directory of a store."""
 
-    def __init__(self, place: DataDirectory, store: Copyable, trail: Trail, clock: Clock) -> None:
-        self._place = place
+    def __init__(
+        self, directory: DataDirectory, store: Copyable, trail: Trail, clock: Clock
+    ) -> None:
+        self._directory = directory
         self._store = store
         self._trail = trail
         self._clock = clock
@@ -73,7 +75,7 @@ class Backups:
         for a name that is taken, StoreError.
         """
         with new_file(path, str(path)) as file, ExitStack() as stack:
-            stack.enter_context(noted_in(self._place.path, path))
+            stack.enter_context(noted_in(self._directory.path, path))
             draft = stack.enter_context(scratch_folder(path)) / DATABASE
             tar = stack.enter_context(tarfile.open(fileobj=file, mode="w"))
             digests: dict[str, str] = {}
@@ -81,38 +83,38 @@ class Backups:
             # moment of the store that is copied afterwards is the same.
             with self._store.transaction():
                 moment = stack.enter_context(self._store.snapshot())
-                for name, source in self._place.kept_files():
+                for name, source in self._directory.kept_files():
                     digests[name] = _add(tar, name, source)
             moment.copy_to(draft)
             digests[DATABASE] = _add(tar, DATABASE, draft)
             digest = _add_manifest(tar, self._clock().isoformat(), digests)
             # Before the file has its name: none is there of which the trail knows nothing.
             self._trail.log(caller, default_organization(caller), "backup", Kind.HEAD, [digest])
-        _note(self._place, path, self._clock())
+        _note(self._directory, path, self._clock())
         return BackedUp(path, len(digests), path.stat().st_size, digest)
 
 
-def known_backups(place: DataDirectory) -> list[Path]:
+def known_backups(directory: DataDirectory) -> list[Path]:
     """Return the backups of a data directory that are still there, the latest first.
 
     Those that were noted when they were made, and what looks like one in the directory and in the
     folders of its archives.
     """
     try:
-        lines = (place.path / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = (directory.path / _LOG).read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
     found = {Path(line.partition(" ")[2]) for line in lines}
-    for folder in (place.path, *place.passing):
+    for folder in (directory.path, *directory.passing):
         found.update(folder.glob(f"*{SUFFIX}"))
     there = [(path.stat().st_mtime, path) for path in found if path.is_file()]
     return [path for _, path in sorted(there, reverse=True)][:_MOST_KNOWN]
 
 
-def _note(place: DataDirectory, path: Path, at: datetime) -> None:
+def _note(directory: DataDirectory, path: Path, at: datetime) -> None:
     """Note where a backup was made, so that it is found when the store can no longer tell."""
     # The backup is made; that it is not noted must not make it fail.
-    with suppress(OSError), (place.path / _LOG).open("a", encoding="utf-8") as file:
+    with suppress(OSError), (directory.path / _LOG).open("a", encoding="utf-8") as file:
         file.write(f"{at.isoformat()} {path}\n")
 
 
@@ -122,16 +124,16 @@ def _add(tar: tarfile.TarFile, name: str, source: Path) -> str:
         with source.open("rb") as file:
             size = file.seek(0, io.SEEK_END)
             file.seek(0)
-            told = _Told(file)
-            tar.addfile(_member(name, size), told)
+            reader = _DigestReader(file)
+            tar.addfile(_member(name, size), reader)
     except OSError as error:
         raise StoreError(f"{source}: {error.strerror or error}") from error
-    return told.digest
+    return reader.digest
 
 
 def _add_manifest(tar: tarfile.TarFile, made_at: str, digests: dict[str, str]) -> str:
-    said = {"format": FORMAT, "version": VERSION, "made_at": made_at, "sha256": digests}
-    content = json.dumps(said, indent=1, sort_keys=True).encode()
+    manifest = {"format": FORMAT, "version": VERSION, "made_at": made_at, "sha256": digests}
+    content = json.dumps(manifest, indent=1, sort_keys=True).encode()
     tar.addfile(_member(MANIFEST, len(content)), io.BytesIO(content))
     return hashlib.sha256(content).hexdigest()
 
@@ -143,7 +145,7 @@ def _member(name: str, size: int) -> tarfile.TarInfo:
     return member
 
 
-class _Told:
+class _DigestReader:
     """A file whose digest is taken while it is read."""
 
     def __init__(self, file: BinaryIO) -> None:

@@ -74,7 +74,7 @@ class DataDirectory:
                     yield path.relative_to(self.path).as_posix(), path
 
     def _is_passing(self, path: Path) -> bool:
-        return any(path.is_relative_to(place) for place in (self.locks, *self.passing))
+        return any(path.is_relative_to(folder) for folder in (self.locks, *self.passing))
 
     def clear(self) -> int:
         """Remove what killed processes left of files that they were writing; count it."""

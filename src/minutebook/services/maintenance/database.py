@@ -85,9 +85,9 @@ class Database:
     leaves. One that has stopped it is told so, whatever the others do.
     """
 
-    def __init__(self, engine: Engine, embedded: Embeddings, woken: Callable[[], None]) -> None:
+    def __init__(self, engine: Engine, embeddings: Embeddings, woken: Callable[[], None]) -> None:
         self._engine = engine
-        self._embedded = embedded
+        self._embeddings = embeddings
         self._woken = woken
         self._guard = threading.Lock()
         self._wanting: set[str] = set()
@@ -175,7 +175,7 @@ class Database:
             assert isinstance(shown, StoreError)
             detail = f"The database cannot be read: {shown.reason}."
             return Health(HealthStatus.UNHEALTHY, pid, None, (detail,), uptime)
-        match self._embedded.state:
+        match self._embeddings.state:
             case "ready":
                 return Health(HealthStatus.HEALTHY, pid, counts, (), uptime)
             case "loading":

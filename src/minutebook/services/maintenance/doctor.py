@@ -133,11 +133,11 @@ def _of_ledgers(ledgers: Ledgers) -> list[Finding]:
         for state in ledgers.states()
         if state.reason is not None
     ]
-    told = " ".join(each.finding for each in findings)
+    sentences = " ".join(each.finding for each in findings)
     findings += [
         Finding(f"In a ledger {damage.reason}.", damage.remedy)
         for damage in ledgers.damage()
-        if damage.reason not in told
+        if damage.reason not in sentences
     ]
     for violation in ledgers.check():
         ids = ", ".join(violation.ids)

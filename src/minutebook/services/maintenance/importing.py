@@ -227,15 +227,15 @@ def _is_same_turn(here: Record, turn: Turn) -> bool:
 
 def _key(record: Record) -> bytes:
     named = "\0".join((record.kind, record.organization, record.id))
-    told = named.encode("utf-8", "surrogatepass")
-    return hashlib.blake2b(told, digest_size=_KEY_BYTES).digest()
+    data = named.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(data, digest_size=_KEY_BYTES).digest()
 
 
 def _is_among(keys: Keys, record: Record) -> bool:
     # As an array: a scalar would lose the zeros that a key ends with.
     key = np.frombuffer(_key(record), dtype=keys.dtype)
-    place = int(np.searchsorted(keys, key)[0])
-    return bool((keys[place : place + 1] == key).any())
+    index = int(np.searchsorted(keys, key)[0])
+    return bool((keys[index : index + 1] == key).any())
 
 
 def _hearing(caller: Caller, reader: Reader, start: float) -> At:

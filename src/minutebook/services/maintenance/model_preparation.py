@@ -24,7 +24,7 @@ _POLL = 0.1
 _LONG = 3600.0
 """Seconds that a process waits for another which derives the same."""
 
-Told = Callable[[float], None]
+Report = Callable[[float], None]
 """Hears how much of the preparation is done, from 0 to 1."""
 
 
@@ -58,7 +58,7 @@ class BuiltInModel:
         self._part = part
 
 
-def prepare(models: Path, told: Told, closing: threading.Event | None = None) -> Path:
+def prepare(models: Path, report: Report, closing: threading.Event | None = None) -> Path:
     """Wait until the model's files are there, derived by a process that is begun if there is none.
 
     Gives their folder. Raises ModelUnavailable if they cannot be had, or `closing` was set.
@@ -75,10 +75,10 @@ def prepare(models: Path, told: Told, closing: threading.Event | None = None) ->
             # The folder cannot be written: said in the words that belong to it.
             return builtin.prepare(models)
         if not is_under_way:
-            _derived(_begun(models), models, told, closing)
+            _derived(_begun(models), models, report, closing)
             continue
         while locks.is_held(_LOCK):
-            _pause(models, told, closing)
+            _pause(models, report, closing)
     if not builtin.is_whole(models):
         raise ModelUnavailable("the model was prepared, and is damaged", builtin.PREPARE)
     return builtin.folder_of(models)
@@ -100,11 +100,11 @@ def _begun(models: Path) -> "subprocess.Popen[bytes]":
 
 
 def _derived(
-    process: "subprocess.Popen[bytes]", models: Path, told: Told, closing: threading.Event
+    process: "subprocess.Popen[bytes]", models: Path, report: Report, closing: threading.Event
 ) -> None:
     while process.poll() is None:
         try:
-            _pause(models, told, closing)
+            _pause(models, report, closing)
         except ModelUnavailable:
             # A parent that outlives the process must not leave a zombie in the table of processes.
             threading.Thread(target=process.wait, name="reap", daemon=True).start()
@@ -122,11 +122,11 @@ def _derived(
     raise ModelUnavailable(reason, remedy)
 
 
-def _pause(models: Path, told: Told, closing: threading.Event) -> None:
+def _pause(models: Path, report: Report, closing: threading.Event) -> None:
     try:
-        told(float(_progress(models).read_text(encoding="ascii")))
+        report(float(_progress(models).read_text(encoding="ascii")))
     except (OSError, ValueError):
-        told(0.0)
+        report(0.0)
     if closing.wait(_POLL):
         raise ModelUnavailable("its preparation goes on in the background", "try again soon")
 
@@ -141,8 +141,8 @@ def fetch(source: str, models: Path) -> Path:
 
     try:
         models.mkdir(parents=True, exist_ok=True)
-        with scratch_folder(models / "fetched") as place:
-            weights = fetch_weights(source, place)
+        with scratch_folder(models / "fetched") as scratch:
+            weights = fetch_weights(source, scratch)
             with NamedLocks(models / _FOLDER).hold(_LOCK, _LONG):
                 return builtin.prepare(models, weights)
     except (OSError, StoreError) as error:
@@ -158,12 +158,12 @@ def main(models: Path) -> None:
     """Derive the model's files as the one process that does; report a failure on stdout."""
     file = _progress(models)
 
-    def told(part: float) -> None:
+    def report(part: float) -> None:
         file.write_text(f"{part:.3f}", encoding="ascii")
 
     with NamedLocks(models / _FOLDER).hold(_LOCK, _LONG):
         try:
-            builtin.prepare(models, told=told)
+            builtin.prepare(models, told=report)
         except ModelUnavailable as error:
             sys.stdout.write(json.dumps([error.reason, error.remedy]))
             sys.exit(1)

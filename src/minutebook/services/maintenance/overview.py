@@ -45,9 +45,9 @@ class Overview:
         supersession: Supersession,
         projects: Projects,
         rules: Rules,
-        embedded: Embeddings,
+        embeddings: Embeddings,
     ) -> None:
-        self._embedded = embedded
+        self._embeddings = embeddings
         self._store = store
         self._trail = trail
         self._supersession = supersession
@@ -66,7 +66,7 @@ class Overview:
     def to_embed(self, caller: Caller) -> int:
         """Count the texts that the caller may see and that wait to be embedded."""
         return sum(
-            self._embedded.pending(of, where)
+            self._embeddings.pending(of, where)
             for of in IN_ORDER
             for where in filters(self._store, caller)
         )

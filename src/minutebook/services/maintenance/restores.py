@@ -31,15 +31,15 @@ class Restored:
 class Restores:
     """Restores into a data directory, which others must not use meanwhile."""
 
-    def __init__(self, place: DataDirectory) -> None:
-        self._place = place
+    def __init__(self, directory: DataDirectory) -> None:
+        self._directory = directory
 
     def check_empty(self) -> None:
         """Raise Conflict if the directory holds a store, ledgers or settings."""
         if held := self._held():
             names = ", ".join(path.name for path in held)
             raise Conflict(
-                str(self._place.path),
+                str(self._directory.path),
                 f"it is not empty ({names}); --replace puts aside what is there",
             )
 
@@ -50,7 +50,7 @@ class Restores:
         killed before, the next one ends it. Raises InvalidInput, InvalidArchive, StoreBusy,
         StoreError.
         """
-        home, database = self._place.path, self._place.database
+        home, database = self._directory.path, self._directory.database
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
             with scratch_folder(home / _DRAFT) as draft:
@@ -58,9 +58,9 @@ class Restores:
                 # Raises StoreError for a database that this version cannot open.
                 SqliteStore(draft / DATABASE).close()
                 sync_tree(draft)
-                with self._place.alone():
+                with self._directory.alone():
                     aside = self._put_aside(now)
-                    unpacked = replace(self._place, database=draft / DATABASE, passing=())
+                    unpacked = replace(self._directory, database=draft / DATABASE, passing=())
                     for path in unpacked.kept():
                         path.rename(home / path.name)
                     # A rename takes the place of the old store at once: there is never none.
@@ -75,37 +75,37 @@ class Restores:
 
         Ledgers, settings and secret stay. Raises StoreBusy if others use the data directory.
         """
-        with self._place.alone():
+        with self._directory.alone():
             aside = self._folder_aside(now)
-            missing_database.put_aside(self._place.database, aside)
-        SqliteStore(self._place.database).close()
+            missing_database.put_aside(self._directory.database, aside)
+        SqliteStore(self._directory.database).close()
         return aside
 
     def _folder_aside(self, now: datetime) -> Path:
-        aside = self._place.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
+        aside = self._directory.path / f"{ASIDE}{now:%Y%m%dT%H%M%S%f}"
         aside.mkdir(mode=0o700)
         return aside
 
     def _put_aside(self, now: datetime) -> Path | None:
         held = self._held()
         # Derived from the old store; made anew from the next.
-        shutil.rmtree(self._place.index, ignore_errors=True)
+        shutil.rmtree(self._directory.index, ignore_errors=True)
         if not held:
             return None
         aside = self._folder_aside(now)
-        self._place.shared_memory.unlink(missing_ok=True)
+        self._directory.shared_memory.unlink(missing_ok=True)
         for path in held:
-            if path == self._place.database:
+            if path == self._directory.database:
                 _name_again(path, aside / path.name)
             else:
                 path.rename(aside / path.name)
         return aside
 
     def _held(self) -> list[Path]:
-        database = self._place.database
+        database = self._directory.database
         # A damaged database may have left a log that would spoil the next one.
-        files = (database, self._place.log)
-        return [*self._place.kept(), *(path for path in files if path.exists())]
+        files = (database, self._directory.log)
+        return [*self._directory.kept(), *(path for path in files if path.exists())]
 
 
 def _name_again(path: Path, other: Path) -> None:
@@ -155,19 +155,19 @@ def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[b
 
 def _copied(source: IO[bytes], path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    told = hashlib.sha256()
+    digest = hashlib.sha256()
     with path.open("xb") as file:
         path.chmod(0o600)
         while data := source.read(_BLOCK):
-            told.update(data)
+            digest.update(data)
             file.write(data)
-    return told.hexdigest()
+    return digest.hexdigest()
 
 
 def _check_manifest(backup: Path, manifest: bytes, found: dict[str, str]) -> None:
     try:
-        said = json.loads(manifest)
-        is_ours, version, digests = said["format"] == FORMAT, said["version"], said["sha256"]
+        stated = json.loads(manifest)
+        is_ours, version, digests = stated["format"] == FORMAT, stated["version"], stated["sha256"]
     except (ValueError, RecursionError, KeyError, TypeError) as error:
         raise _wrong(backup, "its manifest cannot be read") from error
     if not is_ours or version != VERSION:
