@@ -15,7 +15,6 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Policy, Rules, rules_of
 from minutebook.domain.roots import Roots
-from minutebook.embedding import Embedding
 from minutebook.models import Models, models_of
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
@@ -80,46 +79,72 @@ class Infrastructure:
     randbits: RandomBits
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class App:
-    """The services on one open store; `infrastructure` is theirs alone."""
+    """The services on one open store, each given the collaborators that it needs.
 
-    embedding: Embedding
-    embeddings: Embeddings
-    trail: Trail
-    memories: Memories
-    similar: SimilarMemories
-    status: StatusChanges
-    links: Links
-    entities: Entities
-    recall: Recall
-    combined: CombinedRecall
-    filtered_search: FilteredSearch
-    governed: GovernedMemories
-    overview: Overview
-    projects: Projects
-    watching: Watching
-    code_search: CodeSearch
-    browsing: Browsing
-    id_lookup: IdLookup
-    ledgers: Ledgers
-    decisions: Decisions
-    proposals: Proposals
-    decision_search: DecisionSearch
-    secret: Secret
-    tokens: Tokens
-    database: Database
-    archives: Archives
-    backups: Backups
-    doctor: Doctor
-    sessions: Sessions
-    summaries: Summaries
-    journal_search: JournalSearch
-    include_decisions: bool
-    rules: Rules
-    clock: Clock
-    background: BackgroundWork
-    infrastructure: Infrastructure
+    `infrastructure` is theirs alone. Nothing is opened or asked to make one.
+    """
+
+    def __init__(self, settings: Settings, infrastructure: Infrastructure) -> None:
+        self.infrastructure = infrastructure
+        store, embeddings = infrastructure.store, infrastructure.embeddings
+        trail, locks, models = infrastructure.trail, infrastructure.locks, infrastructure.models
+        clock, randbits, stop = infrastructure.clock, infrastructure.randbits, threading.Event()
+        home = default_organization(settings.caller())
+        self.embedding = models.embedding
+        self.embeddings, self.trail, self.clock = embeddings, trail, clock
+        self.tokens = infrastructure.tokens
+        self.include_decisions = settings.include_decisions
+        self.rules = rules = rules_for(settings, self.tokens)
+
+        mentions, supersession = Mentions(store, clock), Supersession(store, clock)
+        writer = MemoryWriter(store, embeddings, trail, mentions)
+        self.links = Links(store, trail, clock, rules)
+        self.similar = SimilarMemories(store, embeddings, clock)
+        self.memories = Memories(
+            store, writer, trail, supersession, self.links, clock, randbits, rules, self.similar
+        )
+        self.status = StatusChanges(store, writer, trail, clock, rules)
+        self.entities = Entities(store, trail, mentions, clock, randbits)
+        self.browsing = Browsing(store)
+        self.id_lookup = IdLookup(store)
+
+        self.ledgers = Ledgers(store, trail, embeddings, locks, place_of(settings), clock, randbits)
+        decision_writer = DecisionWriter(store, self.ledgers, embeddings, trail)
+        self.secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
+        self.decisions = Decisions(store, decision_writer, trail, clock, randbits)
+        window = timedelta(seconds=settings.review_window)
+        self.proposals = Proposals(
+            store, decision_writer, trail, self.secret, clock, randbits, window
+        )
+
+        roots = Roots(settings.index_roots, home)
+        self.projects = Projects(store, embeddings, trail, locks, roots, clock, randbits)
+        self.watching = Watching(self.projects, locks, stop)
+        self.sessions = Sessions(store, embeddings, trail, clock)
+        self.summaries = Summaries(
+            store, embeddings, trail, locks, self.sessions, models.summarizer, clock
+        )
+
+        self.decision_search = DecisionSearch(store, embeddings, self.ledgers)
+        self.recall = Recall(store, embeddings, clock, self.decision_search)
+        self.code_search = CodeSearch(store, embeddings)
+        self.combined = CombinedRecall(self.recall, self.code_search)
+        self.filtered_search = FilteredSearch(store, embeddings, clock)
+        self.governed = GovernedMemories(self.memories, self.filtered_search, trail)
+        self.journal_search = JournalSearch(store, embeddings)
+
+        paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
+        self.archives = Archives(
+            store, trail, embeddings, mentions, self.ledgers, paths, clock, rules
+        )
+        self.backups = Backups(data_directory(settings), store, trail, clock)
+        self.database = Database(store, embeddings, embeddings.notify)
+        self.doctor = Doctor(store, trail, models.embedding, mentions, self.ledgers)
+        self.overview = Overview(store, trail, supersession, self.projects, rules, embeddings)
+        self.background = BackgroundWork(
+            models.embedding, embeddings, self.ledgers, self.projects, stop
+        )
 
     def start(self) -> None:
         """Load the model and begin the work in the background."""
@@ -190,72 +215,10 @@ def open_app(
             clock=clock,
             randbits=randbits,
         )
-        app = build(settings, infrastructure)
+        app = App(settings, infrastructure)
         app.secret.pin(settings.caller())
         opened.pop_all()
     return app
-
-
-def build(settings: Settings, infrastructure: Infrastructure) -> App:
-    """Give each service the collaborators that it needs; nothing is opened or asked."""
-    store, embeddings, locks = infrastructure.store, infrastructure.embeddings, infrastructure.locks
-    trail, tokens = infrastructure.trail, infrastructure.tokens
-    clock, randbits, stop = infrastructure.clock, infrastructure.randbits, threading.Event()
-    models, rules = infrastructure.models, rules_for(settings, tokens)
-    mentions, supersession = Mentions(store, clock), Supersession(store, clock)
-    writer = MemoryWriter(store, embeddings, trail, mentions)
-    links, similar = Links(store, trail, clock, rules), SimilarMemories(store, embeddings, clock)
-    memories = Memories(store, writer, trail, supersession, links, clock, randbits, rules, similar)
-    filtered_search = FilteredSearch(store, embeddings, clock)
-    ledgers = Ledgers(store, trail, embeddings, locks, place_of(settings), clock, randbits)
-    decision_writer = DecisionWriter(store, ledgers, embeddings, trail)
-    secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
-    decision_search = DecisionSearch(store, embeddings, ledgers)
-    recall = Recall(store, embeddings, clock, decision_search)
-    code_search = CodeSearch(store, embeddings)
-    home = default_organization(settings.caller())
-    roots, window = Roots(settings.index_roots, home), timedelta(seconds=settings.review_window)
-    projects = Projects(store, embeddings, trail, locks, roots, clock, randbits)
-    paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
-    sessions = Sessions(store, embeddings, trail, clock)
-    return App(
-        embedding=models.embedding,
-        embeddings=embeddings,
-        trail=trail,
-        memories=memories,
-        similar=similar,
-        status=StatusChanges(store, writer, trail, clock, rules),
-        links=links,
-        entities=Entities(store, trail, mentions, clock, randbits),
-        recall=recall,
-        combined=CombinedRecall(recall, code_search),
-        filtered_search=filtered_search,
-        governed=GovernedMemories(memories, filtered_search, trail),
-        browsing=Browsing(store),
-        id_lookup=IdLookup(store),
-        ledgers=ledgers,
-        decisions=Decisions(store, decision_writer, trail, clock, randbits),
-        proposals=Proposals(store, decision_writer, trail, secret, clock, randbits, window),
-        decision_search=decision_search,
-        include_decisions=settings.include_decisions,
-        secret=secret,
-        tokens=tokens,
-        database=Database(store, embeddings, embeddings.notify),
-        archives=Archives(store, trail, embeddings, mentions, ledgers, paths, clock, rules),
-        backups=Backups(data_directory(settings), store, trail, clock),
-        doctor=Doctor(store, trail, models.embedding, mentions, ledgers),
-        sessions=sessions,
-        summaries=Summaries(store, embeddings, trail, locks, sessions, models.summarizer, clock),
-        journal_search=JournalSearch(store, embeddings),
-        overview=Overview(store, trail, supersession, projects, rules, embeddings),
-        rules=rules,
-        projects=projects,
-        watching=Watching(projects, locks, stop),
-        code_search=code_search,
-        clock=clock,
-        background=BackgroundWork(models.embedding, embeddings, ledgers, projects, stop),
-        infrastructure=infrastructure,
-    )
 
 
 def data_directory(settings: Settings) -> DataDirectory:

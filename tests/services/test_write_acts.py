@@ -4,9 +4,9 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any
 
 import pytest
 
@@ -148,15 +148,13 @@ def may_write(service: type) -> bool:
     )
 
 
-def test_every_act_of_a_caller_is_in_the_tables_of_this_module() -> None:
-    hints = get_type_hints(App)
+def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Population) -> None:
+    services = {name: type(each) for name, each in vars(population.world.app).items()}
     acts = {
-        f"{field.name}.{name}"
-        for field in fields(App)
-        if getattr(hints[field.name], "__module__", "").startswith("minutebook.services.")
-        and inspect.isclass(hints[field.name])
-        and may_write(hints[field.name])
-        for name, method in inspect.getmembers(hints[field.name], inspect.isfunction)
+        f"{attribute}.{name}"
+        for attribute, service in services.items()
+        if service.__module__.startswith("minutebook.services.") and may_write(service)
+        for name, method in inspect.getmembers(service, inspect.isfunction)
         if not name.startswith("_") and "caller" in inspect.signature(method).parameters
     }
     reads = {f"{service}.{name}" for service, names in READS.items() for name in names}
