@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, Decided, Forbidden, UnderReview
@@ -22,6 +22,8 @@ from minutebook.domain.records import (
     Role,
 )
 from minutebook.domain.targets import target_key
+
+Placed = TypeVar("Placed", Decision, Proposal)
 
 FIXED = (
     "organization",
@@ -79,6 +81,16 @@ Lookup = Callable[[str], Decision | None]
 
 Sitting = Callable[[TargetKey], Sequence[Decision]]
 """Gives the active decisions on a seat."""
+
+
+def placed_with(first: Decision, record: Placed) -> Placed:
+    """Return a decision or a proposal in the scope of the decision that it supersedes."""
+    return replace(
+        record,
+        organization=first.organization,
+        repository=first.repository,
+        user=first.user,
+    )
 
 
 def scoped_target(decision: Decision | Proposal) -> TargetKey:

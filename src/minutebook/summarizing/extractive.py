@@ -112,24 +112,19 @@ def account_of(read: Callable[[], Iterable[Turn]], count: int) -> Account:
     outline = gist(listed, evidence) if listed or evidence.files or evidence.errors else ""
     start = next(filter(None, map(_opening, read())), "") if not (outline and listed) else ""
     category, why = category_of(evidence)
-    quality, productivity = quality_of(evidence), productivity_of(evidence)
-    impact, complexity = impact_of(evidence), complexity_of(evidence)
+    scores = {
+        "quality": quality_of(evidence),
+        "productivity": productivity_of(evidence),
+        "impact": impact_of(evidence),
+        "complexity": complexity_of(evidence),
+    }
     return Account(
         title=title(listed, evidence) or title_of(start) or "A session without words",
         summary="\n".join(filter(None, (start, outline))) or "Nothing was said.",
         category=category,
-        quality=quality.value,
-        productivity=productivity.value,
-        impact=impact.value,
-        complexity=complexity.value,
+        **{name: score.value for name, score in scores.items()},
         technologies=evidence.technologies,
-        reasons={
-            "category": why,
-            "quality": quality.reason,
-            "productivity": productivity.reason,
-            "impact": impact.reason,
-            "complexity": complexity.reason,
-        },
+        reasons={"category": why} | {name: each.reason for name, each in scores.items()},
     )
 
 

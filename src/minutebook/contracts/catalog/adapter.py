@@ -5,7 +5,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.catalog.shapes import Shape, whole, written
+from minutebook.contracts.catalog.shapes import Shape, id_named, whole, written
 from minutebook.contracts.contract import Admitted, Operation, Tool
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -14,12 +14,11 @@ from minutebook.domain.errors import (
     InBatch,
     InvalidInput,
     MinutebookError,
-    NotFound,
     ScopeViolation,
 )
 from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.ids import id_of, uuid_of
-from minutebook.domain.records import Kind, MemoryType, ScopeLevel, Status
+from minutebook.domain.ids import uuid_of
+from minutebook.domain.records import MemoryType, ScopeLevel, Status
 
 _SHARED = ("organization", "scope_type", "memory_type")
 """What the items of a batch take from the first that has it."""
@@ -77,12 +76,12 @@ def memory_update(app: App, caller: Caller, id: str, **arguments: Any) -> Shape:
     changes = {_FIELDS[name]: _told(name, value) for name, value in arguments.items()}
     if changes.get("metadata", ...) is None:
         changes["metadata"] = {}
-    return written(app.memories.update(caller, _id(id), changes))
+    return written(app.memories.update(caller, id_named(id), changes))
 
 
 def memory_delete(app: App, caller: Caller, id: str) -> str:
     """Hide a memory."""
-    return f"Memory {app.memories.remove(caller, _id(id)).uuid} has been soft-deleted."
+    return f"Memory {app.memories.remove(caller, id_named(id)).uuid} has been soft-deleted."
 
 
 def memory_search(
@@ -130,7 +129,7 @@ def memory_link(
     app: App, caller: Caller, source_id: str, target_id: str, relation_type: str
 ) -> str:
     """Lead from one memory to another."""
-    app.links.link(caller, _id(source_id), _id(target_id), relation_type)
+    app.links.link(caller, id_named(source_id), id_named(target_id), relation_type)
     return f"Memories linked successfully as '{relation_type}'."
 
 
@@ -148,7 +147,7 @@ OPERATIONS: Mapping[str, Operation] = {
 def _drafted(app: App, caller: Caller, arguments: Mapping[str, Any]) -> tuple[Caller, Draft]:
     """Give the caller narrowed to the organization that is named, and the draft."""
     text = arguments.get("id")
-    id = None if text is None else _id(text)
+    id = None if text is None else id_named(text)
     narrowed = app.memories.narrowed(caller, arguments["organization"], id)
     fields = {
         _FIELDS[name]: _told(name, value) for name, value in arguments.items() if name in _FIELDS
@@ -177,10 +176,3 @@ def _narrowing(filters: Mapping[str, Any]) -> MemoryQuery:
 def _told(name: str, value: Any) -> Any:
     enum = _ENUMS.get(name)
     return value if enum is None or value is None else enum(value)
-
-
-def _id(text: str) -> str:
-    id = id_of(text)
-    if id is None:
-        raise NotFound(Kind.MEMORY, text)
-    return id

@@ -11,17 +11,16 @@ from minutebook.contracts.catalog.shapes import (
     METADATA_LENGTH,
     TITLE_WORDS,
     Shape,
+    id_named,
     light,
     title,
     whole,
 )
 from minutebook.contracts.resources import ResourceHandlers, text_of
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import NotFound
-from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Entry, Kind, MemoryType, ScopeLevel, Status, Version
+from minutebook.domain.records import Entry, MemoryType, ScopeLevel, Status, Version
 from minutebook.services.knowledge.browsing import Linked
 
 INDEXED = 50
@@ -41,7 +40,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 
     By both forms of its id, since the audit trail names it by the short one.
     """
-    found = app.memories.read(caller, _id(id))
+    found = app.memories.read(caller, id_named(id))
     links = [_link(each) for each in app.browsing.links(caller, found)]
     further = {"short_id": found.id, "version": found.version, "links": links}
     return whole(found) | further
@@ -49,7 +48,7 @@ def memory(app: App, caller: Caller, id: str) -> Shape:
 
 def history(app: App, caller: Caller, id: str) -> Shape:
     """Show what a memory said before, and who did what to it, oldest first."""
-    found = app.memories.read(caller, _id(id))
+    found = app.memories.read(caller, id_named(id))
     past = app.memories.history(caller, found)
     return {
         "id": found.uuid,
@@ -114,13 +113,6 @@ HANDLERS = ResourceHandlers(
     listing=listing,
     completions={"memory/id": complete_id, "memory-history/id": complete_id},
 )
-
-
-def _id(text: str) -> str:
-    found = id_of(text)
-    if found is None:
-        raise NotFound(Kind.MEMORY, text)
-    return found
 
 
 def _link(linked: Linked) -> Shape:

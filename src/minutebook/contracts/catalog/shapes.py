@@ -4,9 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from minutebook.domain.default_titles import title_from
+from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import id_of
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import Memory
+from minutebook.domain.records import Kind, Memory
 
 Shape = dict[str, Any]
 
@@ -18,6 +19,14 @@ METADATA_KEYS = 5
 
 METADATA_LENGTH = 50
 """How many characters of a value the index shows."""
+
+
+def id_named(text: str) -> str:
+    """Return the id that a text is a form of. Raises NotFound if it is none."""
+    id = id_of(text)
+    if id is None:
+        raise NotFound(Kind.MEMORY, text)
+    return id
 
 
 def whole(memory: Memory) -> Shape:

@@ -191,12 +191,8 @@ def get_valid_at(
     app: App, caller: Caller, timestamp: datetime, limit: int, user_id: str | None = None
 ) -> Shape:
     """Show what was true at an instant."""
-    memories = app.memories.valid_at(caller, timestamp, user_id, limit)
-    return {
-        "results": [_whole(app, caller, memory) for memory in memories],
-        "count": len(memories),
-        "timestamp": rfc3339(timestamp),
-    }
+    valid = get_valid(app, caller, limit, user_id, timestamp)
+    return valid | {"timestamp": rfc3339(timestamp)}
 
 
 def invalidate(

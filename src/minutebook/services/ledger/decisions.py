@@ -1,7 +1,6 @@
 """Decide, and tell what holds and how it came about."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from minutebook.domain import lineage
@@ -52,7 +51,7 @@ class Decisions:
         id = decision_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "record", Kind.DECISION, id):
             lineage.check_may_record(caller, ())
-            decision = self._spelled(decided(caller, draft, id, now))
+            decision = self._ledgers.spelled(decided(caller, draft, id, now))
 
         def plan() -> list[Decision]:
             lineage.check_may_record(
@@ -76,13 +75,8 @@ class Decisions:
         self._ledgers.sync_visible(caller)
         first = read(self._store, caller, Decision, old_ids[0])
         with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
-            decision = replace(
-                decided(caller, draft, id, now),
-                organization=first.organization,
-                repository=first.repository,
-                user=first.user,
-            )
-            decision = self._spelled(decision)
+            decision = lineage.placed_with(first, decided(caller, draft, id, now))
+            decision = self._ledgers.spelled(decision)
 
         def plan() -> list[Decision]:
             old = [read(self._store, caller, Decision, each) for each in dict.fromkeys(old_ids)]
@@ -140,11 +134,6 @@ class Decisions:
         """Give every decision, the oldest first."""
         self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller))
-
-    def _spelled(self, decision: Decision) -> Decision:
-        """Spell the target as it was spelled first."""
-        key = lineage.scoped_target(decision)
-        return replace(decision, target=self._ledgers.first_spelling(key, decision.target))
 
     def _found(self, caller: Caller, **conditions: object) -> list[Decision]:
         return all_within(self._store, caller, Decision, **conditions)

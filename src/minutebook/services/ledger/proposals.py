@@ -1,7 +1,6 @@
 """Propose a decision, and make one of what was proposed."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 from minutebook.domain import lineage, policy
@@ -62,12 +61,7 @@ class Proposals:
             old = [read(self._store, caller, Decision, each) for each in supersedes]
             proposal = proposed(caller, draft, supersedes, id, now)
         if old:
-            proposal = replace(
-                proposal,
-                organization=old[0].organization,
-                repository=old[0].repository,
-                user=old[0].user,
-            )
+            proposal = lineage.placed_with(old[0], proposal)
         for each in old:
             if lineage.scoped_target(each) != (key := lineage.scoped_target(proposal)):
                 raise Conflict(each.id, lineage.why_apart(each, key))
@@ -90,9 +84,9 @@ class Proposals:
             policy.check_may_write_to(caller, "accept", proposal)
             lineage.check_review_is_over(proposal, now, self._window)
         self._secret.check(caller, "accept", id, secret)
-        decision = accepted(caller, proposal, decision_id(now, self._randbits), now)
-        target = self._ledgers.first_spelling(lineage.scoped_target(decision), decision.target)
-        decision = replace(decision, target=target)
+        decision = self._ledgers.spelled(
+            accepted(caller, proposal, decision_id(now, self._randbits), now)
+        )
 
         def plan() -> list[Decision]:
             # Others may have accepted it, or decided on its target, meanwhile.

@@ -17,6 +17,7 @@ from minutebook.domain.lineage import (
     TargetKey,
     Violation,
     authorship_of,
+    scoped_target,
     violations,
     violations_near,
 )
@@ -266,12 +267,13 @@ class Ledgers:
         )
         return self._store.find(Decision, here)
 
-    def first_spelling(self, key: TargetKey, target: str) -> str:
-        """Give the spelling under which a target was decided on first, else the given one."""
+    def spelled(self, decision: Decision) -> Decision:
+        """Return a decision with its target as the first decision on it spells it."""
+        key = scoped_target(decision)
         same = {"repository": key.repository, "user": key.user, "target_key": key.target_key}
         here = Filter(organization=key.organization, equal=same)
         found = self._store.find(Decision, here, order=["created_at"], limit=1)
-        return found[0].target if found else target
+        return replace(decision, target=found[0].target) if found else decision
 
     # What Git brought
 
