@@ -14,7 +14,10 @@ from minutebook.store.protocol import Store
 LEAST_LIKENESS = 0.55
 """From here on two memories are likely to be about the same; docs/decisions/0028-near-duplicates.md."""
 
-LOOKED_AT = 10
+LEAST_COSINE = 0.9
+"""What is farther is not compared token by token: paraphrases start at 0.928."""
+
+LOOKED_AT = 5
 """How many of the nearest by cosine are compared token by token."""
 
 NAMED = 3
@@ -85,23 +88,21 @@ class SimilarMemories:
         space = self._embeddings.space_of(Memory)
         if kept is None or kept[0] != space or not space.states:
             return
-        linked = {
-            end
-            for edge in self._store.edges(memory.organization, [memory.id])
-            for end in (edge.source, edge.target)
-        }
         nearest = self._store.nearest(Memory, where, space, kept[1][0], LOOKED_AT + 1)
-        ids = [each.id for each in nearest if each.id != memory.id and each.id not in linked]
-        states = self._store.token_states(Memory, memory.organization, [memory.id, *ids], space)
-        if memory.id not in states:
+        near = {each.id for each in nearest if each.score >= LEAST_COSINE} - {memory.id}
+        if not near:
             return
-        found = [
-            (likeness(states[memory.id], states[each]), each) for each in ids if each in states
-        ]
-        for alike, each in sorted(found, key=lambda pair: (-pair[0], pair[1])):
-            other = self._store.get(Memory, memory.organization, each)
-            if alike >= LEAST_LIKENESS and other is not None:
-                yield Similar(other, alike)
+        for edge in self._store.edges(memory.organization, [memory.id]):
+            near -= {edge.source, edge.target}
+        states = self._store.token_states(Memory, memory.organization, [memory.id, *near], space)
+        if (own := states.pop(memory.id, None)) is None:
+            return
+        alike = sorted((-likeness(own, packed), id) for id, packed in states.items())
+        for negative, id in alike:
+            if -negative < LEAST_LIKENESS:
+                return
+            if (other := self._store.get(Memory, memory.organization, id)) is not None:
+                yield Similar(other, -negative)
 
     def _wheres(self, caller: Caller) -> list[Filter]:
         now = self._clock()
