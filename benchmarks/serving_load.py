@@ -78,6 +78,7 @@ def overhead(rounds: int) -> list[Row]:
         runner = stack.enter_context(asyncio.Runner())
         wire = runner.run(Wire.open(server))
         stack.callback(wire.close)
+        runner.run(wire.ask(server.call("list_memories", {"limit": 1})))
         rows: list[Row] = []
         for tool, arguments in calls(work).items():
 
@@ -209,7 +210,7 @@ def endured(minutes: float, parts: int = 10) -> list[Row]:
     """Read, search, recall, write and delete over some connections; the store stays as large."""
     work = drawn(2_000)
     with copied(filled(SIZE) / "home") as home, served(over_http(home)) as server:
-        found = asyncio.run(_mixed(server, work, minutes * 60, parts))
+        found = asyncio.run(mixed(server, work, minutes * 60, parts))
     return [
         (
             f"{number * minutes / parts:.3g} to {(number + 1) * minutes / parts:.3g}",
@@ -221,10 +222,13 @@ def endured(minutes: float, parts: int = 10) -> list[Row]:
     ]
 
 
-async def _mixed(server: Served, work: Work, seconds: float, parts: int) -> list[Part]:
-    wires = [await Wire.open(server) for _ in range(MIXED)]
-    # The model loads, and what is held from the first call on is there, before the clock starts.
-    for wire in wires:
+async def mixed(server: Served, work: Work, seconds: float, parts: int) -> list[Part]:
+    """Have some connections act one after another for so long; what they took, by parts of the time."""
+    # The model loads, and what is held from the first call on is there, before the clock starts. A
+    # server closes connections on which no request comes, so each is asked as soon as it is open.
+    wires = []
+    for _ in range(MIXED):
+        wires.append(wire := await Wire.open(server))
         await wire.ask(server.call("recall", {"query": "which day is the meeting"}))
     started = time.perf_counter()
     found = [Part() for _ in range(parts)]

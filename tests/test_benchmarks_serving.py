@@ -100,6 +100,33 @@ def test_of_ten_acts_one_writes_and_what_it_wrote_is_deleted() -> None:
     assert writes == named.count(b"update_memory") == named.count(b"delete_memory")
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="no such count of memory")
+def test_no_connection_of_the_mixed_load_is_closed_while_others_are_warmed_up() -> None:
+    body = json.dumps({"result": {"structuredContent": {"id": "m1"}}}).encode()
+    response = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Close the connection if the first request does not come before others are answered."""
+        try:
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 0.3)
+            while True:
+                length = int(head.partition(b"Content-Length: ")[2].partition(b"\r")[0])
+                await reader.readexactly(length)
+                await asyncio.sleep(0.1)
+                writer.write(response)
+                head = await reader.readuntil(b"\r\n\r\n")
+        except (TimeoutError, asyncio.IncompleteReadError):
+            writer.close()
+
+    async def load() -> list[serving_load.Part]:
+        async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
+            served = Served(os.getpid(), server.sockets[0].getsockname()[1], "/mcp")
+            return await serving_load.mixed(served, tool.drawn(5), 0.5, 1)
+
+    (part,) = asyncio.run(load())
+    assert part.took
+
+
 # What forked processes share counts for each in part, which changes with their number.
 @pytest.mark.cold_start
 @pytest.mark.skipif(sys.platform != "linux", reason="no such count of memory")
