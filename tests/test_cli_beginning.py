@@ -4,17 +4,21 @@ import _thread
 import io
 import json
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from types import FrameType
 from typing import Any
 
 import click
 import pytest
 
-from minutebook.cli.terminal import INTERRUPTED, interruptible
+from minutebook.__main__ import main as start
+from minutebook.cli.terminal import interruptible
+from minutebook.invocation import INTERRUPTED
 from tests.terminal import Run, leaf_commands, remembered
 
 BEGIN = {
@@ -107,6 +111,49 @@ def test_ctrl_c_in_any_command_says_what_state_things_are_in(run: Run) -> None:
     assert stopped.exit_code == INTERRUPTED
     assert "The change under way, if any, was made whole or not at all." in stopped.stderr
     assert "Aborted" not in stopped.output
+
+
+class CtrlCAt:
+    """Types Ctrl-C when a function of click or the command line is first called; names those called."""
+
+    def __init__(self, function: str | None = None) -> None:
+        self.called: dict[str, None] = {}
+        self._function = function
+
+    def __call__(self, frame: FrameType, event: str, arg: object) -> None:
+        module, function = frame.f_globals.get("__name__", ""), frame.f_code.co_qualname
+        if module.startswith(("click.", "minutebook.cli")):
+            self.called[function] = None
+            if function == self._function:
+                sys.settrace(None)
+                raise KeyboardInterrupt
+
+
+def test_ctrl_c_at_any_moment_ends_with_130_and_a_sentence(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["minutebook", "completion", "bash"])
+
+    def ended(trace: CtrlCAt) -> tuple[object, str]:
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            with pytest.raises(SystemExit) as end:
+                start()
+        finally:
+            sys.settrace(before)
+        return end.value.code, capsys.readouterr().err
+
+    ended(CtrlCAt())  # What click keeps from the first time on is called no more.
+    undisturbed = CtrlCAt()
+    assert ended(undisturbed) == (None, "")
+    told = {function: ended(CtrlCAt(function)) for function in undisturbed.called}
+    assert len(told) > 50
+    assert {
+        function: end
+        for function, end in told.items()
+        if end[0] != INTERRUPTED or not end[1].startswith("\nStopped. ")
+    } == {}
 
 
 def test_a_question_that_is_answered_with_no_or_ctrl_c_changes_nothing(run: Run) -> None:

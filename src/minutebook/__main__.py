@@ -7,8 +7,16 @@ from minutebook import invocation
 
 
 def main() -> None:
+    """Run what was typed; Ctrl-C ends it with 130 even while modules are imported."""
+    try:
+        _run(sys.argv[1:])
+    except KeyboardInterrupt:
+        sys.stderr.write(f"\n{invocation.STOPPED}\n")
+        sys.exit(invocation.INTERRUPTED)
+
+
+def _run(arguments: list[str]) -> None:
     """Have the daemon serve and run what it can; the command line does everything else."""
-    arguments = sys.argv[1:]
     asked = invocation.read(arguments, os.environ)
     if asked is not None and asked.wants_daemon:
         from minutebook.server.daemon import client

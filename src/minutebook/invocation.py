@@ -33,6 +33,12 @@ SERVING = (*IDENTITY, "tool_names")
 OWN = frozenset({"role", "agent", "organization", "repository", "user", "tool_names"})
 """The settings that are a connection's own; the others are the same for all of one daemon."""
 
+INTERRUPTED = 130
+"""The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
+
+STOPPED = "Stopped. The change under way, if any, was made whole or not at all."
+"""What Ctrl-C leaves where nothing more precise is known."""
+
 DAEMON_COMMANDS = {
     "search": True,
     "show": True,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
 
 import click
 
@@ -36,7 +36,14 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Memory, Role, TextRecord
-from minutebook.invocation import DAEMON_COMMANDS, IDENTITY, SERVING, absolute
+from minutebook.invocation import (
+    DAEMON_COMMANDS,
+    IDENTITY,
+    INTERRUPTED,
+    SERVING,
+    STOPPED,
+    absolute,
+)
 from minutebook.server.daemon.commands import Command, Host
 from minutebook.server.logs import log_to_stderr
 
@@ -59,9 +66,6 @@ PREPARED_LATER = "The model is prepared in the background all the same. Nothing 
 
 _LOOK = 0.2
 """Seconds between two looks at how far a model is."""
-
-INTERRUPTED = 130
-"""The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
 
 
 def identity(run: Callable[..., None]) -> Callable[..., None]:
@@ -144,6 +148,19 @@ class Group(click.Group):
         records = [each.get_help_record(ctx) for each in self.get_params(ctx)]
         with formatter.section("Common options"):
             formatter.write_dl([each for each in records if each is not None])
+
+    def main(self, *arguments: Any, **more: Any) -> Never:
+        """Run what was typed and end the process, with 130 wherever Ctrl-C came in between."""
+        try:
+            # Else click itself would end with 1 and "Aborted!" before or after the command's own part.
+            status: Any = super().main(*arguments, **{**more, "standalone_mode": False})
+        except click.ClickException as error:
+            error.show()
+            status = error.exit_code
+        except click.Abort:
+            warn(STOPPED)
+            status = INTERRUPTED
+        sys.exit(status)
 
     def make_context(
         self,
@@ -430,7 +447,7 @@ def stopped(command: str | None) -> str:
     """Say what Ctrl-C leaves of a command that says nothing more precise."""
     if DAEMON_COMMANDS.get(command or ""):
         return "Stopped. Nothing was changed."
-    return "Stopped. The change under way, if any, was made whole or not at all."
+    return STOPPED
 
 
 def text_given(text: str) -> str:

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from minutebook import __version__
-from minutebook.invocation import DAEMON_COMMANDS, Invocation
+from minutebook.invocation import DAEMON_COMMANDS, INTERRUPTED, Invocation
 from minutebook.server.daemon.rendezvous import daemon_address
 
 TYPE_CHECKING = False
@@ -38,7 +38,7 @@ def run_and_exit(invocation: Invocation, command: str, arguments: Sequence[str])
                 f"\nStopped waiting. The daemon ends what it has begun of `{command}`; look at what is "
                 "stored before you run it again.\n"
             )
-        status = 130
+        status = INTERRUPTED
     if status is not None:
         sys.exit(status)
 
