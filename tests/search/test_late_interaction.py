@@ -30,6 +30,12 @@ def test_the_text_that_holds_the_question_s_tokens_scores_best() -> None:
     assert found[1] > 0.7 > 0.4 > found[0]
 
 
+def test_a_text_for_which_the_model_gave_no_tokens_scores_nothing() -> None:
+    question = Question(tokens(1))
+    assert question.scores([b"", b""]).tolist() == [0, 0]
+    assert question.scores([b"", pack(tokens(1))]).tolist()[0] == 0
+
+
 def test_a_token_that_every_text_holds_weighs_less_than_one_that_few_hold() -> None:
     packed = [pack(tokens(1, 50 + n)) for n in range(300)] + [pack(tokens(2, 49))]
     found = Question(tokens(1, 2)).scores(packed)

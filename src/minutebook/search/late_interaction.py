@@ -148,7 +148,9 @@ def _telling(tokens: TokenStates) -> TokenStates:
 
 
 def _unpack(packed: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Give the pieces (tokens,) and the packed signs (tokens, d / 8) of a text."""
+    """Give the pieces (tokens,) and the packed signs (tokens, d / 8) of a text; no bytes, no tokens."""
+    if not packed:
+        return np.zeros(0, np.uint32), np.zeros((0, 0), np.uint8)
     _, width, count = _HEADER.unpack_from(packed)
     start = _HEADER.size
     narrow = np.frombuffer(packed, np.uint8, count * _PIECE_BYTES, start).reshape(
