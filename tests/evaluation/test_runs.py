@@ -12,17 +12,27 @@ from minutebook.embedding import Embedding
 from minutebook.evaluation import datasets, report, runs
 from tests.evaluation.test_datasets import COSQA, LINES, LOCOMO, SQUAD, written
 
+Measured = tuple[runs.Run, dict[str, Any]]
 
-def measured(path: Path) -> tuple[runs.Run, dict[str, Any]]:
+
+def measured(path: Path) -> Measured:
     done = runs.run(datasets.read(path), load({}), lambda part, what: None)
+    return done, reported(done)
+
+
+def reported(done: runs.Run) -> dict[str, Any]:
+    told: dict[str, Any]
     (told,) = report.report([done])["sets"]
-    return done, told
+    return told
 
 
-def test_questions_go_to_the_real_tools_and_are_summed_up(
-    tmp_path: Path, built_in: Embedding
-) -> None:
-    done, told = measured(written(tmp_path, LOCOMO))
+@pytest.fixture(scope="module")
+def conversations(tmp_path_factory: pytest.TempPathFactory, built_in: Embedding) -> Measured:
+    return measured(written(tmp_path_factory.mktemp("set"), LOCOMO))
+
+
+def test_questions_go_to_the_real_tools_and_are_summed_up(conversations: Measured) -> None:
+    done, told = conversations
     assert done.systems == ("words", "vectors", "recall")
     turns = told["levels"]["document"]
     assert list(turns) == ["all", "1–4", "4 single-hop", "5 adversarial"]
@@ -35,8 +45,8 @@ def test_questions_go_to_the_real_tools_and_are_summed_up(
     assert told["storing"]["cpu_ms"] > 0
 
 
-def test_sessions_are_ranked_by_their_best_turn(tmp_path: Path, built_in: Embedding) -> None:
-    _, told = measured(written(tmp_path, LOCOMO))
+def test_sessions_are_ranked_by_their_best_turn(conversations: Measured) -> None:
+    _, told = conversations
     sessions = told["levels"]["session"]["all"]["systems"]["recall"]
     # Evidence of the second question lies in both sessions, and there are no more.
     assert sessions["share@5"] == (1.0, 1.0, 1.0)
@@ -46,10 +56,19 @@ def test_sessions_are_ranked_by_their_best_turn(tmp_path: Path, built_in: Embedd
 def test_questions_without_an_answer_are_held_against_the_others(
     tmp_path: Path, built_in: Embedding
 ) -> None:
-    done, told = measured(written(tmp_path, LINES, lines=True))
+    # The settings of the user's own store do not count.
+    settings = Settings(
+        home=tmp_path / "home", models=load({}).models, organization="acme", repository="web"
+    )
+    heard: list[float] = []
+    dataset = datasets.read(written(tmp_path, LINES, lines=True))
+    done = runs.run(dataset, settings, lambda part, what: heard.append(part))
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+    assert not settings.home.exists()
     assert done.negatives == runs.GIVEN
     assert [each.query.id for each in done.asked] == ["q1"]
-    everything = told["separation"]["groups"]["all"]
+    everything = reported(done)["separation"]["groups"]["all"]
     assert (everything["answerable"], everything["unanswerable"]) == (1, 1)
     assert everything["systems"]["recall"]["kept"][0] == 1.0
     # Where entities are related, recall is measured without the graph, too.
@@ -117,15 +136,3 @@ def test_the_command_says_what_is_wrong_with_a_set(
     done = CliRunner().invoke(main, ["bench", name, *options[1:]])
     assert done.exit_code == 1
     assert reason in done.output
-
-
-def test_settings_of_the_users_own_store_do_not_count(tmp_path: Path, built_in: Embedding) -> None:
-    settings = Settings(
-        home=tmp_path / "home", models=load({}).models, organization="acme", repository="web"
-    )
-    dataset = datasets.read(written(tmp_path, LINES, lines=True))
-    told: list[float] = []
-    runs.run(dataset, settings, lambda part, what: told.append(part))
-    assert told == sorted(told)
-    assert told[-1] == 1.0
-    assert not settings.home.exists()

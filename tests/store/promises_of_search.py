@@ -68,8 +68,9 @@ class SearchPromises(Promises):
             check_ranking(store.match(Memory, where, query, limit), expected, limit)
 
     def test_equal_scores_rank_by_id_even_where_they_are_cut(self, store: Store) -> None:
-        for number in reversed(range(300)):
-            store.put(memory(f"{number:03}", "same text"))
+        with store.transaction():
+            for number in reversed(range(300)):
+                store.put(memory(f"{number:03}", "same text"))
         found = store.match(Memory, ACME, parse_query("text"), 3)
         assert ids(found) == ["000", "001", "002"]
 
@@ -365,8 +366,9 @@ class SearchPromises(Promises):
         assert store.edges("none", ["a"]) == []
 
     def test_with_a_limit_the_heaviest_edges_come_first(self, store: Store) -> None:
-        for number in range(1200):
-            store.put(edge(Link, f"n{number:04}", "hub", weight=float(number % 7)))
+        with store.transaction():
+            for number in range(1200):
+                store.put(edge(Link, f"n{number:04}", "hub", weight=float(number % 7)))
         nodes = ["hub", *(f"n{number:04}" for number in range(1200))]
         heaviest = store.edges("acme", nodes, 3)
         assert [e.id for e in heaviest] == ["n0006.hub", "n0013.hub", "n0020.hub"]
