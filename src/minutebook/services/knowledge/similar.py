@@ -95,9 +95,9 @@ class SimilarMemories:
         for edge in self._store.edges(memory.organization, [memory.id]):
             near -= {edge.source, edge.target}
         states = self._store.token_states(Memory, memory.organization, [memory.id, *near], space)
-        if (own := states.pop(memory.id, None)) is None:
+        if not (own := states.pop(memory.id, b"")):
             return
-        alike = sorted((-likeness(own, packed), id) for id, packed in states.items())
+        alike = sorted((-likeness(own, packed), id) for id, packed in states.items() if packed)
         for negative, id in alike:
             if -negative < LEAST_LIKENESS:
                 return

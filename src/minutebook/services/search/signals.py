@@ -272,7 +272,9 @@ class Candidates:
         best = found.best(RESCORED)
         found.keep({*best, *(found.graph or ())})
         new = [id for _, id in best if (organization, id) not in found.late]
-        packed = self._store.token_states(of, organization, new, space)
+        kept = self._store.token_states(of, organization, new, space)
+        # Empty where the model gave none for a text: its cosine stands.
+        packed = {id: states for id, states in kept.items() if states}
         scores = asked.question.scores(list(packed.values()))
         for id, score in zip(packed, scores, strict=True):
             found.late[organization, id] = float(score)
