@@ -33,7 +33,7 @@ _ANY = "run `git fsck` there; if it finds nothing, try again"
 
 
 @contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translate_errors(path: Path) -> Iterator[None]:
     """Raise what goes wrong inside as a LedgerError that names the repository."""
     try:
         yield

@@ -7,7 +7,7 @@ import pygit2
 from minutebook.domain.errors import LedgerBroken, LedgerDamaged, LedgerError
 from minutebook.domain.lineage import Rule, Violation, violations_between
 from minutebook.domain.records import Decision
-from minutebook.ledger.errors import translated
+from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.trees import decisions_in, differences, stamped
@@ -32,7 +32,7 @@ def read_all(repository: Repository, commit: str) -> list[Decision | Violation]:
 
     Looks at no history: use `news` for what is to be trusted.
     """
-    with translated(repository.path):
+    with translate_errors(repository.path):
         objects = repository.objects()
         tree = objects.commit(pygit2.Oid(hex=commit)).tree
         return [found for _, found in decisions_in(repository.layout, objects, tree)]
@@ -40,7 +40,7 @@ def read_all(repository: Repository, commit: str) -> list[Decision | Violation]:
 
 def damage_in(repository: Repository) -> list[LedgerDamaged]:
     """Find every object of the ledger, back to its first commit, that is missing or damaged."""
-    with translated(repository.path):
+    with translate_errors(repository.path):
         opened = repository.open()
         tip = repository.tip(opened)
         if tip is None:
@@ -62,7 +62,7 @@ def news(repository: Repository, since: str | None, until: str | None = None) ->
         return News(None, (), (), (), 0)
     if head == since:
         return News(head, (), (), (), 0)
-    with translated(repository.path):
+    with translate_errors(repository.path):
         opened = repository.open()
         last = pygit2.Oid(hex=head)
         first = None if since is None else pygit2.Oid(hex=since)

@@ -10,7 +10,7 @@ from pygit2.enums import ObjectType
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.domain.errors import LedgerError
-from minutebook.ledger.errors import translated
+from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects
 from minutebook.ledger.trees import Layout, folder_at
 
@@ -80,7 +80,7 @@ class Repository:
 
     def open(self) -> pygit2.Repository:
         """Open the repository. Raises LedgerError if there is none, or it cannot be read."""
-        with translated(self.path):
+        with translate_errors(self.path):
             # Of the whole process, as the setting behind it is.
             pygit2.settings.enable_fsync_gitdir(self._durability == "full")
             if self.is_own and not self.path.exists():
@@ -101,7 +101,7 @@ class Repository:
         """
         if not self.is_there:
             return None
-        with translated(self.path):
+        with translate_errors(self.path):
             return self.head_of(self.open())
 
     def head_of(self, repository: pygit2.Repository) -> str | None:

@@ -18,7 +18,7 @@ from minutebook.domain.lineage import violations_between
 from minutebook.domain.records import Authorship, Decision
 from minutebook.ledger import markdown, write_intent
 from minutebook.ledger.checkout import Checkout
-from minutebook.ledger.errors import translated
+from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects, common_folder
 from minutebook.ledger.repository import Repository, branch_of, tip_of
 from minutebook.ledger.trees import blob_at, stamped, with_files
@@ -109,7 +109,7 @@ class Writer:
         if not self._ledger.is_there:
             self.head = None
             return None
-        with translated(self._path):
+        with translate_errors(self._path):
             repository = self._repository()
             _check_idle(repository, self._path)
             branch = branch_of(repository, self._path)
@@ -127,7 +127,7 @@ class Writer:
         Raises LedgerBusy, with nothing changed, if the branch has moved or is locked, LedgerError
         if the ledger cannot be written.
         """
-        with translated(self._path):
+        with translate_errors(self._path):
             repository = self._repository()
             branch = branch_of(repository, self._path)
             tip = None if self.head is None else pygit2.Oid(hex=self.head)
@@ -138,7 +138,7 @@ class Writer:
         """End what a kill cut short."""
         if not self._ledger.is_there:
             return
-        with translated(self._path):
+        with translate_errors(self._path):
             repository = self._repository()
             control = Path(repository.path)
             left = write_intent.left_in(control)

@@ -10,7 +10,7 @@ from minutebook.disk.atomic_file import clear_left, clear_noted
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
 from minutebook.store.named_locks import NamedLocks
-from minutebook.store.sqlite.exclusive import IN_USE, alone_with
+from minutebook.store.sqlite.exclusive import IN_USE, exclusive_access
 
 ASIDE = "replaced-"
 """How the name of a folder begins into which a restore has put what was there before."""
@@ -101,7 +101,7 @@ class DataDirectory:
             if self.database.exists() and self.database.stat().st_size:
                 # A damaged database has no lock of its own; the named lock keeps its users out.
                 with suppress(StoreDamaged):
-                    stack.enter_context(alone_with(self.database))
+                    stack.enter_context(exclusive_access(self.database))
             yield
 
 

@@ -84,7 +84,7 @@ class SqliteStore:
     @contextmanager
     def snapshot(self) -> Iterator[SqliteSnapshot]:
         """Give what reads the present moment, however long."""
-        with self._connections.lent_snapshot() as connection:
+        with self._connections.dedicated_snapshot() as connection:
             yield SqliteSnapshot(connection)
 
     def put(self, record: Record) -> None:
@@ -125,7 +125,7 @@ class SqliteStore:
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
         """Give the selected records one at a time, all as of one moment."""
-        with self._connections.lent() as connection:
+        with self._connections.dedicated() as connection:
             yield from rows.each(connection, of, where, order)
 
     def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
@@ -251,7 +251,7 @@ class SqliteStore:
         """
         # A connection that searched before keeps a picture of the text index, and would take for
         # damage what another process has merged since.
-        with self._connections.lent() as connection:
+        with self._connections.dedicated() as connection:
             wrong = list(checks.pages(connection))
         if not wrong:
             with self._connections.snapshot() as connection:

@@ -14,7 +14,7 @@ from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.store.protocol import Writes
 from minutebook.store.sqlite import missing_database, schema
-from minutebook.store.sqlite.errors import translated
+from minutebook.store.sqlite.errors import translate_errors
 
 _BUSY_MILLISECONDS = 10_000
 _STATEMENTS = 256
@@ -64,7 +64,7 @@ class Connections:
         self._file_lock = FileLock(missing_database.lock_of(path))
         self._log_pages = self._wanted_at = 0
         self.writes = Writes()
-        with translated(path):
+        with translate_errors(path):
             _make_private(path)
             self._writer = self._open_writer()
         missing_database.mark(path)
@@ -78,7 +78,7 @@ class Connections:
     def reading(self) -> Iterator[apsw.Connection]:
         """Lend a connection to read with: inside a transaction, the one that writes."""
         if self.is_writing:
-            with translated(self._path):
+            with translate_errors(self._path):
                 yield self._usable_writer()
         else:
             with self._reading() as connection:
@@ -101,20 +101,20 @@ class Connections:
                 connection.execute("COMMIT")
 
     @contextmanager
-    def lent(self) -> Iterator[apsw.Connection]:
+    def dedicated(self) -> Iterator[apsw.Connection]:
         """Lend a connection of its own, for reading that goes on while the thread does more.
 
         Raises StoreClosed if the store was closed.
         """
         if self._closed:
             raise StoreClosed(f"{self._path}: the store was closed")
-        with translated(self._path), closing(self.open()) as connection:
+        with translate_errors(self._path), closing(self.open()) as connection:
             yield connection
 
     @contextmanager
-    def lent_snapshot(self) -> Iterator[apsw.Connection]:
+    def dedicated_snapshot(self) -> Iterator[apsw.Connection]:
         """Lend one on which every read, from now on, sees the present state."""
-        with self.lent() as connection:
+        with self.dedicated() as connection:
             connection.execute("BEGIN")
             # The state is settled by the first read.
             connection.pragma("user_version")
@@ -140,7 +140,7 @@ class Connections:
             return
         connection = self._usable_writer()
         try:
-            with translated(self._path):
+            with translate_errors(self._path):
                 yield connection
         except (NotFound, InvalidInput):
             # Raised before anything is written.
@@ -221,7 +221,7 @@ class Connections:
     @contextmanager
     def _reading(self) -> Iterator[apsw.Connection]:
         reader = self._reader()
-        with reader.lock, translated(self._path):
+        with reader.lock, translate_errors(self._path):
             if self._closed:
                 raise StoreClosed(f"{self._path}: the store was closed")
             yield reader.connection
@@ -229,7 +229,7 @@ class Connections:
     def _reader(self) -> _Reader:
         reader: _Reader | None = getattr(self._local, "reader", None)
         if reader is None:
-            with self._guard, translated(self._path):
+            with self._guard, translate_errors(self._path):
                 if self._closed:
                     raise StoreClosed(f"{self._path}: the store was closed")
                 connection = self.open()
@@ -259,7 +259,7 @@ class Connections:
     @contextmanager
     def _whole_transaction(self) -> Iterator[apsw.Connection]:
         requested = time.perf_counter()
-        with self._turn_to_write(), translated(self._path):
+        with self._turn_to_write(), translate_errors(self._path):
             connection = self._writer
             connection.execute("BEGIN IMMEDIATE")
             began = time.perf_counter()
@@ -279,7 +279,7 @@ class Connections:
         connection = self._usable_writer()
         self._depth += 1
         name = f"level_{self._depth}"
-        with translated(self._path):
+        with translate_errors(self._path):
             connection.execute(f"SAVEPOINT {name}")
         try:
             yield

@@ -26,7 +26,7 @@ _REASONS: dict[type[apsw.Error], str] = {
 _FULL = frozenset({apsw.SQLITE_IOERR_WRITE})
 
 
-class translated:  # noqa: N801 - reads as a word: `with translated(path):`
+class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(path):`
     """Turn errors of the engine into StoreErrors that name the file; mistakes stay visible."""
 
     __slots__ = ("_path",)

@@ -7,19 +7,22 @@ from pathlib import Path
 import apsw
 
 from minutebook.domain.errors import StoreBusy
-from minutebook.store.sqlite.errors import translated
+from minutebook.store.sqlite.errors import translate_errors
 
 IN_USE = "it is in use; first end the clients and servers that have it open"
 
 
 @contextmanager
-def alone_with(path: Path) -> Iterator[None]:
+def exclusive_access(path: Path) -> Iterator[None]:
     """Keep all others from a database, its write-ahead log carried over into the one file.
 
     If the work inside fails, the database stays as it was. Raises StoreBusy if another process or
     thread has it open.
     """
-    with translated(path), closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)) as mine:
+    with (
+        translate_errors(path),
+        closing(apsw.Connection(str(path), apsw.SQLITE_OPEN_READWRITE)) as mine,
+    ):
         try:
             # Leaving the write-ahead log succeeds only for the last who has the file open.
             mine.pragma("journal_mode", "delete")

@@ -10,7 +10,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
 from minutebook.store.protocol import R
 from minutebook.store.sqlite import change_feed, rows
-from minutebook.store.sqlite.errors import translated
+from minutebook.store.sqlite.errors import translate_errors
 
 
 class SqliteSnapshot:
@@ -21,7 +21,7 @@ class SqliteSnapshot:
 
     def copy_to(self, path: Path) -> None:
         """Copy the whole database to a new file. Raises StoreError if it cannot be written."""
-        with translated(path), closing(apsw.Connection(str(path))) as copy:
+        with translate_errors(path), closing(apsw.Connection(str(path))) as copy:
             # A caller who needs the copy on the disk syncs it once it is whole.
             copy.pragma("synchronous", "off")
             with copy.backup("main", self._connection, "main") as backup:
