@@ -26,9 +26,9 @@ import numpy as np
 from benchmarks.measure import Cell, Table, asked, machine, publish
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SCORES, Turn
 from minutebook.domain.turns import turn_id
-from minutebook.summarizing.extractive import account_of
+from minutebook.summarizing.extractive import summarize
 from minutebook.summarizing.sentences import sentences
-from minutebook.summarizing.summary_draft import Account
+from minutebook.summarizing.summary_draft import SummaryDraft
 
 LABELLED = Path(__file__).with_name("labelled_sessions.jsonl")
 PARTS = ("tune", "held", "fresh", "last")
@@ -81,7 +81,7 @@ class Judged:
     """What the summarizer made of a session, and what is wrong with it."""
 
     session: Labelled
-    account: Account
+    account: SummaryDraft
 
     @property
     def text(self) -> str:
@@ -135,7 +135,7 @@ def read(path: Path = LABELLED) -> list[Labelled]:
 
 def judged(session: Labelled) -> Judged:
     """Summarise a session."""
-    return Judged(session, account_of(lambda: session.turns, len(session.turns)))
+    return Judged(session, summarize(lambda: session.turns, len(session.turns)))
 
 
 def is_whole(title: str, turns: Sequence[Turn]) -> bool:

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.records import Category, Turn
-from minutebook.summarizing.extractive import account_of
-from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS, Account
+from minutebook.summarizing.extractive import summarize
+from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS, SummaryDraft
 from minutebook.summarizing.titles import phrases, title_of
 from tests.store.samples import START, turn
 
@@ -52,9 +52,9 @@ def session(said: Sequence[Said]) -> list[Turn]:
     ]
 
 
-def account(said: Sequence[Said]) -> Account:
+def account(said: Sequence[Said]) -> SummaryDraft:
     turns = session(said)
-    return account_of(lambda: turns, len(turns))
+    return summarize(lambda: turns, len(turns))
 
 
 def test_a_session_of_coding_is_told_so_that_one_need_not_read_it() -> None:
@@ -229,4 +229,4 @@ def test_every_account_keeps_to_its_form_and_is_the_same_each_time(said: list[Sa
 @given(sessions)
 def test_who_else_was_there_changes_nothing(said: list[Said]) -> None:
     turns = [replace(each, author="someone", user="u") for each in session(said)]
-    assert account_of(lambda: turns, len(turns)) == account(said)
+    assert summarize(lambda: turns, len(turns)) == account(said)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.summarizing.salience import SAME, by_words, distinct, word_rows
+from minutebook.summarizing.salience import SAME, by_words, mmr_select, word_rows
 
 texts = st.lists(
     st.lists(st.sampled_from(["bread", "oven", "flour", "the", "东京", "a.py"]), max_size=5).map(
@@ -33,7 +33,7 @@ def test_scores_lie_between_0_and_1_and_are_the_same_each_time(said: list[str]) 
 @given(texts, st.integers(0, 8))
 def test_what_is_chosen_stands_in_order_and_does_not_repeat(said: list[str], count: int) -> None:
     rows = word_rows(said)
-    chosen = distinct(rows, by_words(said), [], count)
+    chosen = mmr_select(rows, by_words(said), [], count)
     assert chosen == sorted(set(chosen))
     assert len(chosen) <= count
     for one in chosen:
@@ -42,14 +42,14 @@ def test_what_is_chosen_stands_in_order_and_does_not_repeat(said: list[str], cou
 
 def test_the_same_said_twice_is_chosen_once() -> None:
     said = ["Bread in the oven.", "bread in the oven", "A cormorant dives."]
-    assert distinct(word_rows(said), [1.0, 0.9, 0.1], [], 3) == [0, 2]
+    assert mmr_select(word_rows(said), [1.0, 0.9, 0.1], [], 3) == [0, 2]
 
 
 def test_what_is_given_is_always_among_the_chosen() -> None:
     said = ["one bread", "two ovens", "three flours"]
-    assert 2 in distinct(word_rows(said), [1.0, 0.9, 0.0], [2], 2)
+    assert 2 in mmr_select(word_rows(said), [1.0, 0.9, 0.0], [2], 2)
 
 
 @pytest.mark.parametrize("count", [0, 1, 5])
 def test_of_nothing_nothing_is_chosen(count: int) -> None:
-    assert distinct(word_rows([]), [], [], count) == []
+    assert mmr_select(word_rows([]), [], [], count) == []

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Category
-from minutebook.summarizing.summary_draft import Account, read_account
+from minutebook.summarizing.summary_draft import SummaryDraft, read_summary
 
 GOOD: dict[str, Any] = {
     "title": "Fix the login crash",
@@ -24,7 +24,7 @@ GOOD: dict[str, Any] = {
 
 
 def test_an_answer_that_fits_is_read_whole() -> None:
-    assert read_account(json.dumps(GOOD)) == Account(
+    assert read_summary(json.dumps(GOOD)) == SummaryDraft(
         title="Fix the login crash",
         summary="It read a cookie without a default.",
         category=Category.NEW_APP,
@@ -41,7 +41,7 @@ def test_an_answer_that_fits_is_read_whole() -> None:
 
 @pytest.mark.parametrize("around", ["{}", "```json\n{}\n```", "Here you are: {} I hope it helps."])
 def test_what_stands_around_the_object_does_not_matter(around: str) -> None:
-    assert read_account(around.replace("{}", json.dumps(GOOD))).quality == 100
+    assert read_summary(around.replace("{}", json.dumps(GOOD))).quality == 100
 
 
 @pytest.mark.parametrize(
@@ -70,23 +70,23 @@ def test_what_stands_around_the_object_does_not_matter(around: str) -> None:
 )
 def test_what_does_not_fit_is_named(field: str, value: object) -> None:
     with pytest.raises(InvalidInput) as refused:
-        read_account(json.dumps({**GOOD, field: value}))
+        read_summary(json.dumps({**GOOD, field: value}))
     assert refused.value.argument == field
 
 
 @pytest.mark.parametrize("field", sorted(GOOD))
 def test_what_is_missing_is_named(field: str) -> None:
     with pytest.raises(InvalidInput) as refused:
-        read_account(json.dumps({name: value for name, value in GOOD.items() if name != field}))
+        read_summary(json.dumps({name: value for name, value in GOOD.items() if name != field}))
     assert refused.value.argument == field
 
 
 @given(st.text() | st.recursive(st.none() | st.integers() | st.text(), st.lists).map(json.dumps))
 def test_no_answer_does_worse_than_to_be_refused(answer: str) -> None:
     with pytest.raises(InvalidInput):
-        read_account(answer)
+        read_summary(answer)
 
 
 def test_an_answer_nested_without_end_is_refused() -> None:
     with pytest.raises(InvalidInput):
-        read_account('{"a":' * 100_000 + "}" * 100_000)
+        read_summary('{"a":' * 100_000 + "}" * 100_000)

@@ -26,10 +26,10 @@ from minutebook.summarizing.evidence import (
     read_part,
 )
 from minutebook.summarizing.retractions import Statement, clauses, is_correction, retracted
-from minutebook.summarizing.salience import by_words, distinct, word_rows
+from minutebook.summarizing.salience import by_words, mmr_select, word_rows
 from minutebook.summarizing.sentences import sentences
 from minutebook.summarizing.session_words import CHANGED, DONE, DONE_FIRST
-from minutebook.summarizing.summary_draft import Account
+from minutebook.summarizing.summary_draft import SummaryDraft
 from minutebook.summarizing.titles import phrases, title_of
 
 MOST_TURNS = 400
@@ -105,11 +105,11 @@ _VOCATIVES = re.compile(
 _WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
 
 
-def account_of(read: Callable[[], Iterable[Turn]], count: int) -> Account:
+def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     """Tell what a session of `count` turns came to; `read` gives its turns in order, each time anew."""
     evidence = evidence_of(read())
     listed = shortlist(sayings(read(), count))
-    outline = gist(listed, evidence) if listed or evidence.files or evidence.errors else ""
+    outline = summary_text(listed, evidence) if listed or evidence.files or evidence.errors else ""
     start = next(filter(None, map(_opening, read())), "") if not (outline and listed) else ""
     category, why = category_of(evidence)
     scores = {
@@ -118,7 +118,7 @@ def account_of(read: Callable[[], Iterable[Turn]], count: int) -> Account:
         "impact": impact_of(evidence),
         "complexity": complexity_of(evidence),
     }
-    return Account(
+    return SummaryDraft(
         title=title(listed, evidence) or title_of(start) or "A session without words",
         summary="\n".join(filter(None, (start, outline))) or "Nothing was said.",
         category=category,
@@ -172,7 +172,7 @@ def _standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
     }
 
 
-def gist(listed: Sequence[Sentence], evidence: Evidence) -> str:
+def summary_text(listed: Sequence[Sentence], evidence: Evidence) -> str:
     """Tell a session by the most telling of the sentences, and by the files and errors in it.
 
     What was asked and what came of it last are among them wherever there is such a sentence. Words
@@ -264,7 +264,7 @@ def _chosen(listed: Sequence[Sentence], turns: int) -> list[int]:
     ends = (_goal(listed, salience), _close(listed, salience))
     chosen_first = [index for index in ends if index is not None]
     count = min(MOST, LEAST + turns // TURNS_A_SENTENCE)
-    return distinct(word_rows([each.text for each in listed]), salience, chosen_first, count)
+    return mmr_select(word_rows([each.text for each in listed]), salience, chosen_first, count)
 
 
 def _salience(listed: Sequence[Sentence]) -> list[float]:

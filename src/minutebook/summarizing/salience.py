@@ -49,7 +49,7 @@ def word_rows(texts: Sequence[str]) -> Rows:
     return _unit(rows)
 
 
-def distinct(
+def mmr_select(
     rows: Rows, salience: Sequence[float], chosen_first: Sequence[int], count: int
 ) -> list[int]:
     """Choose, beside those given, the most salient rows that are unlike all chosen before.

@@ -33,7 +33,7 @@ ANSWER_TOKENS = 1200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
+class SummaryDraft:
     """What a session came to; `reasons` tells why, by the name of the field concerned."""
 
     title: str
@@ -47,7 +47,7 @@ class Account:
     reasons: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_account(answer: str) -> Account:
+def read_summary(answer: str) -> SummaryDraft:
     """Return the account of a model's answer.
 
     Raises InvalidInput, naming the first part of the answer that does not fit.
@@ -60,7 +60,7 @@ def read_account(answer: str) -> Account:
     if category not in tuple(Category):
         raise InvalidInput("category", f"must be one of {', '.join(Category)}")
     quality, productivity, impact, complexity = (_score(document, name) for name in SCORES)
-    return Account(
+    return SummaryDraft(
         title=title,
         summary=_text(document, "summary", MAX_SUMMARY),
         category=Category(category),

@@ -6,8 +6,13 @@ from dataclasses import dataclass, replace
 from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import InvalidInput, Unanswered
 from minutebook.domain.records import Turn
-from minutebook.summarizing.extractive import account_of
-from minutebook.summarizing.summary_draft import ANSWER_TOKENS, INSTRUCTIONS, Account, read_account
+from minutebook.summarizing.extractive import summarize
+from minutebook.summarizing.summary_draft import (
+    ANSWER_TOKENS,
+    INSTRUCTIONS,
+    SummaryDraft,
+    read_summary,
+)
 
 BUILT_IN = "built-in extractive summarizer"
 """What the built-in summarizer calls itself."""
@@ -21,7 +26,7 @@ TRANSCRIPT = 24_000
 LEAST_OF_A_TURN = 240
 """Characters that are shown of a turn; of a session with too many turns for that, some are."""
 
-Reading = Callable[[], Iterable[Turn]]
+ReadTurns = Callable[[], Iterable[Turn]]
 """Gives the turns of a session in order, each time anew."""
 
 
@@ -34,10 +39,10 @@ class Summarizer:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class Result:
     """What a session came to, who made it of the turns, and how many models failed to before."""
 
-    account: Account
+    draft: SummaryDraft
     made_by: str
     failures: int = 0
 
@@ -50,7 +55,7 @@ class Summarizers:
         self._models = [*own, *([] if service is None else [service])]
         self._silent: list[str] = []
 
-    def summarise(self, read: Reading, count: int) -> Made:
+    def summarise(self, read: ReadTurns, count: int) -> Result:
         """Summarise a session of `count` turns by the first that can.
 
         A model's answer that does not fit is repaired once. Where no model's does, the built-in
@@ -60,7 +65,7 @@ class Summarizers:
         transcript = "\n\n".join(_transcript(read(), count)) if self._models else ""
         for model in tuple(self._models):
             try:
-                account = _ask_model(model.sample, transcript)
+                draft = _ask_model(model.sample, transcript)
             except Unanswered as error:
                 failed.append(f"{model.name} gave no answer: {error.reason}")
                 self._silent.append(failed[-1])
@@ -68,27 +73,27 @@ class Summarizers:
             except InvalidInput as error:
                 failed.append(f"{model.name} answered twice what does not fit: {error}")
             else:
-                return _made(account, model.name, failed)
-        return _made(account_of(read, count), BUILT_IN, failed)
+                return _made(draft, model.name, failed)
+        return _made(summarize(read, count), BUILT_IN, failed)
 
 
-def _made(account: Account, name: str, failed: list[str]) -> Made:
+def _made(draft: SummaryDraft, name: str, failed: list[str]) -> Result:
     stood_in = f"; it stood in: {'; '.join(failed)}" if failed else ""
-    reasons = {**account.reasons, "made_by": name + stood_in}
-    return Made(replace(account, reasons=reasons), name, len(failed))
+    reasons = {**draft.reasons, "made_by": name + stood_in}
+    return Result(replace(draft, reasons=reasons), name, len(failed))
 
 
-def _ask_model(sample: Sample, transcript: str) -> Account:
+def _ask_model(sample: Sample, transcript: str) -> SummaryDraft:
     """Ask a model; if its answer does not fit, tell it why and ask once more."""
     answer = sample(INSTRUCTIONS, transcript, ANSWER_TOKENS)
     try:
-        return read_account(answer)
+        return read_summary(answer)
     except InvalidInput as error:
         repair = (
             f"{transcript}\n\nYour answer was:\n{answer[:TRANSCRIPT]}\n\nIt cannot be used: "
             f"{error}. Answer again with the whole JSON object."
         )
-    return read_account(sample(INSTRUCTIONS, repair, ANSWER_TOKENS))
+    return read_summary(sample(INSTRUCTIONS, repair, ANSWER_TOKENS))
 
 
 def _transcript(turns: Iterable[Turn], count: int) -> Iterator[str]:
