@@ -70,10 +70,10 @@ def _roots(value: Any, folder: str) -> NamedRoots:
     if not isinstance(value, Mapping):
         return _folders(value, folder)
     return {
-        organization: {name: _folders(each, folder) for name, each in told.items()}
-        if isinstance(told, Mapping)
-        else _folders(told, folder)
-        for organization, told in value.items()
+        organization: {name: _folders(each, folder) for name, each in folders.items()}
+        if isinstance(folders, Mapping)
+        else _folders(folders, folder)
+        for organization, folders in value.items()
     }
 
 
@@ -134,10 +134,10 @@ Metrics = Literal["admin", "all-organizations", "off"]
 
 
 def _setting(default: Any, kind: Kind, help: str, *, is_secret: bool = False) -> Any:
-    told = {"kind": kind, "help": help}
+    metadata = {"kind": kind, "help": help}
     if callable(default):
-        return field(default_factory=default, metadata=told)
-    return field(default=default, repr=not is_secret, metadata=told)
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, repr=not is_secret, metadata=metadata)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

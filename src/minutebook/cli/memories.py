@@ -217,8 +217,8 @@ def search(options: dict[str, str], query: str, limit: int, explain: bool, as_js
             part = f"× {share.weight:.2f} = {share.share:>4.0%} of the score"
             echo(style(f"        {share.signal:<8} {raw:>8}  {rank:<10} {part}", dim=True))
             if share.signal == "vector" and each.details:
-                told = ", ".join(f"{name} {value:.3f}" for name, value in each.details.items())
-                echo(style(f"                 {told}", dim=True))
+                details = ", ".join(f"{name} {value:.3f}" for name, value in each.details.items())
+                echo(style(f"                 {details}", dim=True))
 
 
 def _ranked_shape(ranked: "Ranked") -> dict[str, object]:

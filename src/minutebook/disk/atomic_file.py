@@ -118,12 +118,12 @@ def clear_left(folder: Path) -> int:
 
 def sync_tree(folder: Path) -> None:
     """Have a folder with all files and folders below it on the disk. Raises OSError."""
-    for place, _, files in os.walk(folder):
+    for parent, _, files in os.walk(folder):
         for name in files:
             # Windows flushes only what may be written.
-            with Path(place, name).open("rb+" if _IS_WINDOWS else "rb") as file:
+            with Path(parent, name).open("rb+" if _IS_WINDOWS else "rb") as file:
                 os.fsync(file.fileno())
-        sync_folder(Path(place))
+        sync_folder(Path(parent))
 
 
 def sync_folder(folder: Path) -> None:
