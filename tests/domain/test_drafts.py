@@ -9,7 +9,15 @@ from hypothesis import strategies as st
 
 from minutebook.domain.archive import check_sound
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft, changed, drafted, locked, redrafted, stood, unlocked
+from minutebook.domain.drafts import (
+    Draft,
+    apply_changes,
+    build_memory,
+    locked,
+    overwrite,
+    unlocked,
+    with_status,
+)
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, Locked, Refused
 from minutebook.domain.filters import visible_filter
 from minutebook.domain.policy import Policy
@@ -52,7 +60,7 @@ told = st.builds(
 
 def memory(caller: Caller = MANAGER, **said: object) -> Memory:
     draft = Draft(content="c", type=MemoryType.FACT)
-    return drafted(caller, OPEN, replace(draft, **said), "m", NOW)  # type: ignore[arg-type]
+    return build_memory(caller, OPEN, replace(draft, **said), "m", NOW)  # type: ignore[arg-type]
 
 
 @given(callers, told, st.sampled_from(Policy))
@@ -60,7 +68,7 @@ def test_what_a_caller_writes_they_can_hear_and_it_stands_where_it_says(
     caller: Caller, draft: Draft, rules: Policy
 ) -> None:
     try:
-        made = drafted(caller, rules, draft, "m", NOW)
+        made = build_memory(caller, rules, draft, "m", NOW)
     except (Refused, InvalidInput):
         return
     everything = replace(visible_filter(caller, made.organization), with_deleted=True)
@@ -78,8 +86,8 @@ def test_what_a_caller_changes_they_can_still_hear(
     caller: Caller, first: Draft, second: Draft, rules: Policy
 ) -> None:
     try:
-        made = drafted(caller, rules, first, "m", NOW)
-        after = redrafted(caller, rules, made, second, LATER)
+        made = build_memory(caller, rules, first, "m", NOW)
+        after = overwrite(caller, rules, made, second, LATER)
     except (Refused, InvalidInput, Conflict):
         return
     assert visible_filter(caller, after.organization).passes(after)
@@ -106,15 +114,15 @@ def nested(depth: int) -> dict[str, object]:
 
 def test_metadata_is_nested_a_hundred_levels_deep_and_no_deeper() -> None:
     fitting, deep = nested(100), nested(101)
-    memory = drafted(
+    memory = build_memory(
         MANAGER, OPEN, Draft(content="c", type=MemoryType.FACT, metadata=fitting), "m", NOW
     )
     assert memory.metadata == fitting
     for refused in (
-        lambda: drafted(
+        lambda: build_memory(
             MANAGER, OPEN, Draft(content="c", type=MemoryType.FACT, metadata=deep), "m", NOW
         ),
-        lambda: changed(MANAGER, OPEN, memory, {"metadata": deep}, LATER),
+        lambda: apply_changes(MANAGER, OPEN, memory, {"metadata": deep}, LATER),
         lambda: check_sound(replace(memory, metadata=deep)),
     ):
         with pytest.raises(InvalidInput, match="deeper than 100 levels"):
@@ -125,25 +133,27 @@ def test_a_change_of_a_locked_memory_is_refused_but_for_a_status_alone() -> None
     shut = locked(memory(), MANAGER, NOW)
     for changes in ({"content": "x"}, {"status": Status.ACTIVE, "title": "x"}, {}):
         with pytest.raises(Locked):
-            changed(MANAGER, OPEN, shut, changes, LATER)
-    opened = changed(MANAGER, OPEN, shut, {"status": Status.DRAFT}, LATER)
+            apply_changes(MANAGER, OPEN, shut, changes, LATER)
+    opened = apply_changes(MANAGER, OPEN, shut, {"status": Status.DRAFT}, LATER)
     assert (opened.status, opened.locked_by) == (Status.DRAFT, None)
     with pytest.raises(Forbidden):
-        changed(replace(MANAGER, role=Role.HUMAN), OPEN, shut, {"status": Status.DRAFT}, LATER)
+        apply_changes(
+            replace(MANAGER, role=Role.HUMAN), OPEN, shut, {"status": Status.DRAFT}, LATER
+        )
 
 
 def test_deprecating_ends_a_memory_and_another_status_lets_it_hold_again() -> None:
-    gone = stood(MANAGER, memory(), Status.DEPRECATED, LATER)
+    gone = with_status(MANAGER, memory(), Status.DEPRECATED, LATER)
     assert gone.valid_until == LATER
-    again = stood(MANAGER, gone, Status.ACTIVE, LATER)
+    again = with_status(MANAGER, gone, Status.ACTIVE, LATER)
     assert (again.status, again.valid_until) == (Status.ACTIVE, None)
     ended = replace(memory(), valid_until=LATER)
-    assert stood(MANAGER, ended, Status.DRAFT, LATER).valid_until == LATER
+    assert with_status(MANAGER, ended, Status.DRAFT, LATER).valid_until == LATER
 
 
 def test_what_is_not_said_stays() -> None:
     made = memory(title="T", importance=7.0, scope=ScopeLevel.REPOSITORY, repository="r")
-    after = redrafted(MANAGER, OPEN, made, Draft(content="d", type=MemoryType.RISK), LATER)
+    after = overwrite(MANAGER, OPEN, made, Draft(content="d", type=MemoryType.RISK), LATER)
     assert (after.title, after.importance, after.repository) == ("T", 7.0, "r")
     assert (after.content, after.type) == ("d", MemoryType.RISK)
 
@@ -164,4 +174,4 @@ def test_what_an_agent_rewrites_is_verified_no_longer(
 ) -> None:
     caller = replace(MANAGER, role=role, sets_status=sets_status)
     verified = memory(status=Status.VERIFIED)
-    assert changed(caller, OPEN, verified, changes, LATER).status is status
+    assert apply_changes(caller, OPEN, verified, changes, LATER).status is status

@@ -50,14 +50,14 @@ def by(role: Role) -> Caller:
 AGENT, HUMAN, ADMIN = by(Role.AGENT), by(Role.HUMAN), by(Role.ADMIN)
 
 
-def sitting(ledger: Ledger, seat: TargetKey) -> list[Decision]:
+def active_on(ledger: Ledger, seat: TargetKey) -> list[Decision]:
     return [
         each for each in ledger.values() if each.status is ACTIVE and scoped_target(each) == seat
     ]
 
 
 def found_near(ledger: Ledger, touched: set[str]) -> list[Any]:
-    return violations_near(touched, ledger.get, lambda seat: sitting(ledger, seat))
+    return violations_near(touched, ledger.get, lambda seat: active_on(ledger, seat))
 
 
 @st.composite
@@ -73,7 +73,7 @@ def histories(draw: st.DrawFn, least: int = 0) -> list[tuple[Ledger, set[str]]]:
             repository=draw(st.sampled_from([None, "r"])),
             authorship=draw(st.sampled_from(Authorship)),
         )
-        old = sitting(ledger, scoped_target(new))
+        old = active_on(ledger, scoped_target(new))
         if old and draw(st.integers(0, 4)) == 0:
             changed = {old[0].id: replace(old[0], status=WITHDRAWN)}
         else:
@@ -108,7 +108,7 @@ def test_truth_is_the_same_from_every_member_of_a_chain(
         if each.status is ACTIVE:
             assert ends == (each,)
         for end in ends:
-            assert sitting(ledger, scoped_target(each)) == [end]
+            assert active_on(ledger, scoped_target(each)) == [end]
 
 
 @given(st.dictionaries(st.sampled_from("abcd"), st.lists(st.sampled_from("abcde"), max_size=3)))

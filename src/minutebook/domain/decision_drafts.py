@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Place, place_of
+from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.lineage import FIXED, authorship_of
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
@@ -47,25 +47,25 @@ def check_is_whole(draft: DecisionDraft, least: int) -> None:
         raise InvalidInput("rationale", f"must have at least {least} characters")
 
 
-def decided(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Decision:
+def build_decision(caller: Caller, draft: DecisionDraft, id: str, now: datetime) -> Decision:
     """Return the active decision that a draft describes.
 
     Raises Refused if the caller may not write.
     """
-    fields = _shared_fields(caller, draft, place_of(caller, None, None, None), id, now)
+    fields = _shared_fields(caller, draft, resolve_scope(caller, None, None, None), id, now)
     return Decision(**fields, status=DecisionStatus.ACTIVE, authorship=authorship_of(caller))
 
 
-def proposed(
+def build_proposal(
     caller: Caller, draft: DecisionDraft, supersedes: Sequence[str], id: str, now: datetime
 ) -> Proposal:
     """Return the proposal that a draft describes. Raises Refused if the caller may not write."""
-    fields = _shared_fields(caller, draft, place_of(caller, None, None, None), id, now)
+    fields = _shared_fields(caller, draft, resolve_scope(caller, None, None, None), id, now)
     replaced = tuple(sorted(set(supersedes)))
     return Proposal(**fields, status=ProposalStatus.PENDING, supersedes=replaced)
 
 
-def accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Decision:
+def build_accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Decision:
     """Return the decision that a proposal becomes: its accepter's, in the proposal's scope."""
     fields = _shared_fields(caller, proposal, proposal, id, now)
     authorship = authorship_of(caller)
@@ -74,7 +74,7 @@ def accepted(caller: Caller, proposal: Proposal, id: str, now: datetime) -> Deci
     )
 
 
-def settled(proposal: Proposal, decision: Decision) -> Proposal:
+def close_proposal(proposal: Proposal, decision: Decision) -> Proposal:
     """Note on a proposal that it became a decision."""
     return replace(
         proposal,
@@ -85,12 +85,12 @@ def settled(proposal: Proposal, decision: Decision) -> Proposal:
     )
 
 
-def contradicted(one: Decision, other: Decision) -> list[str]:
+def fixed_differences(one: Decision, other: Decision) -> list[str]:
     """Name the fields that never change and yet differ between two readings of a decision."""
     return [name for name in FIXED if getattr(one, name) != getattr(other, name)]
 
 
-def joined(one: Decision, other: Decision) -> Decision:
+def merge_decisions(one: Decision, other: Decision) -> Decision:
     """Give the later of two readings of a decision, with all that superseded it in either."""
     superseded_by = tuple(sorted({*one.superseded_by, *other.superseded_by}))
     status = max(one.status, other.status, key=_AGE.__getitem__)
@@ -101,7 +101,7 @@ def joined(one: Decision, other: Decision) -> Decision:
 def _shared_fields(
     caller: Caller,
     content: DecisionDraft | Proposal,
-    scope: Place | Proposal,
+    scope: ScopeKey | Proposal,
     id: str,
     now: datetime,
 ) -> dict[str, Any]:

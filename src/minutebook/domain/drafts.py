@@ -47,7 +47,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ScopeKey:
     """Where a memory is kept, and whom it concerns there."""
 
     organization: str
@@ -56,9 +56,9 @@ class Place:
     user: str | None
 
 
-def place_of(
+def resolve_scope(
     caller: Caller, scope: ScopeLevel | None, repository: str | None, user: str | None
-) -> Place:
+) -> ScopeKey:
     """Find the place for what a caller writes.
 
     A scope that is not named follows from the organization, the user and the repository. A
@@ -76,30 +76,30 @@ def place_of(
             raise InvalidInput("scope", f"must be system in the organization {home}")
         own = repository_of(caller) if scope is None else None
         owner = (user or caller.user) if scope is None else None
-        return Place(SYSTEM_ORGANIZATION, ScopeLevel.SYSTEM, repository or own, owner)
+        return ScopeKey(SYSTEM_ORGANIZATION, ScopeLevel.SYSTEM, repository or own, owner)
     if scope is None:
         owner = user if user is not None else caller.user
         held = repository if repository is not None else repository_of(caller)
-        return Place(home, _narrowest(held, owner), held, owner)
+        return ScopeKey(home, _narrowest(held, owner), held, owner)
     match scope:
         case ScopeLevel.REPOSITORY:
             held = repository if repository is not None else repository_of(caller)
             if held is None:
                 raise InvalidInput("repository", "must be named for a memory of repository scope")
-            return Place(home, scope, held, None)
+            return ScopeKey(home, scope, held, None)
         case ScopeLevel.USER:
-            return Place(home, scope, repository, user or caller.user or DEFAULT_USER)
+            return ScopeKey(home, scope, repository, user or caller.user or DEFAULT_USER)
         case _:
-            return Place(home, scope, repository, None)
+            return ScopeKey(home, scope, repository, None)
 
 
-def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime) -> Memory:
+def build_memory(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime) -> Memory:
     """Return the memory that a draft describes.
 
     Raises Refused if the caller may not write it, InvalidInput if its metadata is not sound or it
     ends before it begins to hold.
     """
-    scope = place_of(caller, draft.scope, draft.repository, draft.user)
+    scope = resolve_scope(caller, draft.scope, draft.repository, draft.user)
     policy.check_may_write(caller, rules, draft.type, scope.scope)
     policy.check_may_write_to(caller, "write", scope)
     check_metadata(draft.metadata or {})
@@ -127,10 +127,10 @@ def drafted(caller: Caller, rules: Policy, draft: Draft, id: str, now: datetime)
         metadata=draft.metadata or {},
         origin=caller.call.origin,
     )
-    return memory if draft.status is None else stood(caller, memory, draft.status, now)
+    return memory if draft.status is None else with_status(caller, memory, draft.status, now)
 
 
-def changed(
+def apply_changes(
     caller: Caller, rules: Policy, memory: Memory, changes: Mapping[str, Any], now: datetime
 ) -> Memory:
     """Return the memory with some of its fields changed.
@@ -155,17 +155,17 @@ def changed(
     policy.check_may_write(caller, rules, after.type, after.scope)
     policy.check_may_write_to(caller, "write", after)
     if status is not None:
-        return stood(caller, after, status, now)
+        return with_status(caller, after, status, now)
     is_word_of_agent = after.text != memory.text and not policy.may_verify(caller)
     if memory.status is Status.VERIFIED and is_word_of_agent:
         return replace(after, status=Status.UNVERIFIED)
     return after
 
 
-def redrafted(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:
+def overwrite(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:
     """Give the memory as a draft with its id wants it; soft-deleted, it returns."""
     stated = {name: getattr(draft, name) for name in _SAID}
-    after = changed(
+    after = apply_changes(
         caller,
         rules,
         memory,
@@ -175,7 +175,7 @@ def redrafted(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: 
     return replace(after, deleted_at=None)
 
 
-def stood(caller: Caller, memory: Memory, status: Status, now: datetime) -> Memory:
+def with_status(caller: Caller, memory: Memory, status: Status, now: datetime) -> Memory:
     """Give an unlocked memory another status: deprecating ends it, leaving that reopens it.
 
     Raises Forbidden, and Conflict for a memory whose place another took: it stays superseded.
@@ -226,7 +226,7 @@ def _moved(caller: Caller, memory: Memory, changes: Mapping[str, Any]) -> Memory
     writer = replace(caller, organization=memory.organization)
     if (scope is ScopeLevel.SYSTEM) is not (memory.organization == SYSTEM_ORGANIZATION):
         raise Conflict(memory.id, "no memory moves into system scope or out of it; write it anew")
-    scope = place_of(writer, scope, kept["repository"], kept["user"])
+    scope = resolve_scope(writer, scope, kept["repository"], kept["user"])
     return replace(memory, scope=scope.scope, repository=scope.repository, user=scope.user)
 
 

@@ -79,7 +79,7 @@ class TargetKey(NamedTuple):
 Lookup = Callable[[str], Decision | None]
 """Gives the decision with an id, None where there is none."""
 
-Sitting = Callable[[TargetKey], Sequence[Decision]]
+ActiveOn = Callable[[TargetKey], Sequence[Decision]]
 """Gives the active decisions on a seat."""
 
 
@@ -99,14 +99,14 @@ def scoped_target(decision: Decision | Proposal) -> TargetKey:
     return TargetKey(decision.organization, decision.repository, decision.user, key)
 
 
-def why_apart(decision: Decision | Proposal, seat: TargetKey) -> str:
+def why_apart(decision: Decision | Proposal, key: TargetKey) -> str:
     """Say why a decision that is not on a seat cannot be superseded by one that is."""
-    if target_key(decision.target) != seat.target_key:
+    if target_key(decision.target) != key.target_key:
         return f"it is on another target, {decision.target!r}"
-    if decision.organization != seat.organization:
+    if decision.organization != key.organization:
         return (
             f"it is in the organization {decision.organization!r}; a decision supersedes only those "
-            f"of its own organization, {seat.organization!r}"
+            f"of its own organization, {key.organization!r}"
         )
     return "it concerns another repository or user than the first that is named"
 
@@ -121,10 +121,10 @@ def violations(decisions: Iterable[Decision]) -> list[Violation]:
     for decision in by_id.values():
         if decision.status is DecisionStatus.ACTIVE:
             active.setdefault(scoped_target(decision), []).append(decision)
-    return violations_near(by_id, by_id.get, lambda seat: active.get(seat, ()))
+    return violations_near(by_id, by_id.get, lambda key: active.get(key, ()))
 
 
-def violations_near(ids: Iterable[str], find: Lookup, sitting: Sitting) -> list[Violation]:
+def violations_near(ids: Iterable[str], find: Lookup, active_on: ActiveOn) -> list[Violation]:
     """Find what does not hold around the decisions that an act touched.
 
     If everything held before the act, everything holds after it when nothing is found here. It looks
@@ -132,17 +132,17 @@ def violations_near(ids: Iterable[str], find: Lookup, sitting: Sitting) -> list[
     """
     found: set[Violation] = set()
     ended: set[str] = set()
-    seats: set[TargetKey] = set()
+    keys: set[TargetKey] = set()
     for id in sorted(ids):
         decision = find(id)
         if decision is None:
             continue
-        seats.add(scoped_target(decision))
+        keys.add(scoped_target(decision))
         found.update(_unmirrored(decision, find))
         found.update(_badly_ended(decision))
         found.update(_cycle(decision, find, ended))
-    for seat in seats:
-        found.update(_crowded(sitting(seat)))
+    for key in keys:
+        found.update(_crowded(active_on(key)))
     return sorted(found, key=lambda each: (each.rule.name, each.ids, each.reason))
 
 
@@ -275,19 +275,19 @@ def check_may_propose(caller: Caller) -> None:
 
 
 def check_may_supersede(
-    caller: Caller, seat: TargetKey, old: Sequence[Decision], active: Sequence[Decision]
+    caller: Caller, key: TargetKey, old: Sequence[Decision], active: Sequence[Decision]
 ) -> None:
     """Refuse to supersede what is not active on the seat, less than all that is, or a person's.
 
     `active` are those on the seat; where a merge left several, a person chooses. Raises Forbidden,
     ScopeViolation, Conflict.
     """
-    check_may_write_to(caller, "supersede", seat)
+    check_may_write_to(caller, "supersede", key)
     if not old:
-        raise Conflict(seat.target_key, "name the decision that is superseded")
+        raise Conflict(key.target_key, "name the decision that is superseded")
     for each in old:
-        if scoped_target(each) != seat:
-            raise Conflict(each.id, why_apart(each, seat))
+        if scoped_target(each) != key:
+            raise Conflict(each.id, why_apart(each, key))
         if each.status is not DecisionStatus.ACTIVE:
             later = ", ".join(each.superseded_by)
             raise Conflict(each.id, f"it is {each.status}" + (f" by {later}" if later else ""))

@@ -4,7 +4,7 @@ from datetime import timedelta
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.decision_drafts import accepted, settled
+from minutebook.domain.decision_drafts import build_accepted, close_proposal
 from minutebook.domain.errors import Conflict, Forbidden, NotFound, UnderReview, WrongSecret
 from minutebook.domain.ids import decision_id
 from minutebook.domain.records import (
@@ -55,7 +55,7 @@ def test_an_accepted_proposal_is_the_word_of_the_admin_in_place_of_what_stood(
     assert sealed.app.decisions.truths(AGENT) == [new]
     assert (new.title, new.supersedes, new.proposal) == ("Use files", (old.id,), made.id)
     assert (new.authorship, new.author) == (Authorship.HUMAN, "ada")
-    assert kept(sealed, made.id) == settled(made, new)
+    assert kept(sealed, made.id) == close_proposal(made, new)
     assert sealed.app.proposals.pending(AGENT) == []
     with pytest.raises(Conflict, match=new.id):
         sealed.app.proposals.accept(ADMIN, made.id, SECRET)
@@ -125,8 +125,8 @@ def test_an_acceptance_that_a_kill_cut_short_after_its_commit_is_brought_to_its_
     made = sealed.app.proposals.propose(AGENT, draft())
     now = sealed.clock.turn(HOUR)
     id = decision_id(now, lambda _: 7)
-    committed(sealed.app, accepted(ADMIN, made, id, now))
+    committed(sealed.app, build_accepted(ADMIN, made, id, now))
     sealed.app.ledgers.recover()
     [truth] = sealed.app.decisions.truths(AGENT)
     assert (truth.id, truth.status) == (id, DecisionStatus.ACTIVE)
-    assert kept(sealed, made.id) == settled(made, truth)
+    assert kept(sealed, made.id) == close_proposal(made, truth)

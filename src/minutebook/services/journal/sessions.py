@@ -5,7 +5,7 @@ from typing import cast
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import place_of
+from minutebook.domain.drafts import resolve_scope
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, visible_filter
 from minutebook.domain.records import Kind, Memory, Turn
@@ -62,7 +62,7 @@ class Sessions:
         """
         name = caller.call.session if session is None else session
         with self._trail.audit_refusals(caller, None, ADDED, Kind.TURN, name):
-            scope = place_of(caller, None, None, None)
+            scope = resolve_scope(caller, None, None, None)
             policy.check_may_write_to(caller, ADDED, scope)
         if not name:
             raise InvalidInput("sessionId", "must be given: this caller has no session of its own")

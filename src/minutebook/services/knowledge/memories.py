@@ -201,7 +201,7 @@ class Memories:
         """
 
         def rule(memory: Memory) -> Memory:
-            return drafts.changed(caller, self._rules(), memory, changes, self._clock())
+            return drafts.apply_changes(caller, self._rules(), memory, changes, self._clock())
 
         memory = self._writer.change(caller, "update", partial(self.read, caller, id), rule)
         if changes.keys() & {"content", "title"}:
@@ -330,7 +330,7 @@ class Memories:
                     return self._create(caller, self._with_own_id(caller, draft), embed)
 
         def rule(memory: Memory) -> Memory:
-            return drafts.redrafted(caller, self._rules(), memory, own, self._clock())
+            return drafts.overwrite(caller, self._rules(), memory, own, self._clock())
 
         find = partial(read, self._store, caller, Memory, own.id, with_deleted=True)
         return self._writer.change(caller, "update", find, rule, embed)
@@ -339,7 +339,7 @@ class Memories:
         now = self._clock()
         id = draft.id if draft.id is not None else new_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, CREATED, Kind.MEMORY, id):
-            memory = drafts.drafted(caller, self._rules(), draft, id, now)
+            memory = drafts.build_memory(caller, self._rules(), draft, id, now)
         embedding = embed(memory.text)
         return self._writer.commit(caller, CREATED, memory, embedding, self._with_new_id)
 

@@ -9,8 +9,8 @@ from minutebook.domain.decision_drafts import (
     LEAST_RATIONALE,
     LEAST_RATIONALE_AGAINST,
     DecisionDraft,
+    build_decision,
     check_is_whole,
-    decided,
 )
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.ids import RandomBits, decision_id
@@ -51,7 +51,7 @@ class Decisions:
         id = decision_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "record", Kind.DECISION, id):
             lineage.check_may_record(caller, ())
-            decision = self._ledgers.spelled(decided(caller, draft, id, now))
+            decision = self._ledgers.spelled(build_decision(caller, draft, id, now))
 
         def plan() -> list[Decision]:
             lineage.check_may_record(
@@ -75,7 +75,7 @@ class Decisions:
         self._ledgers.sync_visible(caller)
         first = read(self._store, caller, Decision, old_ids[0])
         with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
-            decision = lineage.placed_with(first, decided(caller, draft, id, now))
+            decision = lineage.placed_with(first, build_decision(caller, draft, id, now))
             decision = self._ledgers.spelled(decision)
 
         def plan() -> list[Decision]:

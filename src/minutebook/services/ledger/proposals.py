@@ -8,10 +8,10 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import (
     LEAST_RATIONALE,
     DecisionDraft,
-    accepted,
+    build_accepted,
+    build_proposal,
     check_is_whole,
-    proposed,
-    settled,
+    close_proposal,
 )
 from minutebook.domain.errors import Conflict
 from minutebook.domain.ids import RandomBits, decision_id, proposal_id
@@ -59,7 +59,7 @@ class Proposals:
             lineage.check_may_propose(caller)
             self._ledgers.sync_visible(caller)
             old = [read(self._store, caller, Decision, each) for each in supersedes]
-            proposal = proposed(caller, draft, supersedes, id, now)
+            proposal = build_proposal(caller, draft, supersedes, id, now)
         if old:
             proposal = lineage.placed_with(old[0], proposal)
         for each in old:
@@ -85,7 +85,7 @@ class Proposals:
             lineage.check_review_is_over(proposal, now, self._window)
         self._secret.check(caller, "accept", id, secret)
         decision = self._ledgers.spelled(
-            accepted(caller, proposal, decision_id(now, self._randbits), now)
+            build_accepted(caller, proposal, decision_id(now, self._randbits), now)
         )
 
         def plan() -> list[Decision]:
@@ -97,7 +97,7 @@ class Proposals:
             return [taking, *replaced.values()]
 
         def sequel(made: Decision) -> None:
-            self._store.put(settled(read(self._store, caller, Proposal, id), made))
+            self._store.put(close_proposal(read(self._store, caller, Proposal, id), made))
 
         return self._writer.record(caller, "accept", decision, plan, sequel)
 

@@ -14,7 +14,7 @@ from minutebook.store.protocol import Store
 Plan = Callable[[], Sequence[Decision]]
 """Judges an act on the ledger as it is; gives the new decision, then what it changes, or raises."""
 
-Sequel = Callable[[Decision], None]
+FollowUp = Callable[[Decision], None]
 """Does what else belongs to the transaction of the act."""
 
 
@@ -44,7 +44,7 @@ class DecisionWriter:
         act: str,
         draft: Decision,
         plan: Plan,
-        sequel: Sequel = nothing_more,
+        follow_up: FollowUp = nothing_more,
     ) -> Decision:
         """Commit to the ledger what `plan` makes of a draft, and keep the records.
 
@@ -63,7 +63,7 @@ class DecisionWriter:
                 made, *replaced = deciding.commit(what, caller, plan)
                 for each in replaced:
                     self._store.put(each)
-                sequel(made)
+                follow_up(made)
                 return made
 
             try:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from minutebook.domain.caller import ANYBODY, Caller
-from minutebook.domain.decision_drafts import contradicted, joined, settled
+from minutebook.domain.decision_drafts import close_proposal, fixed_differences, merge_decisions
 from minutebook.domain.errors import Conflict, Forbidden, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.ids import RandomBits, new_id
@@ -94,14 +94,14 @@ class Ledgers:
         trail: Trail,
         embeddings: Embeddings,
         locks: NamedLocks,
-        place: LedgerPlace,
+        ledger_place: LedgerPlace,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
         self._store = store
         self._trail = trail
         self._embeddings = embeddings
-        self._places = LedgerPlaces(place, locks)
+        self._places = LedgerPlaces(ledger_place, locks)
         self._clock = clock
         self._randbits = randbits
         self._broken: dict[str, LedgerError] = {}
@@ -316,7 +316,7 @@ class Ledgers:
                 continue
             if earlier is not None:
                 _check_uncontradicted([(earlier, decision)])
-                decision = joined(decision, earlier)
+                decision = merge_decisions(decision, earlier)
             self._store.put(decision)
             if earlier is None or _plain(earlier) != _plain(decision):
                 changed.append(decision.id)
@@ -333,7 +333,7 @@ class Ledgers:
             return
         found = self._store.get(Proposal, decision.organization, decision.proposal)
         if found is not None and found.status is ProposalStatus.PENDING:
-            self._store.put(settled(found, decision))
+            self._store.put(close_proposal(found, decision))
 
     # Rebuilding
 
@@ -354,7 +354,7 @@ class Ledgers:
         _check_uncontradicted((kept[id], written[id]) for id in kept.keys() & written.keys())
         whole = {**kept, **written}
         for id in kept.keys() & written.keys():
-            whole[id] = joined(written[id], kept[id])
+            whole[id] = merge_decisions(written[id], kept[id])
         found = violations(whole.values())
         _check_sound(_without_conflicts(found))
         notes: tuple[Violation, ...] = ()
@@ -566,7 +566,7 @@ def _check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
         [
             Violation(Rule.FIXED, (kept.id,), f"its {name} is not what was recorded")
             for kept, written in pairs
-            for name in contradicted(kept, written)
+            for name in fixed_differences(kept, written)
         ]
     )
 
