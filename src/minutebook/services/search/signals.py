@@ -247,6 +247,15 @@ class Candidates:
         found = self._store.nearest(of, where, space, asked.vector, limit)
         return {(where.organization, each.id): each.score for each in found}
 
+    def compared(
+        self, of: type[TextRecord], where: Filter, asked: QueryEmbedding, limit: int
+    ) -> Signals:
+        """Return what meaning alone says of the selected records, those nearest to a query."""
+        found = self.nothing(asked)
+        found.vector = self.nearest(of, where, asked, limit)
+        self._compare(of, where.organization, asked, found)
+        return found
+
     def complete(
         self, of: type[TextRecord], where: Filter, asked: QueryEmbedding | None, found: Signals
     ) -> None:

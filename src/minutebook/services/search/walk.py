@@ -6,6 +6,7 @@ from statistics import median
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Entity, Memory
+from minutebook.search.calibration import relevance
 from minutebook.search.fusion import TEXT_WEIGHTS, fuse
 from minutebook.search.pagerank import arrivals
 from minutebook.search.text import without_names, words
@@ -96,20 +97,18 @@ class GraphWalk:
     def _matches(self, where: Filter, query: str, ids: Collection[str]) -> dict[str, float]:
         """Score how well memories answer, beside one another: the best 1, the lower half 0.
 
-        All are 1 where no word is left to tell.
+        All are 1 if no word is left to compare.
         """
         asked = self._embedded.embed_query(query) if words(query) else None
         if asked is None or not ids:
             return dict.fromkeys(ids, 1.0)
         here = replace(where, ids=frozenset(ids))
-        cosines = self._signals.nearest(Memory, here, asked, len(ids))
-        best = max(cosines.values(), default=0.0)
-        middle = median(cosines.values()) if cosines else 0.0
+        found = self._signals.compared(Memory, here, asked, len(ids))
+        likely = {key[1]: relevance(found.likeness(key)) for key in found.vector or ()}
+        best, middle = max(likely.values(), default=0.0), median(likely.values() or [0.0])
         if best <= middle:
             return dict.fromkeys(ids, 1.0)
-        return {
-            id: max(0.0, (cosine - middle) / (best - middle)) for (_, id), cosine in cosines.items()
-        }
+        return {id: max(0.0, (each - middle) / (best - middle)) for id, each in likely.items()}
 
     def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
         """Collect the edges around some nodes, none through what the caller may not see.
