@@ -211,4 +211,12 @@ _READING = [
 
 MANIFEST: tuple[Requirement, ...] = (*_SERVER, *_WRITING, *_SEARCHING, *_READING)
 
-DIVERGENCES: tuple[Divergence, ...] = ()
+_BY_RELEVANCE = (
+    "Where a model gives token states, as the built-in one does, `similarity` is the calibrated "
+    "relevance in [0, 1], so that the default threshold leaves out what is unrelated (decision 0027)."
+)
+
+DIVERGENCES: tuple[Divergence, ...] = (
+    Divergence("catalog/memory-vector-search/rank-score", _BY_RELEVANCE),
+    Divergence("catalog/memory-vector-search/threshold", _BY_RELEVANCE),
+)

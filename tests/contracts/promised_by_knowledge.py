@@ -352,6 +352,15 @@ DIVERGENCES: tuple[Divergence, ...] = (
         "where a filter leaves few records.",
     ),
     Divergence(
+        "knowledge/search/cosine",
+        "Where a model gives token states, as the built-in one does, the score is the calibrated "
+        "relevance in [0, 1]: a cosine of this model says 0.7 of what is unrelated (decision 0027).",
+    ),
+    Divergence(
+        "knowledge/recall/candidates",
+        "Two hundred each: fifty leave out too much of what token by token comparison finds (decision 0027).",
+    ),
+    Divergence(
         "knowledge/get_status/dimensions",
         "The built-in model is multilingual-e5-small with 384 dimensions; the status says so.",
     ),

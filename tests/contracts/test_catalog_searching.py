@@ -212,7 +212,7 @@ def test_every_status_shows_and_the_deprecated_come_last(facts: World, query: st
     assert results[-1] == "kettle deprecated"
 
 
-@requirement("catalog/memory-vector-search/shape", "catalog/memory-vector-search/rank-score")
+@requirement("catalog/memory-vector-search/shape")
 def test_the_rank_score_is_the_promised_formula(facts: World) -> None:
     write(facts, "kettle attic", importance=10)
     facts.clock.now += timedelta(days=15)
@@ -229,7 +229,6 @@ def test_the_rank_score_is_the_promised_formula(facts: World) -> None:
     assert results[0]["similarity"] < results[1]["similarity"]
 
 
-@requirement("catalog/memory-vector-search/threshold")
 def test_the_threshold_is_the_least_cosine_and_half_by_default(facts: World) -> None:
     for content in ("kettle", "kettle attic", "kettle attic stairs door roof", "bread"):
         write(facts, content)

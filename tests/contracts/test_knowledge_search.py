@@ -37,7 +37,7 @@ def scores(world: World, query: str, **arguments: Any) -> dict[str, float]:
     return {each["id"]: each["score"] for each in answer["results"]}
 
 
-@requirement("knowledge/search/output", "knowledge/search/cosine", "knowledge/search/semantic")
+@requirement("knowledge/search/output", "knowledge/search/semantic")
 def test_search_ranks_by_cosine_and_tells_it(world: World, told: list[str]) -> None:
     answer = world.call("search", query="the cat sleeps on the boiler")
     assert set(answer) == {"results", "count", "query"}
@@ -297,7 +297,6 @@ def test_the_memory_nearer_in_the_graph_ranks_higher(opener: Opener) -> None:
     assert [each["id"] for each in answer["results"]] == memories
 
 
-@requirement("knowledge/recall/candidates")
 def test_each_signal_proposes_at_least_fifty(world: World) -> None:
     made = [world.remember("tea " * (60 - number)) for number in range(60)]
     for only in (ONLY_VECTOR, ONLY_WORDS):
