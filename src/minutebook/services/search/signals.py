@@ -190,14 +190,14 @@ class Candidates:
         Notes in the call that records are searched by words alone. Raises InvalidInput for a query
         that is too long.
         """
-        vector = self._embedded.embed_query(query, caller.call.progress)
-        if vector is None:
+        asked = self._embedded.embed_query(query, caller.call.progress)
+        if asked is None:
             note = self._embedded.note_of_words_alone()
         else:
             note = self._embedded.note_of_pending(of, filters(self._store, caller))
         if note is not None:
             caller.call.notes["meaning"] = note
-        return vector
+        return asked
 
     def gather(
         self,

@@ -206,8 +206,8 @@ class _Part:
         kept = np.flatnonzero(enough)
         return kept if self._places is None else self._places[kept], self._scores[kept]
 
-    def bound(self, limit: int) -> Scores:
-        """Give scores of which the limit-th best is none too good: at most some per chunk."""
+    def bound(self) -> Scores:
+        """Return scores whose n-th best is at most that of all, for any n: the best of each chunk."""
         if self._places is not None or self._passing is not None:
             return self.scored()[1]
         whole = len(self._scores) // _CHUNK * _CHUNK
@@ -261,7 +261,7 @@ def _weighted(
 
 def _least_of_best(parts: Sequence[_Part], limit: int) -> float:
     """Give a score that the limit-th best has at least, 0 if fewer than that have any."""
-    return _limit_best([part.bound(limit) for part in parts], limit)
+    return _limit_best([part.bound() for part in parts], limit)
 
 
 def _limit_best(scores: Sequence[Scores], limit: int) -> float:
