@@ -123,6 +123,8 @@ def match(
     length = sum(part.length for part in parts)
     if limit < 1 or not records or not length:
         return []
+    for part in parts:
+        part.prepare(length / records)
     sought = _weighted(parts, terms, records)
     rest = [*accumulate((idf * (K1 + 1) for idf, _ in reversed(sought)), initial=0.0)][::-1]
     least = 0.0
@@ -132,7 +134,7 @@ def match(
         for part in parts:
             if least > rest[index]:
                 part.narrow(least - rest[index] - _ROUNDING)
-            part.add(digest, idf, length / records)
+            part.add(digest, idf)
     return _best(parts, limit)
 
 
@@ -163,6 +165,7 @@ class _Part:
         self._places: Places | None = np.empty(0, np.intp)
         self._scores: Scores = np.empty(0)
         self._is_closed = False
+        self._share: Scores = np.empty(0)
         self.records = layer.alive
         self.length = int(self._postings.length[0])
         if dead is not None:
@@ -178,12 +181,15 @@ class _Part:
         owners = self._postings.owners[self._postings.of(digest)]
         return len(owners) - (0 if self._dead is None else len(_common(owners, self._dead)[0]))
 
-    def add(self, digest: int, idf: float, mean: float) -> None:
-        """Add a term's share in BM25: idf · tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · length / mean))."""
-        postings, at = self._postings, self._postings.of(digest)
-        often, lengths = postings.counts.astype(np.float64), postings.totals
-        of_cell = idf * (often * (K1 + 1) / (often + K1 * (1 - B + B * lengths / mean)))
-        owners, cells = postings.owners[at], postings.cells[at]
+    def prepare(self, mean: float) -> None:
+        """Work out what a term counts in each cell: tf · (k₁ + 1) / (tf + k₁ · (1 − b + b · length / mean))."""
+        often, lengths = self._postings.counts.astype(np.float64), self._postings.totals
+        self._share = often * (K1 + 1) / (often + K1 * (1 - B + B * lengths / mean))
+
+    def add(self, digest: int, idf: float) -> None:
+        """Add a term's share in BM25: its idf, times what it counts in the cells of its postings."""
+        at, of_cell = self._postings.of(digest), idf * self._share
+        owners, cells = self._postings.owners[at], self._postings.cells[at]
         if self._places is not None and not self._is_closed:
             self._make_room(owners)
         if self._places is None:
