@@ -110,15 +110,20 @@ def test_a_door_that_is_removed_is_made_again(house: House) -> None:
     assert house.pid() == pid
 
 
-def test_to_be_asked_keeps_no_daemon_alive(house: House) -> None:
-    house.variables["MINUTEBOOK_DAEMON_IDLE"] = "3"
+def test_the_status_says_for_how_long_nobody_was_connected(house: House) -> None:
+    house.variables["MINUTEBOOK_DAEMON_IDLE"] = "60"
     pipe = house.client()
-    (told,) = house.daemons()
-    assert told["idle_seconds"] is told["ends_in_seconds"] is None
+    (status,) = house.daemons()
+    assert status["idle_seconds"] is status["ends_in_seconds"] is None
     pipe.process.kill()
     wait_until(lambda: [each["clients"] for each in house.daemons()] == [0])
-    (told,) = house.daemons()
-    assert told["idle_seconds"] + told["ends_in_seconds"] == 3
+    (status,) = house.daemons()
+    assert status["idle_seconds"] + status["ends_in_seconds"] == 60
+
+
+def test_to_be_asked_keeps_no_daemon_alive(house: House) -> None:
+    house.variables["MINUTEBOOK_DAEMON_IDLE"] = "3"
+    house.client().process.kill()
     # Each look asks it.
     wait_until(lambda: not house.daemons())
 
