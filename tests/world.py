@@ -48,8 +48,9 @@ from minutebook.domain.records import (
 from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
 from minutebook.search.text import words
+from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite import SqliteStore
-from minutebook.store.sqlite.tables import table_of, value_text
+from minutebook.store.sqlite.tables import table_of
 from tests.empty_database import empty_database
 
 NOON = datetime(2026, 1, 6, 12, tzinfo=UTC)

@@ -27,8 +27,9 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import Decision, Entity, Link, Memory, Turn
 from minutebook.search.text import parse_query, terms
 from minutebook.store.protocol import VectorSpace
+from minutebook.store.sql.tables import microseconds
 from minutebook.store.sqlite import SqliteStore, schema
-from minutebook.store.sqlite.tables import ALL_TABLES, microseconds
+from minutebook.store.sqlite.tables import ALL_TABLES
 from tests.store.given import anything
 from tests.store.samples import SPACES, START, decision, edge, entity, memory, turn, unit
 from tests.store.small_index import small_index

@@ -4,7 +4,8 @@ import apsw
 
 from minutebook.domain.records import Kind
 from minutebook.store.protocol import Change
-from minutebook.store.sqlite.tables import ALL_TABLES, text_value, value_text
+from minutebook.store.sql.tables import value_text
+from minutebook.store.sqlite.tables import ALL_TABLES, text_value
 
 
 def number_of(connection: apsw.Connection, organization: str) -> int | None:

@@ -6,8 +6,9 @@ import apsw
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
+from minutebook.store.sql.tables import Value
 from minutebook.store.sqlite import change_feed, rows
-from minutebook.store.sqlite.tables import Value, selection
+from minutebook.store.sqlite.tables import selection
 
 KEPT = 1000
 """Counts that are remembered, at most."""

@@ -13,15 +13,9 @@ from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
 from minutebook.store.protocol import T, Vectors, VectorSpace
+from minutebook.store.sql.tables import Table, value_text
 from minutebook.store.sqlite import change_feed
-from minutebook.store.sqlite.tables import (
-    Table,
-    padded,
-    selection,
-    table_of,
-    text_value,
-    value_text,
-)
+from minutebook.store.sqlite.tables import padded, selection, table_of, text_value
 
 _SQUARE_TOLERANCE = 0.02
 _BATCH = 512

@@ -8,7 +8,8 @@ import apsw
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity
 from minutebook.search.text import words as words_of
-from minutebook.store.sqlite.tables import padded, selection, text_value, value_text
+from minutebook.store.sql.tables import value_text
+from minutebook.store.sqlite.tables import padded, selection, text_value
 
 _BATCH = 512
 

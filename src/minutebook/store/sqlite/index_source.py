@@ -1,43 +1,24 @@
 """What an index reads from the tables, and a Filter as conditions on its columns."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple
 
 import apsw
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Memory, TextRecord
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, TextRecord
 from minutebook.search.text import terms
 from minutebook.store.sidecar import sizes
-from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
+from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.index import Page
 from minutebook.store.sidecar.vectors import VectorRows
 from minutebook.store.sidecar.view import Conditions, Witness
 from minutebook.store.sidecar.words import Postings
+from minutebook.store.sql import index_columns
+from minutebook.store.sql.tables import id_bytes, value_text
 from minutebook.store.sqlite import rows
-from minutebook.store.sqlite.tables import (
-    Table,
-    id_bytes,
-    microseconds,
-    table_of,
-    text_value,
-    value_text,
-)
-
-_FACETS = (
-    "repository",
-    "user",
-    "scope",
-    "type",
-    "status",
-    "author",
-    "project",
-    "language",
-    "session",
-    "category",
-)
-
+from minutebook.store.sqlite.tables import table_of, text_value
 
 WORDS = 0
 """What stands for words where vectors have the number of their space, which begins at 1."""
@@ -99,8 +80,8 @@ class Source(ABC, Generic[P]):
     def page(self, since: int) -> Page[P]:
         """Give what changed after a sequence, up to a bounded number of changes."""
         table, selected = self._table, self._selected()
-        facets = _facets(table)
-        columns = [*_times(table), *(f"r.{name}" for name in facets), *selected.columns]
+        kept = index_columns.index_columns(table)
+        columns = [*kept, *selected.columns]
         found: list[tuple[Any, ...]] = self._connection.execute(
             f"SELECT r.sequence AS sequence, r.id, {selected.belongs}, {', '.join(columns)}"  # noqa: S608
             f" FROM {table.name} AS r {selected.joined}"
@@ -115,29 +96,18 @@ class Source(ABC, Generic[P]):
         return Page(
             sequence=last[0] if last and not is_last else self.sequence(),
             ids=[id_bytes(row[1]) for row in found],
-            block=self._block(facets, [row for row in found if row[2]]),
+            block=self._block([row[1:] for row in found if row[2]], 2 + len(kept)),
             witness=(value_text(last[1]), last[0]) if last else None,
             is_last=is_last,
         )
 
-    def _block(self, facets: list[str], found: list[tuple[Any, ...]]) -> Block[P] | None:
+    def _block(self, found: list[tuple[Any, ...]], start: int) -> Block[P] | None:
+        """Make a block of rows: id, belongs, the columns of every index, the payload's from `start`."""
         if not found:
             return None
-        start = 6 + len(facets)
-        _, ids, _, valid_from, valid_until, hidden, *columns = zip(
-            *(row[:start] for row in found), strict=True
-        )
-        return block_of(
-            ids=[id_bytes(id) for id in ids],
-            valid_from=valid_from,
-            valid_until=valid_until,
-            hidden=hidden,
-            facets={
-                name: [None if value is None else value_text(value) for value in column]
-                for name, column in zip(facets, columns, strict=True)
-            },
-            payload=self._payload([row[start:] for row in found]),
-        )
+        payload = self._payload([row[start:] for row in found])
+        kept = ((row[0], row[2:start]) for row in found)
+        return index_columns.block_of_rows(self._table, kept, payload)
 
 
 class VectorSource(Source[VectorRows]):
@@ -179,35 +149,6 @@ class WordSource(Source[Postings]):
 
 def conditions(connection: apsw.Connection, of: type[TextRecord], where: Filter) -> Conditions:
     """Write a Filter as conditions on columns of the index; what it lacks is asked by SQL."""
-    known = _facets(table_of(of))
-    allowed: list[tuple[str, Collection[str | None]]] = [
-        (name, {None, *values})
-        for name, values in (("repository", where.repositories), ("user", where.users))
-        if values is not None and name in known
-    ]
-    allowed += [
-        (name, {None if value is None else str(value)})
-        for name, value in where.equal.items()
-        if name in known
-    ]
-    ids = where.ids
-    others = (where.client, where.since, where.until)
-    has_others = where.starts or any(each is not None for each in others)
-    if has_others or any(name not in known for name in where.equal):
-        ids = frozenset(rows.ids(connection, of, where, ()))
-    return Conditions(
-        facets=allowed,
-        valid_at=None if where.valid_at is None else microseconds(where.valid_at),
-        with_hidden=where.with_deleted,
-        ids=None if ids is None else {id_bytes(id) for id in ids},
+    return index_columns.conditions(
+        table_of(of), where, lambda: rows.ids(connection, of, where, ())
     )
-
-
-def _facets(table: Table) -> list[str]:
-    return [name for name in _FACETS if name in table.columns]
-
-
-def _times(table: Table) -> Sequence[str]:
-    if Memory in table.records:
-        return "r.valid_from", f"coalesce(r.valid_until, {NEVER})", "r.deleted_at IS NOT NULL"
-    return f"{ALWAYS}", f"{NEVER}", "0"

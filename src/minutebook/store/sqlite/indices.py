@@ -21,6 +21,7 @@ from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
 from minutebook.store.sidecar.view import Layer, View
 from minutebook.store.sidecar.words import Postings, match, sums_of
+from minutebook.store.sql.tables import id_bytes
 from minutebook.store.sqlite import change_feed, embeddings
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.index_source import (
@@ -32,7 +33,7 @@ from minutebook.store.sqlite.index_source import (
     conditions,
 )
 from minutebook.store.sqlite.missing_database import index_of
-from minutebook.store.sqlite.tables import id_bytes, table_of
+from minutebook.store.sqlite.tables import table_of
 
 _TERMS = 1
 """Counts up when texts give other terms, so that the indices of words are made anew."""

@@ -19,20 +19,16 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.store.protocol import Group, R
+from minutebook.store.sql.tables import Table, Value, id_bytes, instant, value_text
 from minutebook.store.sqlite import change_feed, embeddings, entity_names, texts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.tables import (
     Selection,
-    Table,
-    Value,
-    id_bytes,
-    instant,
     order_by,
     padded,
     selection,
     table_of,
     text_value,
-    value_text,
 )
 
 _BATCH = 512

@@ -7,8 +7,9 @@ import apsw
 
 from minutebook.domain.errors import StoreError, StoreTooNew
 from minutebook.domain.targets import target_key
+from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite.errors import damaged
-from minutebook.store.sqlite.tables import text_value, value_text
+from minutebook.store.sqlite.tables import text_value
 
 APPLICATION_ID = 0x4D42_6F6F
 """`MBoo`: marks a file as one of ours, see `PRAGMA application_id`."""

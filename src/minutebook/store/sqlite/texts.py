@@ -14,8 +14,9 @@ from minutebook.domain.records import TEXT_CLASSES, Kind, TextRecord
 from minutebook.search import text as analysis
 from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate
+from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite import change_feed
-from minutebook.store.sqlite.tables import selection, table_of, value_text
+from minutebook.store.sqlite.tables import selection, table_of
 
 # Every sign belongs to its term: FTS5 splits at spaces, and at control characters, which no term
 # holds. Nor does it find capitals to fold.

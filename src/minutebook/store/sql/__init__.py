@@ -1,0 +1,1 @@
+"""What the engines that speak SQL share: which columns keep a record."""

@@ -1,0 +1,79 @@
+"""Which columns of a record an index keeps for the conditions of a Filter, whatever it indexes."""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Memory
+from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
+from minutebook.store.sidecar.view import Conditions
+from minutebook.store.sql.tables import Table, id_bytes, microseconds, value_text
+
+_FACETS = (
+    "repository",
+    "user",
+    "scope",
+    "type",
+    "status",
+    "author",
+    "project",
+    "language",
+    "session",
+    "category",
+)
+
+
+def facets(table: Table) -> list[str]:
+    """Name the columns of few values that an index keeps."""
+    return [name for name in _FACETS if name in table.columns]
+
+
+def index_columns(table: Table) -> list[str]:
+    """Write what an index reads of each record: from when, until when, if hidden, then the facets."""
+    times: Sequence[str] = (f"{ALWAYS}", f"{NEVER}", "0")
+    if Memory in table.records:
+        times = "r.valid_from", f"coalesce(r.valid_until, {NEVER})", "r.deleted_at IS NOT NULL"
+    return [*times, *(f"r.{name}" for name in facets(table))]
+
+
+def block_of_rows(table: Table, found: Iterable[tuple[Any, Sequence[Any]]], payload: P) -> Block[P]:
+    """Make a block of at least one record: its id, and what `index_columns` read of it."""
+    ids, rows = zip(*found, strict=True)
+    valid_from, valid_until, hidden, *columns = zip(*rows, strict=True)
+    return block_of(
+        ids=[id_bytes(id) for id in ids],
+        valid_from=valid_from,
+        valid_until=valid_until,
+        hidden=hidden,
+        facets={
+            name: [None if value is None else value_text(value) for value in column]
+            for name, column in zip(facets(table), columns, strict=True)
+        },
+        payload=payload,
+    )
+
+
+def conditions(table: Table, where: Filter, selected: Callable[[], Collection[str]]) -> Conditions:
+    """Write a Filter as conditions on those columns; `selected` gives the ids where they do not do."""
+    known = facets(table)
+    allowed: list[tuple[str, Collection[str | None]]] = [
+        (name, {None, *values})
+        for name, values in (("repository", where.repositories), ("user", where.users))
+        if values is not None and name in known
+    ]
+    allowed += [
+        (name, {None if value is None else str(value)})
+        for name, value in where.equal.items()
+        if name in known
+    ]
+    ids: Collection[str] | None = where.ids
+    others = (where.client, where.since, where.until)
+    has_others = where.starts or any(each is not None for each in others)
+    if has_others or any(name not in known for name in where.equal):
+        ids = selected()
+    return Conditions(
+        facets=allowed,
+        valid_at=None if where.valid_at is None else microseconds(where.valid_at),
+        with_hidden=where.with_deleted,
+        ids=None if ids is None else {id_bytes(id) for id in ids},
+    )

@@ -1,0 +1,211 @@
+"""Records as rows: which table keeps the records of a class, and how a field becomes a column."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from operator import attrgetter
+from types import NoneType, UnionType
+from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
+
+from minutebook.domain.errors import StoreDamaged
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Entity,
+    Entry,
+    File,
+    Head,
+    LedgerMark,
+    Link,
+    Memory,
+    Mention,
+    Project,
+    Proposal,
+    Record,
+    Relation,
+    Summary,
+    TextRecord,
+    Token,
+    Turn,
+    Version,
+)
+from minutebook.store.protocol import R
+
+Value: TypeAlias = str | bytes | int | float | None
+"""What a column holds."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def microseconds(instant: datetime) -> int:
+    """Give an instant as whole microseconds since 1970, UTC."""
+    return (instant - _EPOCH) // _MICROSECOND
+
+
+def instant(value: int) -> datetime:
+    """Give the instant that `microseconds` counted."""
+    return _EPOCH + timedelta(microseconds=value)
+
+
+def id_bytes(value: Any) -> bytes:
+    """Give the bytes of an id as it stands in a column, text or bytes already; they sort as the id does."""
+    return value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
+
+
+def value_text(value: Any) -> str:
+    """Give the text of a column that holds text, or the bytes of one with lone surrogates."""
+    return value.decode("utf-8", "surrogatepass") if type(value) is bytes else value
+
+
+class TextCodec(NamedTuple):
+    """How an engine keeps a text, and reads it back."""
+
+    to_value: Callable[[Any], Value]
+    from_value: Callable[[Any], Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A field of a record, and how it becomes a value and a value becomes it."""
+
+    name: str
+    to_value: Callable[[Any], Value]
+    from_value: Callable[[Any], Any] | None
+    """None where the value is the field as it stands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where the records of some classes are kept; `r` is its name inside each statement."""
+
+    name: str
+    records: tuple[type[Record], ...]
+    columns: Mapping[str, Column]
+    stored: Mapping[str, Column]
+    """The columns, and those that are made of them: written and compared, but not read back."""
+    has_text: bool
+    _values_of: Callable[[Record], tuple[Any, ...]]
+    _damaged: Callable[[str], StoreDamaged]
+
+    @property
+    def fields(self) -> str:
+        """The columns that `record_of` reads, in order."""
+        return ", ".join(f"r.{name}" for name in self.columns)
+
+    def values(self, record: Record) -> list[Value]:
+        """Give the values of a record's stored columns."""
+        pairs = zip(self.stored.values(), self._values_of(record), strict=True)
+        return [None if field is None else column.to_value(field) for column, field in pairs]
+
+    def record_of(self, of: type[R], organization: str, values: Sequence[Any]) -> R:
+        """Make the record of a row's columns."""
+        read: dict[str, Any] = {"organization": organization}
+        try:
+            for column, value in zip(self.columns.values(), values, strict=True):
+                from_value = column.from_value
+                if value is not None and from_value is not None:
+                    value = from_value(value)
+                read[column.name] = value
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            name = read.get("id")
+            raise self._damaged(
+                f"the database is damaged: a row of {self.name} (id {name!r}) holds in "
+                f"{column.name} what no such column can"
+            ) from error
+        return of(**read)
+
+
+def ordering(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
+    """Return the columns of an order, ended by the id, and whether each descends.
+
+    Raises AttributeError if the records lack a field of it.
+    """
+    parts = [(field.removeprefix("-"), field.startswith("-")) for field in order]
+    for name, _ in parts:
+        if name not in table.columns:
+            raise AttributeError(f"{table.name} have no field {name!r}")
+    return [*parts, ("id", bool(parts) and parts[0][1])]
+
+
+def _described(
+    codec: TextCodec,
+    damaged: Callable[[str], StoreDamaged],
+    name: str,
+    records: tuple[type[Record], ...],
+    derived: Sequence[str],
+) -> Table:
+    hints = get_type_hints(records[0])
+    names = [f.name for f in fields(records[0]) if f.name != "organization"]
+    columns = {name: Column(name, *_codec(hints[name], codec)) for name in names}
+    stored = columns | {name: Column(name, *codec) for name in derived}
+    has_text = issubclass(records[0], TextRecord)
+    return Table(name, records, columns, stored, has_text, attrgetter(*stored), damaged)
+
+
+def _codec(
+    annotation: Any, text: TextCodec
+) -> tuple[Callable[[Any], Value], Callable[[Any], Any] | None]:
+    """Choose how values of an annotated type are kept; None is kept as NULL whatever the type."""
+    if get_origin(annotation) in (Union, UnionType):
+        (annotation,) = (part for part in get_args(annotation) if part is not NoneType)
+    origin = get_origin(annotation) or annotation
+    if origin is datetime:
+        return microseconds, instant
+    if issubclass(origin, StrEnum):
+        return text.to_value, {str(member): member for member in origin}.__getitem__
+    if issubclass(origin, str):
+        return text
+    if issubclass(origin, float):
+        return float, None
+    if issubclass(origin, int):
+        return int, None
+    if issubclass(origin, tuple):
+        return _json, lambda value: () if value == "[]" else tuple(json.loads(value))
+    if issubclass(origin, Mapping):
+        return _json, json.loads
+    if issubclass(origin, Origin):
+        return lambda value: _json(value.parts), lambda value: Origin.of(json.loads(value))
+    raise TypeError(f"no column can hold {annotation!r}")
+
+
+def _json(value: Any) -> str:
+    # In ASCII, so that lone surrogates survive as escapes; the keys of an object in their order.
+    return json.dumps(value, separators=(",", ":"))
+
+
+_TABLES: tuple[tuple[str, tuple[type[Record], ...], tuple[str, ...]], ...] = (
+    ("memories", (Memory,), ()),
+    ("entities", (Entity,), ()),
+    ("versions", (Version,), ()),
+    (
+        "edges",
+        (
+            Relation,
+            Link,
+            Mention,
+        ),
+        ("kind",),
+    ),
+    ("entries", (Entry,), ()),
+    ("heads", (Head,), ()),
+    ("projects", (Project,), ()),
+    ("files", (File,), ()),
+    ("chunks", (CodeChunk,), ()),
+    ("decisions", (Decision,), ("target_key",)),
+    ("proposals", (Proposal,), ()),
+    ("ledgers", (LedgerMark,), ()),
+    ("tokens", (Token,), ()),
+    ("turns", (Turn,), ()),
+    ("summaries", (Summary,), ()),
+)
+
+
+def described(codec: TextCodec, damaged: Callable[[str], StoreDamaged]) -> tuple[Table, ...]:
+    """Return every table, for an engine that keeps texts so and says so that a row is damaged."""
+    return tuple(
+        _described(codec, damaged, name, records, derived) for name, records, derived in _TABLES
+    )
