@@ -60,7 +60,7 @@ from minutebook.store.sqlite import SqliteStore, damage, missing_database
 
 
 def now() -> datetime:
-    """Give the present instant, in UTC."""
+    """Return the present instant, in UTC."""
     return datetime.now(UTC)
 
 
@@ -235,7 +235,7 @@ def damage_of(settings: Settings) -> list[Finding]:
 
 
 def rules_for(settings: Settings, tokens: Tokens) -> Rules:
-    """Give what tells how strictly the store is kept: asked anew each time, as tokens are made."""
+    """Return a function that tells how strict the store is now, which changes with its tokens."""
 
     def rules() -> Policy:
         return rules_of(settings.policy, is_shared=tokens.is_shared())

@@ -376,7 +376,7 @@ class Settings:
         return self.jwt_issuer is not None
 
     def caller(self) -> Caller:
-        """Give the identity that these settings state."""
+        """Return the caller whose identity these settings state."""
         return Caller(
             name=self.agent,
             role=self.role,
@@ -387,7 +387,7 @@ class Settings:
 
 
 def environment() -> Mapping[str, str]:
-    """Give the environment of this process; nothing else reads it."""
+    """Return the environment of this process; nothing else reads it."""
     return os.environ
 
 
@@ -447,9 +447,9 @@ def variable_of(name: str) -> str:
 
 
 def check_setting(name: str, text: str, folder: str) -> Any:
-    """Give the value that is typed for a setting of `config.toml`; paths are from a folder.
+    """Return the value of a setting's text as `config.toml` has it, paths relative to a folder.
 
-    Raises InvalidInput for a name that is none, and for a value that does not fit.
+    Raises InvalidInput if there is no such setting, or the value does not fit.
     """
     if name == "home" or name not in _KINDS:
         raise InvalidInput(name, f"is no setting of {FILE}; `minutebook settings` names them")

@@ -117,7 +117,7 @@ class Invocation:
         return self._value("tool_names", "contract")
 
     def _value(self, setting: str, default: str) -> object:
-        """Give the value of a setting, unchecked; None where the file cannot be read as TOML."""
+        """Return the unchecked value of a setting, or None if the file is no TOML."""
         if chosen := self._stated(setting):
             return chosen
         try:
@@ -223,7 +223,7 @@ def read_command(
 
 
 def default_home(data_home: str = "") -> str:
-    """Give the data directory of those who name none, as platformdirs finds it."""
+    """Return the default data directory, the one that platformdirs finds."""
     system = str(sys.platform)
     if system == "darwin":
         return os.path.expanduser("~/Library/Application Support/minutebook")
@@ -236,7 +236,7 @@ def default_home(data_home: str = "") -> str:
 
 
 def absolute(name: str, value: str, folder: str = "") -> str:
-    """Give a setting's value as it means the same everywhere: paths in it as `path_from` has them."""
+    """Return a setting's value with its paths made absolute by `path_from`."""
     if name in _PATH_LISTS and value.lstrip().startswith("{"):
         return _absolute_table(value, folder)
     if name in _PATH_LISTS:
@@ -265,7 +265,7 @@ def _absolute_table(value: str, folder: str) -> str:
 
 
 def path_from(folder: str, path: str) -> str:
-    """Give the path that is meant in a folder; in "" it is the one where this process was started."""
+    """Return the absolute path of a path typed in a folder; "" is this process's own."""
     return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
 
 

@@ -186,7 +186,7 @@ def audit(
 
 
 def _uuid_of(entry: Entry, uuids: Mapping[tuple[str, str], str]) -> dict[str, str]:
-    """Give the other form of the id of the memory that an entry concerns, if it concerns one."""
+    """Return the UUID of the memory that an entry concerns as a field, if it concerns one."""
     uuid = uuids.get((entry.organization, entry.subject))
     return {} if uuid is None or entry.subject_kind is not Kind.MEMORY else {"subject_uuid": uuid}
 

@@ -64,9 +64,9 @@ def any_id(app: "App", caller: Caller, text: str) -> str:
 
 
 def name_meant(kind: str, names: Iterable[str], text: str) -> str:
-    """Give the one of some names that is the text, or else the only one that begins with it.
+    """Return the name that equals the text, or else the only one that begins with it.
 
-    The text itself, where none does. InvalidInput for several.
+    Returns the text itself if none does. Raises InvalidInput if several do.
     """
     known = list(names)
     if text in known:
@@ -78,7 +78,7 @@ def name_meant(kind: str, names: Iterable[str], text: str) -> str:
 
 
 def _only(app: "App", caller: Caller, classes: Sequence[type[Named]], text: str) -> str:
-    """Give the only id of which the text is the beginning or else the ending; the text, if none is."""
+    """Return the only id that begins, or else ends, with the text; the text if none does."""
     for look in (app.id_lookup.begin_with, app.id_lookup.end_with) if text else ():
         found = [each for of in classes for each in look(caller, of, text, MOST_SHOWN + 1)]
         if len(found) == 1:
@@ -96,7 +96,7 @@ def _refuse(kind: str, text: str, lines: Sequence[str], more: bool) -> None:  # 
 
 
 def _described(record: Named) -> str:
-    """Give what a person knows a record by."""
+    """Return what a person recognizes a record by."""
     match record:
         case Token():
             text = record.name
@@ -108,7 +108,7 @@ def _described(record: Named) -> str:
 
 
 def completing(*classes: type[Named]) -> Complete:
-    """Give what completes the ids of some classes of records, the newest first."""
+    """Return a completer of the ids of some classes of records, newest first."""
 
     def complete(
         context: click.Context, _: click.Parameter, incomplete: str
@@ -139,7 +139,7 @@ def completing(*classes: type[Named]) -> Complete:
 
 
 def _as_begun(record: Named, text: str) -> str:
-    """Give the form of a record's id that begins with the text."""
+    """Return the form of a record's id that begins with the text."""
     if not isinstance(record, Memory) or record.id.startswith(text.lower()):
         return str(record.id)
     return str(record.uuid)
@@ -154,7 +154,7 @@ def _is_begun(database: Path) -> bool:
 
 
 def completing_values(choices: type[StrEnum]) -> Complete:
-    """Give what completes the values of an enumeration."""
+    """Return a completer of the values of an enumeration."""
     return lambda context, parameter, incomplete: [
         CompletionItem(each.value) for each in choices if each.startswith(incomplete)
     ]

@@ -108,7 +108,7 @@ def summarize(options: dict[str, str], name: str | None, as_json: bool) -> None:
 
 
 def _name_meant(app: "App", caller: Caller, text: str) -> str:
-    """Give the name of the session that is meant, by its beginning where only one has it."""
+    """Return the name of the session that equals the text, or is the only one to begin with it."""
     if app.sessions.all(caller, text):
         return text
     known = app.sessions.overview(caller, sys.maxsize, 0).sessions

@@ -28,7 +28,7 @@ def _marked(raw: str) -> str:
 def style(
     text: str, *, fg: str | None = None, bold: bool | None = None, dim: bool | None = None
 ) -> str:
-    """Give a text a colour or weight that `click.style` knows, for `echo` to show."""
+    """Return the text with a colour or weight that `click.style` knows, for `echo`."""
     begin = click.style("", reset=False, fg=fg, bold=bold, dim=dim)
     return f"{_marked(begin)}{text}{_marked(click.style(''))}" if begin else text
 
@@ -40,7 +40,7 @@ def body(text: str, indent: str = "") -> str:
 
 
 def shown(line: str) -> str:
-    """Give what a terminal gets of a line: escapes for controls, but for what is marked."""
+    """Return a line as a terminal gets it: control characters escaped, except those of `style`."""
     parts = _MARK.split(line)
     # Split by its one group, every second part is a mark's own.
     return "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))

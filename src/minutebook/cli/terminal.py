@@ -105,7 +105,7 @@ def _remember(context: click.Context, option: click.Parameter, value: str | None
 
 
 def as_json(command: F) -> F:
-    """Give a command the option to print JSON."""
+    """Add the option `--json` to a command."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
 
 
@@ -113,7 +113,7 @@ class CommonOption(click.Option):
     """An option that every command takes: the help of `minutebook` itself explains it, once."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Give name and help for the group of all commands; None for a command."""
+        """Return name and help for the group of all commands, None for a command."""
         return super().get_help_record(ctx) if ctx.parent is None else None
 
 
@@ -278,7 +278,7 @@ def settings_of(options: dict[str, str]) -> Settings:
 
 
 def working_directory() -> Path:
-    """Give the folder in which the command was typed."""
+    """Return the folder in which the command was typed."""
     hosted = HOSTED.get()
     return Path.cwd() if hosted is None else Path(hosted.command.folder)
 
@@ -475,7 +475,7 @@ def one_of(choices: type[E], option: str, value: str | None) -> E | None:
 
 
 def fields_of(record: "DataclassInstance") -> dict[str, object]:
-    """Give the fields of a record by name; of a memory the other form of its id, too."""
+    """Return the fields of a record by name; for a memory also its UUID."""
     values: dict[str, object] = {}
     for each in fields(record):
         values[each.name] = getattr(record, each.name)
@@ -485,23 +485,23 @@ def fields_of(record: "DataclassInstance") -> dict[str, object]:
 
 
 def both_ids(memory: Memory) -> str:
-    """Give both forms of a memory's id: ours, and the UUID that `governance` and `catalog` show."""
+    """Return both forms of a memory's id: ours, and the UUID that `governance` and `catalog` show."""
     return f"{memory.id} ({memory.uuid})"
 
 
 def headline(lead: str, record: TextRecord) -> str:
-    """Give a memory, or what else has a text, on one line."""
+    """Return a memory, or another record with a text, on one line."""
     text = " ".join(record.text.split())
     return f"{lead}  {style(record.id, dim=True)}  {short(text, 100)}"
 
 
 def short(text: str, room: int) -> str:
-    """Give a text, its end cut off where there is no room for it."""
+    """Return a text, cut to the room there is."""
     return text if len(text) <= room else f"{text[: room - 1]}…"
 
 
 def entry_line(entry: Entry) -> str:
-    """Give an audit entry on one line, without its subject."""
+    """Return an audit entry on one line, without its subject."""
     with_token = f", with token {entry.token}" if entry.token else ""
     line = (
         f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} "

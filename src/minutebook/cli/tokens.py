@@ -108,13 +108,13 @@ def revoke(options: dict[str, str], id: str) -> None:
     echo(f"Revoked {revoked.id} of {revoked.name}.")
 
 
-@token.command(short_help="Give a token a new secret.")
+@token.command(short_help="Replace the secret of a token.")
 @click.argument("id", shell_complete=completing(Token))
 @_expires
 @home_option
 @as_json
 def rotate(options: dict[str, str], id: str, expires: str, as_json: bool) -> None:  # noqa: FBT001
-    """Give the token ID a new secret and print it; the old one lets nobody in from now on."""
+    """Replace the secret of the token ID and print the new one; the old one is invalid."""
     with opened(options) as (app, caller):
         issued = app.tokens.rotate(caller, token_id(app, caller, id), _end(expires))
     _show_issued(issued, as_json=as_json)
@@ -160,7 +160,7 @@ def _standing(token: Token, now: datetime) -> str:
 
 
 def _shape(token: Token, now: datetime) -> dict[str, object]:
-    """Give a token's fields as JSON, without the digest."""
+    """Return a token's fields for JSON, without the digest."""
     shape = fields_of(token)
     del shape["organization"], shape["digest"]
     return {**shape, "live": is_live(token, now)}

@@ -31,7 +31,7 @@ def safe(name: str) -> str:
 
 
 def joint_info(promises: "Sequence[Promise]") -> "Mapping[str, str]":
-    """Give name, version, title and instructions of a server of these contracts."""
+    """Return name, version, title and instructions of a server of these contracts."""
     if len(promises) == 1:
         info: Mapping[str, str] = promises[0]["info"]
         return info
@@ -52,7 +52,7 @@ class Announced:
         self._is_safe = is_safe
 
     def initialize(self, version: str) -> "dict[str, Any]":
-        """Give the result of `initialize`, at a negotiated protocol version."""
+        """Return the result of `initialize`, at a negotiated protocol version."""
         info = joint_info(self._promises)
         return {
             "protocolVersion": version,
@@ -62,7 +62,7 @@ class Announced:
         }
 
     def discover(self) -> "dict[str, Any]":
-        """Give the result of `server/discover` at MODERN_VERSION."""
+        """Return the result of `server/discover` at MODERN_VERSION."""
         return self.modern(
             {
                 "capabilities": self._capabilities(),
@@ -72,7 +72,7 @@ class Announced:
         )
 
     def modern(self, result: "dict[str, Any]") -> "dict[str, Any]":
-        """Give a result with what MODERN_VERSION adds to each."""
+        """Return a result with what MODERN_VERSION adds to each."""
         meta = {"io.modelcontextprotocol/serverInfo": self._server_info()}
         common = {"resultType": "complete", "cacheScope": "private", "ttlMs": 0, "_meta": meta}
         return {**result, **common}
@@ -91,7 +91,7 @@ class Announced:
         return capabilities
 
     def tools(self) -> "dict[str, Any]":
-        """Give the result of `tools/list`."""
+        """Return the result of `tools/list`."""
         return {"tools": [self._tool(tool) for one in self._promises for tool in one["tools"]]}
 
     def _tool(self, promise: "Promise") -> "dict[str, Any]":
@@ -102,7 +102,7 @@ class Announced:
 
 
 def announced(names: "Iterable[str]", spelling: object) -> Announced | None:
-    """Give what a server of the contracts named announces; None where they cannot be served.
+    """Return what a server of these contracts announces, or None if they cannot be served.
 
     `spelling` is the setting `tool_names`.
     """

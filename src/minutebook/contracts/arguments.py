@@ -45,7 +45,7 @@ class Arguments:
         }
 
     def check(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the arguments complete and in the right types, or raise InvalidInput.
+        """Return the arguments, complete and converted. Raises InvalidInput if one does not fit.
 
         An argument given as null is as good as not given, unless null clears it. Instants become
         `datetime`s in UTC. An argument inside another is named `filters.status`, `items[0].title`.
@@ -67,7 +67,7 @@ class Arguments:
         }
 
     def _inside_of(self, name: str) -> "Arguments | None":
-        """Give what checks an object's own properties, or those of a list's objects."""
+        """Return the checker of an object's own properties, or of those of a list's objects."""
         schema, rules = self._properties[name], self._enforced.get(name, {})
         described = schema.get("items", schema)
         if "properties" not in described or self._form(name) == "any":
@@ -202,7 +202,7 @@ def _instant(name: str, text: str) -> datetime:
 
 
 def _uuid(name: str, text: str) -> str:
-    """Give an id as it is, a UUID in its usual spelling."""
+    """Return the id, a UUID in its canonical spelling."""
     if is_id(text):
         return text
     try:

@@ -201,7 +201,7 @@ class Contract:
         return replace(self.word(shown, arguments), cause=cause)
 
     def resource(self, uri: str) -> Resource | None:
-        """Give the promised resource, or template, that a URI belongs to."""
+        """Return the promised resource, or template, that a URI belongs to."""
         known = (*self.resources, *self.templates)
         return next((each for each in known if each.match(uri) is not None), None)
 
@@ -229,7 +229,7 @@ class Contract:
     def complete(
         self, app: App, caller: Caller, template: str, variable: str, typed: str
     ) -> list[str]:
-        """Give the values that what was typed for a template's variable may become."""
+        """Return the values that complete what was typed for a template's variable."""
         for each in self.templates:
             if each.promise["uriTemplate"] == template:
                 complete = self._handlers.completions.get(f"{each.name}/{variable}")
@@ -237,11 +237,11 @@ class Contract:
         return []
 
     def prompt(self, name: str) -> str:
-        """Give the text of a promised prompt."""
+        """Return the text of a promised prompt."""
         return text_of(self._package, self.prompts[name]["file"])
 
     def schema(self) -> dict[str, Any]:
-        """Give the whole promise as one document, or the parts of it that `document` names."""
+        """Return the promise as one document, or the parts of it that `document` names."""
         document = {
             "mcp_api_version": self.promise["mcp_api_version"],
             "info": dict(self.promise["info"]),

@@ -89,7 +89,10 @@ def _document_3_1(contract: Contract, server: str) -> Document:
 
 
 def exported(contract: Contract, format: str = FORMATS[0], version: str = VERSIONS[0]) -> str:
-    """Write the document in one of FORMATS, of one of VERSIONS. Raises InvalidInput."""
+    """Write the document in one of FORMATS.
+
+    Raises InvalidInput if `version` is none of VERSIONS.
+    """
     return written(document(contract, version=version), format)
 
 
@@ -106,7 +109,7 @@ def written(document: Document, format: str) -> str:
 
 
 def status_of(contract: Contract, answer: Answer) -> int:
-    """Give the HTTP status of an answer: 200, or that of its error's name."""
+    """Return the HTTP status of an answer: 200, or that of its error's name."""
     if answer.error is None:
         return OK
     promised = contract.promise["errors"].get(answer.error.name, {})
@@ -114,12 +117,12 @@ def status_of(contract: Contract, answer: Answer) -> int:
 
 
 def body_of(answer: Answer) -> Mapping[str, Any] | None:
-    """Give the object that an answer sends over plain HTTP; None where it is no object."""
+    """Return the object that an answer sends over plain HTTP, or None if it is no object."""
     return answer.content if answer.error is None else error_body(answer.error)
 
 
 def error_body(failure: Failure) -> Mapping[str, Any]:
-    """Give the object that an error sends over plain HTTP."""
+    """Return the object that an error sends over plain HTTP."""
     return {"error": failure.name, "message": failure.text}
 
 
@@ -171,7 +174,7 @@ def _path(contract: Contract, operation: Operation) -> Document:
 
 
 def _body(schema: Mapping[str, Any]) -> Document:
-    """Give a tool's arguments as they are taken: one that need not be there may be null."""
+    """Return the schema of a tool's arguments as they are accepted: an optional one may be null."""
     required = schema.get("required", [])
     return {
         **schema,
@@ -190,7 +193,7 @@ def _or_null(parameter: Mapping[str, Any]) -> Document:
 
 
 def _statuses(contract: Contract) -> dict[int, list[str]]:
-    """Give the errors of each HTTP status, by name."""
+    """Return the names of the errors of each HTTP status."""
     found: dict[int, list[str]] = defaultdict(list)
     for name, error in contract.promise["errors"].items():
         found[error["status"]].append(name)

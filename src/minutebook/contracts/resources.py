@@ -68,5 +68,5 @@ class Resource:
 
 
 def text_of(package: str, path: str) -> str:
-    """Give a text that lies in a contract's folder."""
+    """Return the text of a file in a contract's folder."""
     return resources.files(package).joinpath(path).read_text(encoding="utf-8")

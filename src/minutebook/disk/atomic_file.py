@@ -35,7 +35,7 @@ _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}
 
 @contextmanager
 def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
-    """Give a file to write, for its owner's eyes, that gets its name when all is on the disk.
+    """Open a file, readable by its owner alone, that gets its name once its content is on disk.
 
     `called` is the path as errors tell it. Raises InvalidInput if the name is taken, StoreError if
     the file cannot be written.
@@ -50,16 +50,16 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
 
 
 def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
-    """Put a file with this content in the place of what was there. Raises OSError; it stays then."""
+    """Replace a file by one with this content. Raises OSError if that fails; the old one stays."""
     with _part_of(path, Path.replace, mode) as file:
         file.write(content)
 
 
 @contextmanager
 def synced_file(path: Path) -> Iterator[BinaryIO]:
-    """Give a new file to write that is on the disk at the end, for a name that nothing leads to yet.
+    """Open a new file and sync it at the end, for a path that nothing refers to yet.
 
-    Raises OSError.
+    Raises OSError if there is one, or it cannot be written.
     """
     with path.open("xb") as file:
         yield file
@@ -68,9 +68,9 @@ def synced_file(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def scratch_folder(beside: Path) -> Iterator[Path]:
-    """Give an empty folder for work in progress, for its owner's eyes, named after a path beside it.
+    """Make an empty folder for work in progress beside a path, readable by its owner alone.
 
-    It may be renamed; else it is removed at the end. Raises OSError.
+    It may be renamed; else it is removed at the end. Raises OSError if it cannot be made.
     """
     clear_left(beside.parent)
     part, handle = _new_part(beside)
@@ -149,7 +149,7 @@ def _sync(file: BinaryIO) -> None:
 def _part_of(
     path: Path, give_name: Callable[[Path, Path], object], mode: int = 0o600
 ) -> Iterator[BinaryIO]:
-    """Give a file to write, whose path is handed to `give_name`, with its own, once it is on the disk."""
+    """Open a draft of the file; once synced, call `give_name` with its path and the final one."""
     clear_left(path.parent)
     part, handle = _new_part(path)
     try:
@@ -172,7 +172,7 @@ def _clear_parts(folder: Path) -> int:
 
 
 def _dead_folders(folder: Path) -> Iterator[Path]:
-    """Give the folders for work in progress whose lock is gone."""
+    """Yield the folders for work in progress whose lock is free."""
     for work in folder.glob(f".*{PART}{_FOLDER}"):
         if not work.with_name(work.name.removesuffix(_FOLDER)).exists():
             yield work
@@ -207,7 +207,7 @@ def _clear(part: Path) -> bool:
 
 
 def _take_free_name(part: Path, path: Path) -> None:
-    """Name a file without taking the name from another. Raises FileExistsError."""
+    """Name a file. Raises FileExistsError if the name is taken."""
     if _IS_WINDOWS:
         part.rename(path)
         return

@@ -91,7 +91,7 @@ def fixed_differences(one: Decision, other: Decision) -> list[str]:
 
 
 def merge_decisions(one: Decision, other: Decision) -> Decision:
-    """Give the later of two readings of a decision, with all that superseded it in either."""
+    """Return the later of two readings of a decision, with the successors of both."""
     superseded_by = tuple(sorted({*one.superseded_by, *other.superseded_by}))
     status = max(one.status, other.status, key=_AGE.__getitem__)
     origin = one.origin or other.origin

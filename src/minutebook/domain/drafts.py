@@ -163,7 +163,7 @@ def apply_changes(
 
 
 def overwrite(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: datetime) -> Memory:
-    """Give the memory as a draft with its id wants it; soft-deleted, it returns."""
+    """Return the memory as a draft with its id replaces it; a soft-deleted one is restored."""
     stated = {name: getattr(draft, name) for name in _SAID}
     after = apply_changes(
         caller,
@@ -176,9 +176,9 @@ def overwrite(caller: Caller, rules: Policy, memory: Memory, draft: Draft, now: 
 
 
 def with_status(caller: Caller, memory: Memory, status: Status, now: datetime) -> Memory:
-    """Give an unlocked memory another status: deprecating ends it, leaving that reopens it.
+    """Return an unlocked memory with another status; deprecating ends it, undoing that reopens it.
 
-    Raises Forbidden, and Conflict for a memory whose place another took: it stays superseded.
+    Raises Forbidden if the caller may not, Conflict if another memory superseded it.
     """
     policy.check_may_set_status(caller, memory.status, status)
     if status is Status.LOCKED:

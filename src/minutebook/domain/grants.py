@@ -24,7 +24,7 @@ class Grant:
 
 
 def grant_of(token: Token) -> Grant:
-    """Give what a token grants."""
+    """Return what a token grants."""
     return Grant(
         name=token.name,
         role=token.role,
@@ -36,7 +36,7 @@ def grant_of(token: Token) -> Grant:
 
 
 def caller_with(grant: Grant, token: str) -> Caller:
-    """Give the caller that a grant makes, who came with the token of that id."""
+    """Return the caller with the rights of a grant, authenticated by the token of that id."""
     bound = grant.repositories
     return Caller(
         name=grant.name,

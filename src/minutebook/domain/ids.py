@@ -71,7 +71,7 @@ def may_be_in_uuid(part: str) -> bool:
 
 
 def start_of_ids(uuid_start: str) -> str:
-    """Give the longest text with which every id begins whose UUID begins with `uuid_start`."""
+    """Return the longest common beginning of all ids whose UUID begins with `uuid_start`."""
     digits = uuid_start.replace("-", "")
     numbers = (_number_in(int(digits.ljust(32, fill)[:32], 16)) for fill in "0f")
     least, most = (_encode(min(number, _VALUES - 1)) for number in numbers)
@@ -80,7 +80,7 @@ def start_of_ids(uuid_start: str) -> str:
 
 
 def uuid_named(name: str) -> uuid.UUID:
-    """Give the UUID of an organization's or a repository's name.
+    """Return the UUID of an organization's or a repository's name.
 
     A name that is a UUID is its own. Any other has the UUID of version 5 (RFC 9562, section 5.5) of
     the URL `minutebook:NAME`; `uuid.uuid5` gives the same, but takes no lone surrogates.

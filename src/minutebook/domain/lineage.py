@@ -94,7 +94,7 @@ def placed_with(first: Decision, record: Placed) -> Placed:
 
 
 def scoped_target(decision: Decision | Proposal) -> TargetKey:
-    """Give the seat that a decision takes, or a proposal means to."""
+    """Return organization, scope and target of a decision or proposal, as one key."""
     key = target_key(decision.target)
     return TargetKey(decision.organization, decision.repository, decision.user, key)
 
@@ -231,7 +231,7 @@ def violations_between(before: Decision | None, after: Decision | None) -> list[
 
 
 def truth(start: Decision, find: Lookup) -> tuple[Decision, ...]:
-    """Give the active decisions at the end of a chain, by id.
+    """Return the active decisions at the end of a chain, by id.
 
     One in a sound ledger, or none where the last was withdrawn. Several where colleagues superseded
     it on two branches and nobody has yet superseded both. It ends on any data.

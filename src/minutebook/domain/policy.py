@@ -72,7 +72,7 @@ class Scope:
 
 
 def scope_between(one: Owned, other: Owned) -> Scope:
-    """Give the scope of what joins two records of one organization: it shows only where both do."""
+    """Return the scope of an edge between two records: visible only where both ends are."""
     repository = one.repository if one.repository is not None else other.repository
     user = one.user if one.user is not None else other.user
     return Scope(one.organization, repository, user)
@@ -86,7 +86,7 @@ def rules_of(chosen: Policy | None, *, is_shared: bool) -> Policy:
 
 
 def with_field_writes(caller: Caller, rules: Policy) -> Caller:
-    """Give the caller what a contract with scope and status as plain fields adds: open stores only."""
+    """Return the caller with the right to write scope and status as plain fields, in open stores."""
     is_open = rules is Policy.OPEN
     return replace(caller, writes_system=is_open, sets_status=is_open)
 
@@ -120,11 +120,10 @@ def narrowed_to(
 
 
 def check_may_write_to(caller: Caller, act: str, owned: Owned) -> None:
-    """Refuse a write of any kind, by any act, to a scope that the caller may only read.
+    """Check a write of any kind, by any act, to a scope.
 
-    A viewer writes nothing; the system's is written only where `writes_system` says so; whose token
-    names repositories writes nothing that concerns the whole organization. Raises Forbidden,
-    ScopeViolation.
+    Raises Forbidden if the caller is a viewer, ScopeViolation if the scope is the system's without
+    `writes_system`, or a whole organization's and the caller's token names repositories.
     """
     _check_not_viewer(caller, act)
     if owned.organization == SYSTEM_ORGANIZATION:
@@ -177,9 +176,10 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
 
 
 def check_may_act(caller: Caller, act: str, organization: str | None = None) -> None:
-    """Refuse an act on no single record to a viewer; on the system organization's, to most.
+    """Check an act that is on no single record.
 
-    Raises Forbidden, ScopeViolation.
+    Raises Forbidden if the caller is a viewer, ScopeViolation if the organization is the system's and
+    the caller may not write there.
     """
     _check_not_viewer(caller, act)
     if organization == SYSTEM_ORGANIZATION:

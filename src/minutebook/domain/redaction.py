@@ -21,9 +21,9 @@ _REMEDY = "ask whoever runs it"
 
 
 def redacted_for(caller: Caller, error: MinutebookError) -> MinutebookError:
-    """Give an error as the caller may read it: to a token's bearer without paths of this machine.
+    """Return an error as the caller may read it: without this machine's paths for token holders.
 
-    What it tells of records stays. The same error comes back where nothing was left out.
+    What it says of records stays. Returns the same error if nothing was left out.
     """
     return _without_paths(error) if caller.token else error
 

@@ -22,7 +22,7 @@ class Roots:
     home: str
 
     def all(self) -> Folders:
-        """Give every folder that is named for anybody."""
+        """Return every folder that is named for anybody."""
         if not isinstance(self.named, Mapping):
             return self.named
         return tuple(
@@ -33,7 +33,7 @@ class Roots:
         )
 
     def of(self, caller: Caller) -> Folders:
-        """Give the folders that are named for a caller: their organization's and repositories'.
+        """Return the folders that are named for a caller: their organization's and repositories'.
 
         A plain list is for callers without a token, and for those of its organization.
         """

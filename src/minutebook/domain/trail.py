@@ -40,7 +40,7 @@ class Break:
 
 
 def text_digest(text: str) -> str:
-    """Give the SHA-256 of a text, in hexadecimal."""
+    """Return the SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -70,12 +70,12 @@ def turn_id(at: datetime) -> str:
 
 
 def instant_after(now: datetime, last: Turn | None) -> datetime:
-    """Give the instant of a session's next turn: now, or just after its last if that is not over."""
+    """Return the instant of a session's next turn: now, or just after its last if that is later."""
     return now if last is None or last.at < now else last.at + _TICK
 
 
 def next_instant(at: datetime) -> datetime:
-    """Give the next instant that an id can tell from this one."""
+    """Return the next instant that an id can tell from this one."""
     return at + _TICK
 
 

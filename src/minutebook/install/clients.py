@@ -49,12 +49,12 @@ class Places:
     variables: Mapping[str, str]
 
     def folder(self, variable: str, *otherwise: str) -> Path:
-        """Give the folder that a variable names, or else one below the home."""
+        """Return the folder that a variable names, or else one below the home."""
         value = self.variables.get(variable, "").strip()
         return Path(value) if value else self.home.joinpath(*otherwise)
 
     def applications(self) -> Path:
-        """Give the folder in which desktop applications keep their settings."""
+        """Return the folder in which desktop applications keep their settings."""
         if self.platform == "win32":
             return self.folder("APPDATA", "AppData", "Roaming")
         if self.platform == "darwin":
@@ -206,9 +206,9 @@ def plan_removal(
     now: datetime,
     server_name: str = "minutebook",
 ) -> Installation:
-    """Work out the configuration without the server; unchanged where it has none by that name.
+    """Work out the configuration without the server; unchanged if it has none by that name.
 
-    Raises InvalidInput and Conflict as `plan` does.
+    Raises InvalidInput or Conflict if `plan` would.
     """
     found = _client(client)
     path = location(found, scope, places)

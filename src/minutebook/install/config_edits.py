@@ -33,7 +33,7 @@ class Format(StrEnum):
 def read(format: Format, text: str, source: str) -> dict[str, Any]:
     """Read a configuration; an empty text is an empty one, and numbers come as they are written.
 
-    Raises InvalidInput with the source, what is wrong and where.
+    Raises InvalidInput if it cannot be parsed, with the source, the fault and its line.
     """
     text = text.removeprefix(_BOM)
     try:

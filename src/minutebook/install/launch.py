@@ -17,15 +17,15 @@ _UV_CACHE = re.compile(r"(archive|builds|environments)-v\d+")
 
 
 def module_command(module: str, *arguments: str) -> list[str]:
-    """Give the command that runs a module with this interpreter."""
+    """Return the command that runs a module with this interpreter."""
     return [sys.executable, "-P", "-m", module, *arguments]
 
 
 def lasting_command(executable: Path, prefix: Path, base_prefix: Path, source: str) -> list[str]:
-    """Give the command that starts Minutebook from a client's configuration, without arguments.
+    """Return the command that starts Minutebook from a client's configuration, without arguments.
 
     The first three are `sys.executable`, `sys.prefix` and `sys.base_prefix`; `source` is what
-    `source_of` gives. An environment in a cache of uv or pipx is deleted with the cache, so the
+    `source_of` returns. An environment in a cache of uv or pipx is deleted with the cache, so the
     command leads through the tool that makes it anew. In a virtual environment it is the console
     script; elsewhere one of that name may be another installation's.
     """
@@ -40,7 +40,7 @@ def lasting_command(executable: Path, prefix: Path, base_prefix: Path, source: s
 
 
 def installed_command() -> list[str]:
-    """Give `lasting_command` of this process."""
+    """Return the `lasting_command` of this process."""
     # Imported here: a client whose daemon is not there yet waits for the rest of this module.
     from importlib.metadata import PackageNotFoundError, distribution
 
@@ -69,7 +69,7 @@ def source_of(direct_url: str | None) -> str:
 
 
 def import_path(variables: Mapping[str, str]) -> dict[str, str]:
-    """Give the PYTHONPATH that a client must set so that no part of it is relative to a folder.
+    """Return the PYTHONPATH that a client must set so that no part of it is a relative path.
 
     Empty where the variable needs no change. An empty part, as in `PYTHONPATH=:/lib`, is the
     working directory too.

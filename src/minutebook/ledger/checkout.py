@@ -52,8 +52,8 @@ class Checkout:
         """Lock the index and make everything ready that can fail; files by path, id and content.
 
         `mark` is the file that names what is pending: the lock on the index is a second name of it,
-        so that a lock left by a kill is known to be ours. Raises LedgerError, LedgerBusy where
-        another has the lock; then `abandon`.
+        so that a lock left by a kill is known to be ours. Raises LedgerBusy if another has the
+        lock, LedgerError if a file was changed or cannot be written; then call `abandon`.
         """
         try:
             os.link(mark, self.lock)

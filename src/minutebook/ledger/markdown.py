@@ -67,12 +67,15 @@ def is_file_name(name: str) -> bool:
 
 
 def shard(decision: Decision) -> str:
-    """Give two hexadecimal digits that the decisions on one target share."""
+    """Return two hexadecimal digits that the decisions on one target share."""
     return hashlib.blake2b(decision.target.encode(), digest_size=1).hexdigest()
 
 
 def written(decision: Decision) -> bytes:
-    """Write a decision as a file; organization and commit are not in it. Raises InvalidInput."""
+    """Write a decision as a file; organization and commit are not in it.
+
+    Raises InvalidInput if a field cannot be written.
+    """
     check_can_be_written(decision)
     front: dict[str, Any] = {
         "id": decision.id,

@@ -148,10 +148,10 @@ class Objects:
         return found[1]
 
     def history(self, first: pygit2.Oid | None, last: pygit2.Oid) -> tuple[list[Commit], bool]:
-        """Give the commits that lead to `last` and not to `first`, parents before children.
+        """Return the ancestors of `last` that are none of `first`, parents before children.
 
-        Also tells whether `first` (if one is given) leads to `last`. Where a clock was wrong, some
-        that lead to `first` may be among them.
+        Also tells whether `first` (if given) is an ancestor of `last`. If a clock was wrong, some
+        ancestors of `first` may be among them.
         """
         walk = _Walk(self, first)
         walk.show(last)
@@ -237,7 +237,7 @@ _OTHER = "its content is not what its name says"
 
 
 def common_folder(repository: pygit2.Repository) -> Path:
-    """Give the folder of Git's own files that all work trees of a repository share."""
+    """Return Git's common directory, which all work trees of a repository share."""
     control = Path(repository.path)
     with suppress(FileNotFoundError):
         control = control / (control / "commondir").read_text(encoding="utf-8").strip()
@@ -270,7 +270,7 @@ def _digest(kind: ObjectType, data: bytes) -> str:
 
 
 def _object_folders(folder: Path) -> list[Path]:
-    """Give the folder of the objects, and those that it borrows from (`objects/info/alternates`)."""
+    """Return the object directory and its alternates (`objects/info/alternates`)."""
     folders: list[Path] = []
     waiting = [folder]
     while waiting:

@@ -116,7 +116,7 @@ class Repository:
         return str(tip)
 
     def tip(self, repository: pygit2.Repository) -> pygit2.Oid | None:
-        """Give the commit that the branch of the opened repository ends with, unread."""
+        """Return the head of the opened repository's branch, unread and unverified."""
         return tip_of(repository, branch_of(repository, self.path))
 
     def objects(self, repository: pygit2.Repository | None = None) -> Objects:
@@ -159,7 +159,7 @@ def branch_of(repository: pygit2.Repository, path: Path) -> str:
 
 
 def tip_of(repository: pygit2.Repository, branch: str) -> pygit2.Oid | None:
-    """Give the commit that a branch ends with, None before its first."""
+    """Return the head of a branch, or None before its first commit."""
     try:
         target = repository.lookup_reference(branch).target
     except KeyError:

@@ -26,7 +26,7 @@ class Layout:
     shards: bool
 
     def path(self, decision: Decision) -> str:
-        """Give the path of a decision's file, from the top of the repository."""
+        """Return the path of a decision's file, relative to the top of the repository."""
         parts = [self.folder] if self.folder else []
         if self.shards:
             parts.append(markdown.shard(decision))
@@ -82,7 +82,7 @@ def with_files(
 
 
 def blob_at(objects: Objects, tree: pygit2.Oid | None, path: str) -> bytes | None:
-    """Give the file at a path, or None."""
+    """Return the content of the file at a path, or None."""
     folder, _, name = path.rpartition("/")
     found = None if tree is None else folder_at(objects, tree, folder)
     entry = None if found is None else objects.tree(found).get(name)
@@ -90,7 +90,7 @@ def blob_at(objects: Objects, tree: pygit2.Oid | None, path: str) -> bytes | Non
 
 
 def folder_at(objects: Objects, tree: pygit2.Oid, folder: str) -> pygit2.Oid | None:
-    """Give the tree of a folder ("" for the top), or None where there is none."""
+    """Return the tree of a folder ("" for the top), or None."""
     for name in folder.split("/") if folder else ():
         entry = objects.tree(tree).get(name)
         if entry is None or not entry.is_tree:
@@ -110,7 +110,7 @@ def decisions_in(
 def differences(
     layout: Layout, objects: Objects, before: pygit2.Oid | None, after: pygit2.Oid
 ) -> Iterator[tuple[str, Decision | Violation | None, Decision | Violation | None]]:
-    """Give path, decision before and decision after for each file of a decision that differs."""
+    """Yield path, decision before and decision after for each decision's file that differs."""
     prefix = f"{layout.folder}/" if layout.folder else ""
     old = None if before is None else folder_at(objects, before, layout.folder)
     new = folder_at(objects, after, layout.folder)

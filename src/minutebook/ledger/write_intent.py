@@ -30,9 +30,9 @@ class Pending:
 
 
 def left_in(folder: Path) -> Pending | None:
-    """Give what an earlier commit left in a folder, None where it ended well.
+    """Return the intent that an interrupted commit left in a folder, or None.
 
-    None also where a power cut took what it says: the branch is whole all the same.
+    None also if a power cut took its content: the branch is whole all the same.
     """
     try:
         return Pending(**json.loads((folder / NAME).read_text(encoding="utf-8")))

@@ -90,10 +90,10 @@ class Writer:
         """The commit that the branch ended with when it was looked at last."""
 
     def repeat(self, attempt: Callable[[], T]) -> T:
-        """Look at the ledger, then do what may end in `commit`; again where that raises LedgerBusy.
+        """Look at the ledger, then run an attempt that may `commit`; repeat it if it raises LedgerBusy.
 
-        All waiting is done between two attempts, so that an attempt may be a transaction. What else
-        an attempt raises goes through. Raises LedgerBusy once the wait is over.
+        All waiting is done between two attempts, so that an attempt may be a transaction. Other
+        errors of an attempt pass through. Raises LedgerBusy if the wait is over.
         """
         while True:
             self.look()
@@ -105,7 +105,7 @@ class Writer:
             time.sleep(_POLL_SECONDS)
 
     def look(self) -> str | None:
-        """Give the commit that the branch ends with, once no other Git command holds a lock."""
+        """Return the head of the branch, once no other Git command holds a lock."""
         if not self._ledger.is_there:
             self.head = None
             return None

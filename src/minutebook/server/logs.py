@@ -36,11 +36,11 @@ class _Plain(logging.Formatter):
         return line if stack is None else f"{line}\n{escaped(str(stack), keep=chr(10))}"
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        """Give the line without a traceback; a name or path in it cannot steer a terminal."""
+        """Return the line without traceback, with control characters escaped."""
         return escaped(super().formatMessage(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
-        """Give the traceback, whose last line quotes what was given."""
+        """Return the traceback, whose last line quotes the error."""
         return escaped(super().formatException(ei), keep="\n")
 
 

@@ -50,8 +50,8 @@ class RecordWriter(Generic[T]):
     ) -> T:
         """Put a record, its embedding and its audit entry in one transaction; return what was put.
 
-        `finish` completes the record inside the transaction, or raises. Raises Forbidden and
-        ScopeViolation if the caller may not write there.
+        `finish` completes the record inside the transaction, or raises. Raises Refused if the caller
+        may not write there.
         """
         with self._trail.audited(caller, record.organization, act, record.kind, record.id) as audit:
             audit.check(record)

@@ -164,7 +164,7 @@ _SUITE_GREEN, _LANDED, _RELEASED, _PAST_CAUSE, _READ_ONLY = (
 
 
 def read_part(text: str) -> str:
-    """Give what is read of a text: all, or of a very long one its beginning and its end."""
+    """Return the part of a text that is read: all, or a very long one's beginning and end."""
     if len(text) <= READ_AT_MOST:
         return text
     end = READ_AT_MOST // 4
@@ -318,7 +318,7 @@ class _Tally:
 
 
 def _errors_in(line: str) -> Iterable[tuple[str, str]]:
-    """Give the errors that a line tells of, each with what names it: not those it only speaks of."""
+    """Return the errors that a line reports, each with its key; not those it only mentions."""
     named = False
     for match in _NAMED_ERROR.finditer(line):
         if match[2] or _MET.search(line):
@@ -332,7 +332,7 @@ def _errors_in(line: str) -> Iterable[tuple[str, str]]:
 
 
 def _key(error: str) -> str:
-    """Give what tells an error from others: its first words, whatever numbers stand in them."""
+    """Return the key that tells an error from others: its first words without numbers."""
     return re.sub(r"\d+", "0", " ".join(re.findall(r"\w+", error.lower())[:5]))
 
 

@@ -129,7 +129,7 @@ def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
 
 
 def sayings(turns: Iterable[Turn], count: int) -> list[Sentence]:
-    """Give the sentences of a session of `count` turns that may go into its summary, in order."""
+    """Return the sentences of a session of `count` turns that a summary may quote, in order."""
     step = -(-count // MOST_TURNS) or 1
     found: list[Sentence] = []
     for index, turn in enumerate(turns):
@@ -155,7 +155,7 @@ def shortlist(found: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
-    """Give what is left of each sentence of the pool without what a later sentence took back."""
+    """Return the sentences of the pool without what later ones retract, by index."""
     later = [_statement(found, index) for index in range(len(found))]
     parts = [(index, part) for index in pool for part in clauses(found[index].text)]
     gone = retracted([replace(later[index], text=part) for index, part in parts], later)
@@ -317,7 +317,7 @@ def _close(listed: Sequence[Sentence], salience: Sequence[float]) -> int | None:
 
 
 def _topics(listed: Sequence[Sentence]) -> list[str]:
-    """Give up to four words, or pairs of neighbours, that several turns speak of, the most first."""
+    """Return up to four words or bigrams that several turns share, most frequent first."""
     turns: dict[str, set[int]] = defaultdict(set)
     seen: Counter[str] = Counter()
     called = {
@@ -354,7 +354,7 @@ def _is_telling(word: str, called: set[str]) -> bool:
 
 
 def _opening(turn: Turn) -> str:
-    """Give the first words of a turn that has no sentence."""
+    """Return the first words of a turn that has no sentence."""
     text = next(filter(str.strip, (turn.prompt, turn.response, turn.thought)), "")
     words = " ".join(text[: 2 * OPENING].replace("`", " ").split())
     return words if len(words) <= OPENING else f"{words[: OPENING - 1]}…"

@@ -175,7 +175,7 @@ def is_correction(text: str) -> bool:
 
 
 def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> frozenset[int]:
-    """Give the places of those of the earlier statements that one of the later ones took back."""
+    """Return the indices of the earlier statements that one of the later ones retracts."""
     gone: dict[int, Statement] = {}
     later = list(later)
     _concede(earlier, later, gone)

@@ -39,7 +39,7 @@ def by_words(texts: Sequence[str]) -> list[float]:
 
 
 def word_rows(texts: Sequence[str]) -> Rows:
-    """Give each text as a row of its words' weights, of length 1 or all zero."""
+    """Return each text as a row of word weights, normalized to length 1 or all zero."""
     counted = _weighed(texts)
     places = {term: index for index, term in enumerate(sorted(set().union(*counted)))}
     rows = np.zeros((len(texts), max(1, len(places))), np.float32)

@@ -29,7 +29,7 @@ _CODE_LINE = re.compile(
 
 
 def sentences(text: str) -> Iterator[str]:
-    """Give the sentences of a text in order, each on one line and without the marks of Markdown."""
+    """Yield the sentences of a text in order, each on one line and without Markdown."""
     text = _LINK.sub(r"\1", _FENCED.sub("\n\n", text))
     for paragraph in _paragraphs(_URL.sub("", text)):
         for sentence in _cut(paragraph):

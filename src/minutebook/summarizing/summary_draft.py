@@ -48,9 +48,9 @@ class SummaryDraft:
 
 
 def read_summary(answer: str) -> SummaryDraft:
-    """Return the account of a model's answer.
+    """Return the summary that a model's answer holds.
 
-    Raises InvalidInput, naming the first part of the answer that does not fit.
+    Raises InvalidInput if a part of the answer does not fit, naming the first.
     """
     document = _object_in(answer)
     title = _text(document, "title", MAX_TITLE)

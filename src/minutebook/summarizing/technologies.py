@@ -145,7 +145,7 @@ def without_urls(text: str) -> str:
 
 
 def files_in(text: str) -> Iterator[str]:
-    """Give each path to a file, by known suffix or name, as often as it stands there."""
+    """Yield each path to a file, by known suffix or name, as often as it occurs."""
     for token in _TOKEN.findall(text):
         path = token.replace("\\", "/").rstrip("/.:-").partition(":")[0].removeprefix("./")
         name = PurePosixPath(path).name
@@ -162,21 +162,21 @@ def technology_of(path: str) -> str | None:
 
 
 def technologies_in(text: str) -> Iterator[str]:
-    """Give each technology that is named without doubt, as often as it is."""
+    """Yield each technology that is named without doubt, as often as it occurs."""
     for match in _NAMES.finditer(text):
         yield _TABLE[match[0].lower()]
 
 
 def doubtful_technologies_in(text: str) -> Iterator[str]:
-    """Give each that has the name of something else, with a capital inside a sentence: Go, Swift."""
+    """Yield each ambiguous name of a technology, capitalized inside a sentence: Go, Swift."""
     for match in _WRITTEN.finditer(text):
         yield _AS_WRITTEN[match[0]]
 
 
 def packages_in(text: str) -> Iterator[str]:
-    """Give each package that is installed or imported; those of the language itself are none.
+    """Yield each package that is installed or imported, apart from the standard library.
 
-    Of an installation that is told in a sentence only the first package counts: what follows may
+    Of an installation inside a sentence only the first package counts: what follows may
     be the sentence.
     """
     for match in _INSTALL.finditer(text):

@@ -44,7 +44,7 @@ def title_of(sentence: str) -> str:
 
 
 def phrases(sentence: str) -> Iterator[str]:
-    """Give the whole phrases of a sentence that are short enough for a title, the best first.
+    """Yield the whole phrases of a sentence that are short enough for a title, best first.
 
     The whole sentence without its politeness; else the longest part that begins with it and ends at a
     mark or before a conjunction; else such a part from its middle; else one that ends before "and" or,

@@ -145,7 +145,7 @@ OPERATIONS: Mapping[str, Operation] = {
 
 
 def _drafted(app: App, caller: Caller, arguments: Mapping[str, Any]) -> tuple[Caller, Draft]:
-    """Give the caller narrowed to the organization that is named, and the draft."""
+    """Return the caller narrowed to the organization that is named, and the draft."""
     text = arguments.get("id")
     id = None if text is None else id_named(text)
     narrowed = app.memories.narrowed(caller, arguments["organization"], id)

@@ -104,7 +104,7 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
 
 
 def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
-    """Give the ids of the memories whose title begins with what was typed."""
+    """Return the ids of the memories whose title begins with `typed`."""
     return [memory.uuid for memory in app.browsing.titled(caller, typed, COMPLETED)]
 
 

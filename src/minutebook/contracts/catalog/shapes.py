@@ -79,12 +79,12 @@ def light(memory: Memory) -> Shape:
 
 
 def title(memory: Memory) -> str:
-    """Give the title of a memory, or one made from its text where none was given."""
+    """Return the title of a memory, or one made from its text if it has none."""
     return memory.title or title_from(memory.content) or memory.uuid
 
 
 def importance(memory: Memory) -> int:
-    """Give the importance as a whole number of 1 to 10; other contracts keep fractions."""
+    """Return the importance as an integer from 1 to 10; other contracts keep fractions."""
     return min(10, max(1, round(memory.importance)))
 
 

@@ -52,10 +52,11 @@ class Context:
 def admit(
     app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]
 ) -> Iterator[tuple[Caller, Mapping[str, Any]]]:
-    """Let in who brings a fitting context, as the caller it narrows, with the other arguments.
+    """Yield the caller narrowed to the call's context, and the other arguments.
 
-    Raises InvalidInput, ScopeViolation. While the context is not trusted, a refusal is entered for
-    the organization of the start-up identity. Services enter what they refuse themselves.
+    Raises InvalidInput if the context does not fit, ScopeViolation if it names a scope that the caller
+    may not use; both are audited for the organization of the start-up identity. Services audit
+    what they refuse themselves.
     """
     claimed = claims(arguments)
     name = claimed.get("agent_id", caller.name) if caller.name == ANYBODY else caller.name

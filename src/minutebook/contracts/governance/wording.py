@@ -40,7 +40,7 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
 
 
 def claims(arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Give the agent's and the request's id of a call's context, each only if it is well formed."""
+    """Return the agent's and the request's id of a call's context, each only if well formed."""
     match arguments.get("context"):
         case Mapping() as context:
             ids = {name: context.get(name) for name in ("agent_id", "request_id")}

@@ -81,7 +81,7 @@ def get_session_memories(
     limit: int,
     offset: int,
 ) -> Shape:
-    """Give a session's turns, oldest first."""
+    """Return a session's turns, oldest first."""
     page = app.sessions.page(caller, sessionId, limit, offset)
     return {
         "sessionId": sessionId,
@@ -106,7 +106,7 @@ def query_raw_memories(
 def get_all_summaries(
     app: App, caller: Caller, limit: int, offset: int, category: str | None = None
 ) -> Shape:
-    """Give the summaries, newest first."""
+    """Return the summaries, newest first."""
     page = app.summaries.page(caller, limit, offset, _category(category))
     return {
         "count": len(page.summaries),

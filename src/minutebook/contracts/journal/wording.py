@@ -29,7 +29,7 @@ def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
 
 
 def named(error: MinutebookError) -> tuple[str, str]:
-    """Give an error's name among the contract's, and its message."""
+    """Return the contract's name of an error, and its message."""
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             return "Invalid arguments", f"Argument `{argument}` {remedy}."

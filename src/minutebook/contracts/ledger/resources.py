@@ -54,7 +54,7 @@ def listing(app: App, caller: Caller) -> Iterator[Mapping[str, Any]]:
 
 
 def complete_id(app: App, caller: Caller, typed: str) -> list[str]:
-    """Give the ids of decisions that begin with what was typed, or whose target or title does."""
+    """Return the ids of the decisions whose id, target or title begins with `typed`."""
     return [each.id for each in app.decisions.beginning(caller, typed)[:COMPLETED]]
 
 

@@ -66,7 +66,7 @@ def _forbidden(act: str, reason: str, ids: Sequence[str]) -> Failure:
 
 
 def _named_in(arguments: Mapping[str, Any]) -> list[str]:
-    """Give the decisions and proposals that a call names."""
+    """Return the ids of the decisions and proposals that a call names."""
     ids = [arguments.get("proposal_id")]
     for name in ("old_decision_ids", "supersedes"):
         ids += arguments.get(name) or ()

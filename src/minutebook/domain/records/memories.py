@@ -54,7 +54,7 @@ class Status(StrEnum):
 
 
 def text_of(title: str | None, content: str) -> str:
-    """Give what search reads of a memory."""
+    """Return the text of a memory that search reads."""
     return content if title is None else f"{title}\n{content}"
 
 

@@ -256,7 +256,7 @@ class _Waiting:
         self._says_after = PATIENCE
 
     def goes_on(self) -> bool:
-        """Tell whether somebody still waits. Raises Unattached once the daemon has had its time."""
+        """Tell whether somebody still waits. Raises Unattached if the daemon took longer than allowed."""
         waited = time.monotonic() - self._since
         if waited > self._most:
             raise Unattached(_hung(self._invocation, f"has not answered for {waited:.0f} s"))

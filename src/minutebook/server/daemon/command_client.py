@@ -101,5 +101,5 @@ def _next(answers: "BinaryIO") -> dict[str, str]:
 
 
 def _user_name(environment: Mapping[str, str]) -> str:
-    """Give the user's name as the environment has it, "" where it has none."""
+    """Return the user's name from the environment, "" if it has none."""
     return next((environment[name] for name in _USER_VARIABLES if environment.get(name)), "")

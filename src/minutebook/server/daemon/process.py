@@ -135,7 +135,7 @@ class Daemon:
         return _mark(self._path) == self._mark and idle < self._settings.daemon_idle
 
     def _idle(self) -> float | None:
-        """Give for how many seconds there has been no client; None while there is one."""
+        """Return for how many seconds there has been no client, None while there is one."""
         with self._lock:
             return None if self._clients else time.monotonic() - self._left
 
@@ -284,7 +284,7 @@ def main(
 
 
 def shared(settings: Settings) -> Settings:
-    """Give what all connections of one daemon have in common; the rest as if nobody had set it."""
+    """Return the settings that all connections of a daemon share; the others have their defaults."""
     return replace(
         settings,
         role=Role.AGENT,

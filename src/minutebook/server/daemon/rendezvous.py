@@ -67,7 +67,7 @@ def owned(path: str) -> str:
 
 
 def all_of_this_user() -> list[DaemonAddress]:
-    """Give the places of all daemons that may be there."""
+    """Return the addresses of all daemons of this user that may run."""
     path = folder()
     locks = [name.removesuffix(".lock") for name in os.listdir(path) if name.endswith(".lock")]
     return [DaemonAddress(path, address) for address in sorted(locks)]

@@ -18,7 +18,7 @@ class DaemonSocket:
         self.path = path
 
     def open(self) -> socket.socket:
-        """Listen, in place of a daemon that died. Raises OSError."""
+        """Listen, in place of a daemon that died. Raises OSError if the system refuses."""
         raise NotImplementedError
 
     def check(self, client: socket.socket) -> None:

@@ -124,7 +124,7 @@ class _Starting:
         threading.Thread(target=self.process.wait, name="reap", daemon=True).start()
 
     def last_log_line(self) -> str:
-        """Give the last line that was logged since."""
+        """Return the last line that was logged since."""
         try:
             with self._log.open("rb") as file:
                 file.seek(max(self._log_size, self._log.stat().st_size - _LOG_TAIL))

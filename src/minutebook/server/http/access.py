@@ -46,7 +46,11 @@ class AccessControl:
         self._sessions: dict[str, str] = defaultdict(new_session)
 
     async def authenticate(self, request: Request) -> Caller:
-        """Return the caller of a request. Raises Unidentified, KeysUnavailable, StoreError."""
+        """Return the caller of a request.
+
+        Raises Unidentified if its token is missing or not valid, KeysUnavailable if the issuer's keys
+        cannot be fetched, StoreError if the store cannot be read.
+        """
         header = request.headers.get("authorization")
         if header is None and self._needs_token:
             raise Unidentified("a token is needed here", is_given=False)
@@ -62,9 +66,9 @@ class AccessControl:
         return in_call(caller, session=self._sessions[caller.principal])
 
     async def stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a stream until its caller is known no longer or the server leaves.
+        """Serve a stream until its token ends or the server does.
 
-        Raises TooManyRequests.
+        Raises TooManyRequests if the principal has its share of streams open.
         """
         with self.limits.streams.hold(Request(scope).state.caller.principal):
             await self._stream(app, scope, receive, send)

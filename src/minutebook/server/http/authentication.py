@@ -35,10 +35,11 @@ class Authenticator:
         return self._settings.public_url is not None or self._open_app().tokens.is_shared()
 
     def caller_of(self, authorization: str | None) -> Caller:
-        """Give who shows this header; without one the owner, as long as nobody else may come in.
+        """Return the caller that the header authenticates; without one the owner, if there are no tokens.
 
-        Reads the store and, now and then, the issuer's keys, so that it belongs in a thread. Raises
-        Unidentified, which is entered in the trail, and KeysUnavailable.
+        Reads the store and, now and then, the issuer's keys, so call it in a thread. Raises
+        Unidentified, and audits it, if the header is missing, malformed, unknown, revoked or expired,
+        KeysUnavailable if the issuer's keys cannot be fetched.
         """
         if authorization is None:
             if self.is_required():
@@ -59,7 +60,7 @@ class Authenticator:
             raise tokens.refused(outcome, error.reason) from error
 
     def challenge(self, path: str, error: Unidentified) -> str:
-        """Give the WWW-Authenticate header (RFC 6750, RFC 9728) that goes with a refusal at a path."""
+        """Return the WWW-Authenticate header (RFC 6750, RFC 9728) for a refusal at a path."""
         parts = ['realm="minutebook"']
         if error.is_given:
             parts += ['error="invalid_token"', f'error_description="{_quotable(error.reason)}"']
@@ -68,7 +69,7 @@ class Authenticator:
         return f"Bearer {', '.join(parts)}"
 
     def routes(self, paths: Iterable[str]) -> list[Route]:
-        """Give what tells of each path who may sign tokens for it (RFC 9728); none without issuer."""
+        """Return the routes of the protected resource metadata (RFC 9728); none without an issuer."""
         return [
             route
             for path in paths
@@ -86,11 +87,11 @@ class Authenticator:
 
 
 def user_of(caller: Caller) -> AuthenticatedUser:
-    """Give a caller as the SDK knows them, which lets nobody else go on with their session."""
+    """Return the caller as the SDK's user, so that nobody else can continue their session."""
     return AuthenticatedUser(AccessToken(token="", client_id=caller.principal, scopes=[]))
 
 
 def _quotable(text: str) -> str:
-    """Give a text as a header may quote it: ASCII without quotes."""
+    """Return a text that a header may quote: ASCII without quotes."""
     plain = text.encode("ascii", "replace").decode()
     return "".join(c if c.isprintable() and c not in '"\\' else "'" for c in plain)

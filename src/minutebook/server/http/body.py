@@ -42,7 +42,7 @@ async def read_json(request: Request, limit: int, within: float) -> bytes:
 
 
 def replayed(body: bytes, receive: Receive) -> Receive:
-    """Give what receives a body that was read already, and then what comes after it."""
+    """Return a `receive` that first yields a body that was read already."""
     first: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def again() -> Message:

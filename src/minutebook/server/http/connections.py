@@ -157,7 +157,7 @@ class Connections:
 
 
 def _network_of(address: str) -> str:
-    """Give an address, or the network of one IPv6 subscriber, who has 2^64 of them."""
+    """Return the IPv4 address, or the /64 network of an IPv6 address, which one subscriber has."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:
@@ -166,5 +166,5 @@ def _network_of(address: str) -> str:
 
 
 def bounded(patience: float, most: int) -> type[Connection]:
-    """Give connections of one server: so patient with their clients, and so many at once."""
+    """Return the connection class of a server with these timeouts and this many connections."""
     return type("Connection", (Connection,), {"patience": patience, "open": Connections(most)})

@@ -15,7 +15,7 @@ from minutebook.services.maintenance.database import NotOpen
 
 
 def health_routes(loader: AppLoader) -> list[BaseRoute]:
-    """Give `/healthz` and `/readyz`, which tell nothing that needs a token."""
+    """Return the routes `/healthz` and `/readyz`, which need no token."""
 
     async def alive(request: Request) -> Response:
         return JSONResponse({"status": "alive"})
@@ -35,7 +35,7 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
 
 
 def metrics_routes(metrics: Metrics, readers: str, middleware: Sequence[Middleware]) -> list[Route]:
-    """Give `/metrics` for those whom the setting names, behind what guards it."""
+    """Return the route `/metrics`, behind the middleware, for those whom the setting names."""
 
     def written(request: Request) -> Response:
         if not may_read_metrics(request.state.caller, admins_only=readers == "admin"):

@@ -80,7 +80,7 @@ class _Inside(Collector):
         self._loader = loader
 
     def collect(self) -> Iterator[Metric]:
-        """Give the figures; none as long as the store is not open."""
+        """Yield the metrics; none while the store is not open."""
         if not self._loader.is_open:
             return
         app = self._loader()

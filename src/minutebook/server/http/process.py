@@ -135,12 +135,12 @@ def listen(address: Address) -> socket.socket:
 
 
 def _shown(address: Address, listener: socket.socket) -> Address:
-    """Give the address with the port that the system chose where 0 was asked for."""
+    """Return the address with the port that the system chose for port 0."""
     return Address(address.host, listener.getsockname()[1])
 
 
 def _names(settings: Settings, address: Address) -> AllowedHosts:
-    """Give the names under which clients may call, and the pages that may."""
+    """Return the host names and the origins that are allowed."""
     hosts, origins = {*settings.http_hosts, address.host}, {*settings.http_origins}
     if settings.public_url is not None:
         public = urlsplit(settings.public_url)

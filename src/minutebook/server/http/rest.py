@@ -57,7 +57,7 @@ def plain_routes(
 
 
 def _described(contract: Contract) -> list[BaseRoute]:
-    """Give the document in each format, of the version that `?version=` asks for."""
+    """Return the routes of the OpenAPI document in each format, in the version of `?version=`."""
 
     @cache
     def written(format: str, version: str) -> str:

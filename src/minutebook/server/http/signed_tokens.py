@@ -65,9 +65,10 @@ class Keys:
         self._failure: KeysUnavailable | None = None
 
     def find(self, name: str | None) -> jwt.PyJWK | None:
-        """Give the key of that name (`kid`), or the only one if none is named; None without one.
+        """Return the key of that name (`kid`), the only key if none is named, or None.
 
-        Reads the keys again when they are old or that one is not known. Raises KeysUnavailable.
+        Fetches the keys again when they are old or that one is not known. Raises KeysUnavailable if
+        they cannot be fetched.
         """
         found = self._pick(name)
         if found is None or self._now() - self._read_at > KEYS_LAST:

@@ -98,9 +98,9 @@ async def _bounded(
 ) -> AsyncIterator[
     tuple[MemoryObjectReceiveStream[_Incoming], MemoryObjectSendStream[SessionMessage]]
 ]:
-    """Give streams for a server between these two; a call holds a place until it is answered.
+    """Yield streams between these two for a server; each call holds a slot until it is answered.
 
-    One for which there is none is answered with an error: its post was accepted already.
+    A call that gets no slot is answered with an error, since its POST was accepted already.
     """
     to_server, server_reads = anyio.create_memory_object_stream[_Incoming]()
     server_writes, from_server = anyio.create_memory_object_stream[SessionMessage]()

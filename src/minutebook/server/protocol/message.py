@@ -56,7 +56,7 @@ def parsed(text: bytes) -> JSONRPCMessage:
 
 
 def _id_within(text: bytes) -> str | int | None:
-    """Give the id of a request that is none of JSON, where a reader that forgives more finds it."""
+    """Return the id from malformed JSON if the lenient parser can read it, else None."""
     try:
         return _id_of(json.loads(text))
     except (ValueError, RecursionError):

@@ -81,7 +81,7 @@ class Resources:
     async def complete(
         self, context: _Context, params: types.CompleteRequestParams
     ) -> types.CompleteResult:
-        """Give the values that a template's variable may have."""
+        """Return the values that a template's variable may have."""
         template, argument = str(getattr(params.ref, "uri", "")), params.argument
         found: list[str] = []
         caller, arguments = self._dispatcher.caller(context), {argument.name: argument.value}

@@ -117,11 +117,11 @@ class Watch:
             self._watchers.discard(watcher)
 
     def _lasting(self, context: _Context) -> Caller:
-        """Give who watches, beyond the request in which they said so."""
+        """Return the caller that subscribes, without what belongs to the request."""
         return in_call(self._dispatcher.caller(context), request="watch")
 
     def _watcher_of(self, context: _Context) -> _Watcher:
-        """Give what a connection watches; it ends with the connection."""
+        """Return the subscriptions of a connection, which end with it."""
         session, connection = context.session, connection_of(context.session)
         if connection in self._connected:
             return self._connected[connection]

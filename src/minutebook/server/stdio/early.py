@@ -38,7 +38,7 @@ class EarlyAnswers:
         self._has_begun = False
 
     def answer(self, line: bytes) -> bytes | None:
-        """Give the line that answers a request; None for what only the server can answer."""
+        """Return the line that answers a request, or None if only the server can answer it."""
         message = _message(line)
         if message is None:
             return None

@@ -41,7 +41,7 @@ class Link:
         self.session = session
 
     def lines(self) -> Iterator[bytes]:
-        """Give what the server sends, line by line, until it ends."""
+        """Yield the lines that the server sends, until it ends."""
         return _lines(self._receive)
 
     def send(self, line: bytes) -> bool:
@@ -154,7 +154,7 @@ class Conversation:
         return True
 
     def opening_lines(self) -> Iterator[bytes]:
-        """Give the lines that bring a new server to where the last one was."""
+        """Yield the lines that bring a new server to the state of the last one."""
         if self._initialize is None or any(
             each.method == "initialize" for each in self.requests.values()
         ):
@@ -165,7 +165,7 @@ class Conversation:
             yield _renamed(message) if "id" in message else line
 
     def unsettled(self, reading: frozenset[str]) -> tuple[list[_Request], list[bytes]]:
-        """Give the requests to send to a new server, and an error for each that must not be.
+        """Return the requests to repeat to a new server, and an error line for each other one.
 
         `reading` names the tools that only read.
         """
@@ -252,7 +252,7 @@ class Proxy:
                 link.cut()
 
     def _linked(self) -> Link | None:
-        """Give another link, resumed; None where the client has ended and waits for nothing."""
+        """Return another link, resumed, or None if the client has ended and waits for nothing."""
         try:
             link = self._connect(self._goes_on)
         except Unserved as reason:
@@ -290,7 +290,7 @@ class Proxy:
                 self._link.end()
 
     def _answered_early(self, line: bytes) -> bytes | None:
-        """Give the answer to a request that needs no server, which is settled with it."""
+        """Return and settle the answer to a request that needs no server, else None."""
         answer = None if self._early is None else self._early.answer(line)
         if answer is not None:
             self._conversation.told(answer)
@@ -354,7 +354,7 @@ def own_pipes() -> tuple[int, int]:
 
 
 def _lines(receive: Callable[[], bytes]) -> Iterator[bytes]:
-    """Give whole lines with their ends; what is left without one at the end is given one."""
+    """Yield whole lines with their ends; a last line without one gets one."""
     parts: list[bytes] = []
     while chunk := receive():
         *whole, rest = chunk.split(b"\n")

@@ -85,7 +85,7 @@ async def _messages(
 
 
 async def _lines(stream: ByteStream) -> AsyncIterator[bytes | None]:
-    """Give each line that is not blank; None for one that is too long."""
+    """Yield each line that is not blank, None for one that is too long."""
     parts: list[bytes] = []
     size = 0
     while True:

@@ -119,7 +119,7 @@ class Tokens:
     def list(self, caller: Caller) -> Sequence[Token]:
         """Return every token, newest first.
 
-        Raises Forbidden to all but the owner of the data directory.
+        Raises Forbidden if the caller is not the owner of the data directory.
         """
         policy.check_may_issue(caller)
         return self._store.find(Token, _ALL, order=("-created_at",))
@@ -127,8 +127,8 @@ class Tokens:
     def revoke(self, caller: Caller, id: str) -> Token:
         """Revoke a token for good.
 
-        Raises Forbidden to all but the owner of the data directory, NotFound if there is no such
-        token, Conflict if it was revoked before.
+        Raises Forbidden if the caller is not the owner of the data directory, NotFound if there is no
+        such token, Conflict if it was revoked before.
         """
         with self._trail.audited(
             caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id
@@ -140,9 +140,10 @@ class Tokens:
         return token
 
     def rotate(self, caller: Caller, id: str, expires_at: datetime | None) -> Issued:
-        """Give a token a new secret and a new end; the old secret lets nobody in from now on.
+        """Replace the secret and the expiry of a token; the old secret is invalid from now on.
 
-        Raises Forbidden as for `create`, NotFound, Conflict for one taken back, InvalidInput.
+        Raises Forbidden as `create` does, NotFound if there is no such token, Conflict if it was
+        revoked, InvalidInput if `expires_at` is past.
         """
         check_end(expires_at, self._clock())
         secret = self._new_secret(id)

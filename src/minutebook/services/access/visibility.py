@@ -62,7 +62,7 @@ def repository_with(caller: Caller, id: UUID) -> str:
 
 
 def all_within(store: Store, caller: Caller, of: type[R], **conditions: object) -> list[R]:
-    """Give every record of a class that the caller may see and whose fields equal these values."""
+    """Return the records of a class that the caller may see and whose fields equal these values."""
     return [
         record
         for where in filters(store, caller)

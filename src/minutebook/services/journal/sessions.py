@@ -58,7 +58,8 @@ class Sessions:
         """Keep a turn after the last one of its session; None is the connection's own session.
 
         It is found by words at once, and by meaning at once where it is short and the model is
-        ready, else soon. Raises Refused, InvalidInput.
+        ready, else soon. Raises Refused if the caller may not write, InvalidInput if the name or a
+        text does not fit.
         """
         name = caller.call.session if session is None else session
         with self._trail.audit_refusals(caller, None, ADDED, Kind.TURN, name):
@@ -84,9 +85,9 @@ class Sessions:
         return self._writer.write(caller, ADDED, turn, self._in_its_place)
 
     def turn_after(self, caller: Caller, record: Memory) -> Turn | None:
-        """Give the turn in whose course a memory was first written: the next one of its session.
+        """Return the turn during which a memory was first written: the next one of its session.
 
-        None where its session is not known, or no turn of it was kept since.
+        None if its session is unknown, or has no turn since.
         """
         if record.origin is None or not record.origin.session:
             return None
@@ -95,9 +96,9 @@ class Sessions:
         return next((turn for turn in turns if turn.at >= record.ingestion_time), None)
 
     def page(self, caller: Caller, session: str, limit: int, offset: int) -> TurnPage:
-        """Give turns of a session that the caller may see, in order; none of an unknown session.
+        """Return the turns of a session that the caller may see, oldest first; none if it is unknown.
 
-        Where the name is a session of several organizations, those follow one another.
+        If several organizations have a session of this name, they follow one another.
         """
         turns: list[Turn] = []
         total = 0
@@ -116,14 +117,14 @@ class Sessions:
         return TurnPage(turns, total)
 
     def overview(self, caller: Caller, limit: int, offset: int) -> SessionPage:
-        """Give the sessions that the caller may see, the one written last first."""
+        """Return a page of the sessions that the caller may see, last written first."""
         found = self.all(caller)
         return SessionPage(found[offset : offset + limit], len(found))
 
     def all(self, caller: Caller, name: str | None = None) -> list[Session]:
-        """Give every session that the caller may see, the one written last first.
+        """Return every session that the caller may see, last written first.
 
-        With a name, those of that name.
+        With a name, those of that name only.
         """
         named = {} if name is None else {"session": name}
         found = [
@@ -134,9 +135,9 @@ class Sessions:
         return sorted(found, key=lambda session: session.last, reverse=True)
 
     def _in_its_place(self, turn: Turn) -> Turn:
-        """Give the turn its instant: after the session's last, and shared with no other turn.
+        """Return the turn with its instant: after the session's last, and shared with no other turn.
 
-        Call it with the writer's lock in hand.
+        The caller must hold the writer's lock.
         """
         here = turns_of(turn.organization, turn.session, turn.repository, turn.user)
         last = self._store.find(Turn, here, order=["-at"], limit=1)

@@ -106,13 +106,13 @@ class Summaries:
     def page(
         self, caller: Caller, limit: int, offset: int, category: Category | None = None
     ) -> SummaryPage:
-        """Give summaries that the caller may see, of one category where one is named."""
+        """Return a page of the summaries that the caller may see; with a category, those in it."""
         named = {} if category is None else {"category": category}
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         return SummaryPage(*page_of(self._store, Summary, reach, "-at", limit, offset))
 
     def of(self, session: Session) -> Summary | None:
-        """Give the summary of a session that the caller may see, None before there is one."""
+        """Return the summary of a session that the caller may see, or None if there is none yet."""
         return self._store.get(Summary, session.organization, session.summary_id)
 
     def summarize(self, caller: Caller, name: str) -> list[Summary]:
@@ -133,11 +133,11 @@ class Summaries:
         return [self._counted(caller, session, summarizers) for session in _heard(caller, own)]
 
     def summarize_all(self, caller: Caller) -> Batch:
-        """Summarise every session that has no summary or has grown since, the oldest first.
+        """Summarise every session that has no summary or has grown since, oldest first.
 
         The connection's own session is left out: it is being written. Each summary is kept as soon
-        as it is made, so what was cut short goes on at the next call. One that fails stops no other.
-        Raises Refused.
+        as it is made, so an interrupted run continues at the next call. One that fails stops no
+        other. Raises Refused if the caller may not write.
         """
         self._check_may(caller, SUMMARIZE, default_organization(caller), EVERYTHING)
         waiting = [
@@ -255,7 +255,7 @@ class Summaries:
 
 
 def _heard(caller: Caller, sessions: list[Session]) -> Iterable[Session]:
-    """Give sessions one by one, and tell the caller how far that is; they may end it there."""
+    """Yield the sessions and report progress to the caller, who may cancel by raising."""
     for number, session in enumerate(sessions):
         caller.call.progress(number / len(sessions), session.name)
         yield session

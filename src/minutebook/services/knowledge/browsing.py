@@ -27,17 +27,17 @@ class Browsing:
         self._store = store
 
     def latest(self, caller: Caller, limit: int) -> list[Memory]:
-        """Give the memories that changed last, the newest first."""
+        """Return the memories that changed last, newest first."""
         wheres = filters(self._store, caller)
         return self._store.page(Memory, wheres, order=["-updated_at"], limit=limit)
 
     def titled(self, caller: Caller, start: str, limit: int) -> list[Memory]:
-        """Give the memories whose title begins so (A to Z like a to z), by title."""
+        """Return the memories whose title begins with `start` (ASCII case ignored), by title."""
         wheres = [replace(each, starts={"title": start}) for each in filters(self._store, caller)]
         return self._store.page(Memory, wheres, order=["title"], limit=limit)
 
     def links(self, caller: Caller, memory: Memory) -> list[Linked]:
-        """Give the links from and to a memory that was read, as far as the caller sees both ends."""
+        """Return the links from and to a memory of which the caller may see both ends."""
         found = []
         for edge in self._store.edges(memory.organization, [memory.id]):
             if edge.kind is not Kind.LINK:
@@ -59,9 +59,9 @@ class Browsing:
             return None
 
     def subject_uuids(self, caller: Caller, entries: Iterable[Entry]) -> dict[tuple[str, str], str]:
-        """Give the UUIDs of the memories that audit entries concern, by organization and id.
+        """Return the UUIDs of the memories that audit entries concern, by organization and id.
 
-        Of one that is gone for good, the UUID that its id gives, which leads to the same id.
+        For a purged memory it is the UUID that its id implies, which leads to the same id.
         """
         ids_of: defaultdict[str, set[str]] = defaultdict(set)
         for entry in entries:

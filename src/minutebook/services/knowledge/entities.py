@@ -166,7 +166,7 @@ class Entities:
     def _steps(
         self, organization: str, frontier: list[str], direction: Direction
     ) -> list[tuple[Edge, str]]:
-        """Give each relation that leads on from the frontier, with the end it leads to."""
+        """Return each relation that leaves the frontier, with the entity at its other end."""
         nodes = set(frontier)
         steps = []
         for edge in self._store.edges(organization, frontier) if frontier else []:

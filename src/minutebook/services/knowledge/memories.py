@@ -85,8 +85,9 @@ class Memories:
     def store(self, caller: Caller, draft: Draft) -> Memory:
         """Keep a new memory with its vectors, first version, mentions and audit entry.
 
-        Notes in the call which memories it is like. Raises Refused, InvalidInput,
-        EmbeddingNotReady, Conflict for an id that is taken.
+        Notes in the call which memories it is like. Raises Refused if the caller may not write there,
+        InvalidInput if a field does not fit, EmbeddingNotReady if the model is not ready in time,
+        Conflict if the id is taken.
         """
         own = self._with_own_id(caller, draft)
         memory = self._create(caller, own, self._writer.embed_for(caller))
@@ -117,11 +118,10 @@ class Memories:
         return memory
 
     def write(self, caller: Caller, draft: Draft) -> Memory:
-        """Keep a memory, or bring the one with the draft's id to what the draft says.
+        """Create the memory, or overwrite the one with the draft's id.
 
-        One that was soft-deleted returns. An id that is taken where the caller may not see behaves
-        as an unknown one: the memory gets another, the same each time. Raises Refused,
-        InvalidInput, EmbeddingNotReady.
+        A soft-deleted one is restored. An id that is taken where the caller may not see behaves as
+        an unknown one: the memory gets another, the same each time. Raises as `store` does.
         """
         memory = self._write(caller, draft, self._writer.embed_for(caller))
         self._similar.note(caller, memory)
@@ -130,7 +130,7 @@ class Memories:
     def write_all(self, items: Sequence[tuple[Caller, Draft]]) -> list[Memory]:
         """Write several memories, all or none.
 
-        Raises InBatch, which names the first that cannot be written and the reason.
+        Raises InBatch if one cannot be written, with the index of the first and the reason.
         """
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings: dict[str, TextEmbedding | None] = {}
@@ -168,13 +168,13 @@ class Memories:
         return read(self._store, caller, Memory, id)
 
     def read_any(self, caller: Caller, id: str) -> Memory:
-        """Return a memory, also a soft-deleted one. Raises NotFound as `read` does."""
+        """Return a memory, also a soft-deleted one. Raises NotFound if there is none."""
         return read(self._store, caller, Memory, id, with_deleted=True)
 
     def history(self, caller: Caller, memory: Memory) -> History:
-        """Give the versions and audit entries of a memory that was read, and its edges.
+        """Return the versions and audit entries of a memory that was read, and its edges.
 
-        An edge is left out whose other end the caller may not see.
+        Edges whose other end the caller may not see are left out.
         """
         here = Filter(organization=memory.organization)
         versions = self._store.find(Version, narrowed(here, memory=memory.id), order=("number",))
@@ -197,7 +197,9 @@ class Memories:
     def update(self, caller: Caller, id: str, changes: Mapping[str, Any]) -> Memory:
         """Change fields of a memory; a new text makes a new version and new vectors.
 
-        Raises NotFound, Refused, InvalidInput, Conflict, EmbeddingNotReady.
+        Raises NotFound if there is none, Refused if the caller may not, InvalidInput if a field does not
+        fit, Conflict if the memory is not as the change supposes, EmbeddingNotReady if the model is
+        not ready in time.
         """
 
         def rule(memory: Memory) -> Memory:
@@ -259,7 +261,7 @@ class Memories:
     def page(
         self, caller: Caller, limit: int, offset: int, where: MemoryQuery | None = None
     ) -> Page:
-        """Give a page of the memories the caller may see, newest first."""
+        """Return a page of the memories the caller may see, newest first."""
         reach = filters(self._store, caller)
         if where is not None:
             reach = [where.narrow(each) for each in reach]
@@ -270,7 +272,7 @@ class Memories:
     def valid_at(
         self, caller: Caller, instant: datetime | None, user: str | None, limit: int
     ) -> list[Memory]:
-        """Give the memories true at an instant (None: now), newest first.
+        """Return the memories true at an instant (None: now), newest first.
 
         With a user, only that user's.
         """
@@ -349,7 +351,7 @@ class Memories:
         return memory
 
     def _with_own_id(self, caller: Caller, draft: Draft) -> Draft:
-        """Give the draft with an id that the caller can have.
+        """Return the draft with an id that the caller may use.
 
         Nobody is to learn that an id names what they may not see: such a draft gets one that is made
         of it and the caller's scopes.
@@ -374,7 +376,7 @@ class Memories:
             return None
 
     def _planned(self, caller: Caller, draft: Draft) -> str:
-        """Give the text that writing a draft would keep."""
+        """Return the text that writing a draft would store."""
         own = self._with_own_id(caller, draft)
         known = None if own.id is None else self._known(caller, own.id)
         title = draft.title if draft.title is not None or known is None else known.title

@@ -61,9 +61,9 @@ class Supersession:
         )
 
     def check_may_leave(self, caller: Caller, memory: Memory) -> None:
-        """Refuse to remove the successor of a memory that may not change, as it then would.
+        """Check that the memories which this one superseded may change, as they do if it is removed.
 
-        Raises Locked, Forbidden, ScopeViolation.
+        Raises Locked if one of them is locked, Refused if the caller may not write to one.
         """
         if (holder := self.holder(memory)) is not None:
             is_seen = visible_filter(caller, holder.organization).passes(holder)
@@ -77,7 +77,7 @@ class Supersession:
         return all(may_write_to(caller, earlier) for earlier in self._replaced_by(memory))
 
     def holder(self, memory: Memory) -> Memory | None:
-        """Give a locked memory that names this one as its successor, if there is one."""
+        """Return a locked memory that names this one as its successor, or None."""
         locked = (each for each in self._replaced_by(memory) if each.locked_by is not None)
         return next(locked, None)
 

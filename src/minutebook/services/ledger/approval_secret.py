@@ -77,9 +77,10 @@ class Secret:
             self.set(caller, self.given)
 
     def set(self, caller: Caller, text: str, current: str | None = None) -> None:
-        """Pin a secret; where one is pinned, `current` must be it.
+        """Pin a secret; if one is pinned, `current` must be it.
 
-        Raises Forbidden to all but an admin, InvalidInput, WrongSecret, GuessedTooOften.
+        Raises Forbidden if the caller is no admin, InvalidInput if the text is too short, WrongSecret
+        if `current` is wrong, GuessedTooOften if it comes too soon after a wrong one.
         """
         organization = default_organization(caller)
         with self._trail.audit_refusals(
@@ -99,10 +100,10 @@ class Secret:
         self._trail.log(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
 
     def check(self, caller: Caller, act: str, proposal: str, text: str | None) -> None:
-        """Refuse an act to a caller who does not know the secret; audit every guess.
+        """Check the secret that an act needs; every guess is audited.
 
-        Raises WrongSecret, GuessedTooOften (without looking at the guess), Forbidden where none is
-        set or none is given.
+        Raises WrongSecret if it is wrong, GuessedTooOften (without a look at the guess) if it comes too
+        soon after a wrong one, Forbidden if none is set or none is given.
         """
         with (
             self._trail.audit_refusals(caller, None, act, Kind.PROPOSAL, proposal),
@@ -155,7 +156,7 @@ def _alone(locks: NamedLocks) -> Iterator[None]:
 
 
 def _opens(kept: _Kept, now: datetime) -> datetime:
-    """Give the instant from which a guess is looked at: twice as late after each wrong one."""
+    """Return the instant from which a guess is checked; each wrong one doubles the wait."""
     if kept.failed_at is None:
         return now
     wait = min(timedelta(seconds=2.0 ** min(kept.failures - 1, 20)), LONGEST_WAIT)

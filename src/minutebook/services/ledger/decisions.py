@@ -64,8 +64,9 @@ class Decisions:
     def supersede(self, caller: Caller, old_ids: Sequence[str], draft: DecisionDraft) -> Decision:
         """Put a decision in the place of all that are active on its target.
 
-        It concerns whom those concerned. Raises InvalidInput, NotFound, Conflict, Forbidden where
-        an agent would overrule a person, LedgerError.
+        It has their scope. Raises InvalidInput if the draft does not fit, NotFound if a decision is
+        unknown, Conflict if one is not active or on another target, Forbidden if an agent would
+        overrule a person, LedgerError if the ledger cannot be written.
         """
         check_is_whole(draft, LEAST_RATIONALE_AGAINST)
         if not old_ids:
@@ -95,22 +96,22 @@ class Decisions:
         return read(self._store, caller, Decision, id)
 
     def truths(self, caller: Caller) -> list[Decision]:
-        """Give the decisions that hold, by target; several on one where colleagues differ."""
+        """Return the active decisions, by target; several on one target if branches disagree."""
         self._ledgers.sync_visible(caller)
         found = self._found(caller, status=DecisionStatus.ACTIVE)
         return sorted(found, key=lambda each: (each.target, each.created_at, each.id))
 
     def truth(self, decision: Decision) -> tuple[Decision, ...]:
-        """Give what holds at the end of a decision's chain; several where colleagues differ."""
+        """Return the active decisions at the end of a chain; several if branches disagree."""
         return lineage.truth(decision, partial(self._ledgers.find, decision.organization))
 
     def latest(self, caller: Caller) -> list[Decision]:
-        """Give the decisions that hold, the newest first."""
+        """Return the active decisions, newest first."""
         self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller, status=DecisionStatus.ACTIVE))[::-1]
 
     def beginning(self, caller: Caller, typed: str) -> list[Decision]:
-        """Give the decisions whose id, target or title begins with a text: first those that hold."""
+        """Return the decisions whose id, target or title begins with a text, active ones first."""
         start = target_key(typed)
         found = [
             each
@@ -120,18 +121,18 @@ class Decisions:
         return sorted(found, key=lambda each: each.status is not DecisionStatus.ACTIVE)
 
     def beside(self, caller: Caller, found: Decision | Proposal) -> list[Decision]:
-        """Give every decision on the target of a decision or proposal, the oldest first."""
+        """Return every decision on the target of a decision or proposal, oldest first."""
         key = lineage.scoped_target(found)
         here = self._found(caller, target_key=key.target_key)
         return _by_age([each for each in here if lineage.scoped_target(each) == key])
 
     def history(self, caller: Caller, target: str) -> list[Decision]:
-        """Give every decision on a target, however it is spelled, the oldest first."""
+        """Return every decision on a target in any spelling, oldest first."""
         self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller, target_key=target_key(target)))
 
     def everything(self, caller: Caller) -> list[Decision]:
-        """Give every decision, the oldest first."""
+        """Return every decision, oldest first."""
         self._ledgers.sync_visible(caller)
         return _by_age(self._found(caller))
 

@@ -49,7 +49,7 @@ class LedgerPlaces:
         self.user = ledger_place.user
 
     def repository(self, organization: str) -> "Repository":
-        """Give the ledger of an organization; nothing is made or opened yet."""
+        """Return the ledger of an organization, without creating or opening anything."""
         from minutebook.ledger.repository import Repository
 
         root = self._named(organization)
@@ -64,7 +64,7 @@ class LedgerPlaces:
         return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
 
     def _named(self, organization: str) -> tuple[Path, str] | None:
-        """Give the top of the repository that a person named, and the folder in it."""
+        """Return the top of the repository that the setting names, and the folder in it, or None."""
         named = self._named_for(organization)
         if named is None:
             return None
@@ -78,7 +78,7 @@ class LedgerPlaces:
         )
 
     def _named_for(self, organization: str) -> Path | None:
-        """Give the path that a person named for an organization's ledger, or None."""
+        """Return the path that the setting names for an organization's ledger, or None."""
         return self._place.named if organization == self._place.home else None
 
     def _own(self, organization: str) -> Path:
@@ -90,7 +90,7 @@ class LedgerPlaces:
         return self._named_for(organization) is not None or self._own(organization).exists()
 
     def path(self, organization: str) -> str:
-        """Give where an organization's ledger is, or will be."""
+        """Return the path where an organization's ledger is, or will be."""
         return str(self._named_for(organization) or self._own(organization))
 
     def mark_id(self, organization: str) -> str:

@@ -69,10 +69,11 @@ class Proposals:
         return proposal
 
     def accept(self, caller: Caller, id: str, secret: str | None) -> Decision:
-        """Make a proposal the decision that holds on its target, in place of what stood there.
+        """Make a proposal the active decision on its target, in place of the one there was.
 
-        Raises Forbidden to all but an admin, NotFound, Conflict once it is settled, UnderReview,
-        WrongSecret, GuessedTooOften, LedgerError.
+        Raises Forbidden if the caller is no admin, NotFound if there is no such proposal, Conflict if
+        it was closed before, UnderReview if its review is not over, WrongSecret or GuessedTooOften
+        as the secret's check does, LedgerError if the ledger cannot be written.
         """
         with self._trail.audit_refusals(caller, None, "accept", Kind.PROPOSAL, id):
             lineage.check_may_accept(caller)
@@ -102,12 +103,12 @@ class Proposals:
         return self._writer.record(caller, "accept", decision, plan, sequel)
 
     def pending(self, caller: Caller) -> list[Proposal]:
-        """Give the proposals that wait for an admin, the oldest first."""
+        """Return the proposals that wait for an admin, oldest first."""
         self._ledgers.sync_visible(caller)
         pending = ProposalStatus.PENDING
         found = all_within(self._store, caller, Proposal, status=pending)
         return sorted(found, key=lambda each: (each.created_at, each.id))
 
     def opens(self, proposal: Proposal) -> datetime:
-        """Give the instant from which a proposal may be accepted."""
+        """Return the instant from which a proposal may be accepted."""
         return proposal.created_at + self._window

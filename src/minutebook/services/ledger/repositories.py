@@ -251,7 +251,7 @@ class Ledgers:
                 raise Forbidden("rebuild", reason, needs=Role.HUMAN)
 
     def find(self, organization: str, id: str) -> Decision | None:
-        """Give the decision with an id, None where there is none."""
+        """Return the decision with an id, or None."""
         return self._store.get(Decision, organization, id)
 
     def active_on(self, key: TargetKey) -> list[Decision]:
@@ -414,7 +414,7 @@ class Ledgers:
     # Where and how far
 
     def repository(self, organization: str) -> "Repository":
-        """Give the ledger of an organization; nothing is made or opened yet."""
+        """Return the ledger of an organization, without creating or opening anything."""
         return self._places.repository(organization)
 
     def _is_used(self, organization: str) -> bool:

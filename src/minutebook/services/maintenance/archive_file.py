@@ -72,7 +72,7 @@ class JournalWriter:
         self._file.write(line)
 
     def seal(self) -> str:
-        """Give the digest of the file, which has no seal of its own."""
+        """Return the digest of the file, for archives without a seal."""
         return self._sum.hexdigest()
 
 
@@ -93,7 +93,7 @@ class Reader:
         """The digest of all but the seal, once all have been read."""
 
     def records(self, at: At) -> Iterator[tuple[int, Record]]:
-        """Give each record and the number of its line.
+        """Yield the line number and the record of each line.
 
         Raises InvalidArchive at the first line that does not fit, or at the end if the seal is
         missing or does not match.

@@ -63,8 +63,8 @@ class Archives:
     def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
         """Write what the caller may see of some kinds to a new file below the allowed folders.
 
-        Without a path the file is named after the present instant. Raises Refused, InvalidInput for
-        a path, StoreError where the file cannot be written.
+        Without a path the file is named after the present instant. Raises Refused if the caller may
+        not export, InvalidInput if the path does not fit, StoreError if the file cannot be written.
         """
         self._check_may_export(caller, kinds)
         return self._write(

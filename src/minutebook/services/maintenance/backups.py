@@ -44,7 +44,7 @@ class Copyable(Store, Protocol):
     """A store whose moments can be copied."""
 
     def snapshot(self) -> AbstractContextManager[Copied]:
-        """Give what reads the present moment, however long."""
+        """Return a snapshot of the present state, readable for as long as it is open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Backups:
         """Write store, ledgers, settings and secret, all of one moment, to a new file.
 
         A ledger that a person keeps in a repository of their own is left out. Raises InvalidInput
-        for a name that is taken, StoreError.
+        if the name is taken, StoreError if the file cannot be written.
         """
         with new_file(path, str(path)) as file, ExitStack() as stack:
             stack.enter_context(noted_in(self._directory.path, path))

@@ -54,7 +54,7 @@ class DataDirectory:
         return self.database.with_name(f"{self.database.name}-shm")
 
     def kept(self) -> list[Path]:
-        """Give what stands in it, beside the database and its like, and cannot be made again."""
+        """Return the entries, apart from databases, that cannot be derived again."""
         if not self.path.is_dir():
             return []
         return [
@@ -66,7 +66,7 @@ class DataDirectory:
         ]
 
     def kept_files(self) -> Iterator[tuple[str, Path]]:
-        """Give the plain files of all that, by their names from the top; links are left out."""
+        """Yield the regular files of `kept` with their relative names; symbolic links are left out."""
         for top in self.kept():
             for path in [top, *sorted(top.rglob("*"))]:
                 is_plain = path.is_file() and not path.is_symlink()

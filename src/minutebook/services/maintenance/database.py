@@ -43,7 +43,7 @@ class Engine(Store, Protocol):
         """What this process has written, and how long that took."""
 
     def size(self) -> int:
-        """Give the bytes on disk, log and index included."""
+        """Return the bytes on disk, write-ahead log and index included."""
 
     def open(self) -> None:
         """Start the engine, unless it runs. Raises StoreError if the store cannot be opened."""
@@ -145,12 +145,12 @@ class Database:
         return self._engine.size()
 
     def counts(self, classes: Iterable[type[Record]]) -> dict[Kind, int]:
-        """Count the records of some classes in all organizations. Raises StoreError."""
+        """Count the records of some classes in all organizations. Raises StoreError if it cannot be read."""
         wheres = [Filter(organization=each) for each in self._engine.organizations()]
         return {of.kind: sum(self._engine.count(of, where) for where in wheres) for of in classes}
 
     def pid(self, caller: Caller) -> int | None:
-        """Give the process in which the engine runs for the caller's connection, or None."""
+        """Return the id of the process that runs the engine for the caller's connection, or None."""
         return None if caller.call.session in self._stopped else self._engine.pid
 
     def health(self, caller: Caller) -> Health:

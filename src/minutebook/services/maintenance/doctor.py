@@ -28,7 +28,7 @@ class Examinable(Store, Protocol):
         """Make the vector index again from the records."""
 
     def rebuild_lookups(self) -> None:
-        """Make the engine's own indices again. Raises StoreDamaged."""
+        """Make the engine's own indices again. Raises StoreDamaged if a table cannot be read."""
 
 
 @dataclass(frozen=True, slots=True)

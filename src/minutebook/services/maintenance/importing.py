@@ -69,7 +69,7 @@ class Imported:
 def verified(caller: Caller, reader: Reader) -> Checked:
     """Read a file to its end; hold 16 bytes a record.
 
-    Raises InvalidArchive at the first line that does not fit or is there twice.
+    Raises InvalidArchive if a line does not fit or is there twice, naming the first.
     """
     keys, first = bytearray(), 0
     decided: set[str] = set()
@@ -160,7 +160,7 @@ class Import:
         )
 
     def _with_own_id(self, record: Record) -> tuple[Record, Record | None]:
-        """Give a record whose id is taken out of sight another id, and what the caller has there."""
+        """Return the record, with a new id if another record has its own, and what is here by that id."""
         if isinstance(record, Summary):
             id = summary_id(record.session, record.repository, record.user)
             record = replace(record, id=id)

@@ -38,7 +38,7 @@ class BuiltInModel:
         self._closing = threading.Event()
 
     def open(self) -> Embedder:
-        """Open the model, prepared by now. Raises ModelUnavailable."""
+        """Prepare the model if need be, and open it. Raises ModelUnavailable if that fails."""
         try:
             prepare(self._models, self._hear, self._closing)
         finally:

@@ -44,11 +44,12 @@ class Restores:
             )
 
     def run(self, backup: Path, now: datetime) -> Restored:
-        """Bring back what a backup holds; what was there is put into a folder beside it.
+        """Bring back what a backup holds; what was there is moved to a folder beside it.
 
-        All is verified before anything is changed, and the store comes last: where a restore is
-        killed before, the next one ends it. Raises InvalidInput, InvalidArchive, StoreBusy,
-        StoreError.
+        All is verified before anything is changed, and the store comes last: if a restore is
+        killed before, the next one ends it. Raises InvalidInput if the backup cannot be opened,
+        InvalidArchive if it is damaged, StoreBusy if the store is open, StoreError if files cannot be
+        written.
         """
         home, database = self._directory.path, self._directory.database
         try:
