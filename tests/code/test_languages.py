@@ -27,6 +27,8 @@ def name_of(path: str, text: str = "") -> str | None:
         ("list.c", "c"),
         ("list.h", "c"),
         ("shape.hpp", "cpp"),
+        ("Account.m", "objectivec"),
+        ("Account.mm", "objectivecpp"),
         ("Order.cs", "csharp"),
         ("worker.rb", "ruby"),
         ("lib/Rakefile", "ruby"),
@@ -75,8 +77,39 @@ def test_a_header_that_speaks_cpp_is_cpp() -> None:
 
 
 @pytest.mark.parametrize(
+    ("path", "text", "name"),
+    [
+        ("a.h", "#import <Foundation/Foundation.h>\n@class Bank;\n", "objectivec"),
+        ("a.h", "@interface Account : NSObject\n@end\n", "objectivec"),
+        ("a.h", "namespace app {}\n@interface Account\n@end\n", "objectivecpp"),
+        ("a.h", "// an e-mail: me@interface.example\nint n;\n", "c"),
+        ("a.m", '#import "Account.h"\n', "objectivec"),
+        ("a.m", "int main(void) { return 0; }\n", "objectivec"),
+        ("a.m", "function y = twice(x)\n  y = 2 * x;\nend\n", "matlab"),
+        ("a.m", "% Fit a line.\nx = 1;\n", "matlab"),
+        ("a.m", "@implementation A\n%c\n@end\n", "objectivec"),
+        ("a.mm", "namespace app {}\n", "objectivecpp"),
+        ("a.c", "@interface A\n@end\n", "c"),
+    ],
+)
+def test_what_a_suffix_of_several_languages_means_is_decided_by_the_text(
+    path: str, text: str, name: str
+) -> None:
+    assert name_of(path, text) == name
+
+
+@pytest.mark.parametrize(
     ("said", "name"),
-    [("C++", "cpp"), ("c#", "csharp"), ("TS", "typescript"), ("py", "python"), ("rust", "rust")],
+    [
+        ("C++", "cpp"),
+        ("c#", "csharp"),
+        ("TS", "typescript"),
+        ("py", "python"),
+        ("rust", "rust"),
+        ("Objective-C", "objectivec"),
+        ("objc", "objectivec"),
+        ("Objective-C++", "objectivecpp"),
+    ],
 )
 def test_people_have_other_names_for_languages(said: str, name: str) -> None:
     language = language_named(said)
@@ -91,7 +124,7 @@ def test_nobody_speaks_klingon() -> None:
 def test_every_language_that_is_cut_by_structure_has_a_sample() -> None:
     sampled = {id(language_of(sample.name, sample.text)) for sample in SAMPLES}
     structured = [row for row in LANGUAGES if row.grammar or row.outline]
-    assert len(structured) == 20
+    assert len(structured) == 22
     assert [row.name for row in structured if id(row) not in sampled] == []
 
 

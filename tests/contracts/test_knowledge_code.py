@@ -480,7 +480,7 @@ def test_every_line_of_a_file_lies_in_one_chunk_in_every_language(
         assert [each.start_line - 1 for each in own] == ends[:-1]
     assert {each.language for each in chunks} >= {
         *("rust", "python", "javascript", "typescript", "go", "java", "c", "cpp", "csharp"),
-        *("ruby", "php", "swift", "kotlin", "scala", "bash"),
+        *("ruby", "php", "swift", "kotlin", "scala", "bash", "objectivec", "objectivecpp"),
         *("markdown", "json", "yaml", "toml"),
     }
 

@@ -2,7 +2,7 @@
 
 A language is one row. Where a grammar is named, the row's query says what is a definition: the
 capture is the chunk's type (`function`, `class`, `struct`, `module`, `impl`, `other`), `@name` inside
-it is its name, `@within` a type that the name belongs to although the code stands elsewhere, and
+it is its name (several are put together), `@within` a type that the name belongs to although the code stands elsewhere, and
 `@lead` what belongs to the definition that follows. Where patterns meet in one node, the first counts.
 """
 
@@ -102,6 +102,18 @@ _CPP = (
   (reference_declarator (function_declarator declarator: (_) @name)))) @function
 (template_declaration (function_definition declarator:
   (pointer_declarator declarator: (function_declarator declarator: (_) @name)))) @function
+"""
+)
+
+_OBJECTIVE_C = (
+    _C
+    + """
+(method_definition [(identifier) @name (method_parameter ":" @name)]+) @function
+(class_interface . (identifier) @name) @class
+(protocol_declaration . (identifier) @name) @class
+(class_implementation . (identifier) @name) @impl
+(type_definition type: (macro_type_specifier
+  type: (type_descriptor type: (type_identifier) @name))) @struct
 """
 )
 
@@ -264,6 +276,17 @@ LANGUAGES: tuple[Language, ...] = (
         grammar=Grammar("tree_sitter_cpp", _CPP),
         separator="::",
     ),
+    Language(
+        "objectivec",
+        (".m",),
+        grammar=Grammar("tree_sitter_objc", _OBJECTIVE_C),
+    ),
+    Language(
+        "objectivecpp",
+        (".mm",),
+        grammar=Grammar("tree_sitter_objc", _OBJECTIVE_C),
+    ),
+    Language("matlab"),
     Language("csharp", (".cs", ".csx"), grammar=Grammar("tree_sitter_c_sharp", _CSHARP)),
     Language(
         "ruby",
@@ -338,34 +361,59 @@ _BY_INTERPRETER = {name: row for row in reversed(LANGUAGES) for name in row.inte
 _BY_NAME = {row.name: row for row in reversed(LANGUAGES)}
 _BY_ALIAS = {
     **{suffix[1:]: row for suffix, row in _BY_SUFFIX.items()},
-    **{name: _BY_NAME[known] for name, known in (("c#", "csharp"), ("golang", "go"))},
+    **{
+        name: _BY_NAME[known]
+        for name, known in (
+            ("c#", "csharp"),
+            ("golang", "go"),
+            ("objc", "objectivec"),
+            ("objective-c", "objectivec"),
+            ("objc++", "objectivecpp"),
+            ("objective-c++", "objectivecpp"),
+        )
+    },
 }
 _SHEBANG = re.compile(
     r"#!\s*(?:\S*/)?(?:env\s+(?:-\S+\s+)*)?(?:\S*/)?([A-Za-z][\w-]*?)[\d.]*(?=\s|$)"
 )
-# A header is C unless it says otherwise: the grammar of C loses itself in C++.
-_CPP_HEADER = re.compile(
+# A header is C unless it says otherwise: the grammar of C loses itself in the other two.
+_CPP_SIGN = re.compile(
     r"^\s*(?:class\s+\w+|namespace\b|template\s*<|using\s+\w|public:|private:|protected:)",
     re.MULTILINE,
 )
+_OBJECTIVE_C_SIGN = re.compile(
+    r"^\s*(?:@(?:interface|implementation|protocol|class|import|end)\b|#\s*import\b)", re.MULTILINE
+)
+_MATLAB_SIGN = re.compile(r"^\s*(?:%|function\b|classdef\b)", re.MULTILINE)
 
 
 def language_of(path: str, text: str = "") -> Language | None:
-    """Tell the language by file name, then by suffix, then by the text's first line; None if unknown."""
+    """Return the language of a file, None if unknown: by its name, else its suffix, else its first line.
+
+    The text decides what `.h` and `.m` are, which several languages share.
+    """
     name = path.rsplit("/", 1)[-1]
     if name in _BY_FILE:
         return _BY_FILE[name]
     dot = name.rfind(".")
     if dot > 0:
         suffix = name[dot:].lower()
-        if suffix == ".h" and _CPP_HEADER.search(text):
-            return _BY_NAME["cpp"]
-        return _BY_SUFFIX.get(suffix)
+        return _BY_NAME.get(_shared_suffix(suffix, text)) or _BY_SUFFIX.get(suffix)
     shebang = _SHEBANG.match(text)
     return _BY_INTERPRETER.get(shebang[1]) if shebang else None
 
 
+def _shared_suffix(suffix: str, text: str) -> str:
+    """Return the name of the language that a text speaks, empty if it is that of the suffix."""
+    is_cpp = suffix == ".h" and _CPP_SIGN.search(text)
+    if suffix in {".h", ".m"} and _OBJECTIVE_C_SIGN.search(text):
+        return "objectivecpp" if is_cpp else "objectivec"
+    if suffix == ".m" and _MATLAB_SIGN.search(text):
+        return "matlab"
+    return "cpp" if is_cpp else ""
+
+
 def language_named(name: str) -> Language | None:
-    """Give the language that people call by this name, in any case; None if unknown."""
+    """Return the language that people call by this name, in any case; None if unknown."""
     known = _BY_NAME.get(name.lower())
     return known or _BY_ALIAS.get(name.lower())

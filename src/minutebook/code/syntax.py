@@ -27,7 +27,7 @@ _MODIFIERS = re.compile(rb"[\w\s@]*")
 _MAX_SQUARES = 800_000_000
 _SPACES = re.compile(r"\s+")
 _OPENING = re.compile(r"(?:=>|[\s{\\=(])+$")
-_BODIES = ("body", "accessor_list")
+_BODIES = ("body", "accessor_list", "compound_statement", "implementation_definition")
 
 
 Captures = dict[str, list[tree_sitter.Node]]
@@ -144,7 +144,8 @@ def _defined(captures: Captures) -> tree_sitter.Node:
 def _definition(captures: Captures, source: bytes, rows: Sequence[bytes]) -> Definition | None:
     kind = next(key for key in captures if key not in {"name", "within"})
     node = captures[kind][0]
-    name = _text(source[slice(*captures["name"][0].byte_range)])
+    names = sorted(captures["name"], key=lambda each: each.start_byte)
+    name = "".join(_text(source[slice(*each.byte_range)]) for each in names)[:MAX_SIGNATURE]
     if not name:
         return None
     within = captures.get("within")
@@ -159,7 +160,7 @@ def _definition(captures: Captures, source: bytes, rows: Sequence[bytes]) -> Def
         node.end_byte,
         first,
         _end(node, rows)[0],
-        captures["name"][0].end_point.row,
+        names[-1].end_point.row,
         kind,
         name,
         _text(source[slice(*within[0].byte_range)]) if within else "",
