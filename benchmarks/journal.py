@@ -97,7 +97,7 @@ def summarised(embedder: str, sessions: int) -> tuple[Cell, ...]:
     """Measure summarising so many sessions in one call, by the built-in summarizer."""
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
         app = opened(Path(folder), embedder)
-        with app.infrastructure.store.transaction():
+        with app.infrastructure.store.transaction(DEFAULT_ORGANIZATION):
             for number, texts in enumerate(spoken(sessions * LENGTH)):
                 app.infrastructure.store.put(made(number, texts))
         wall, cpu = time.perf_counter(), time.process_time()
@@ -140,7 +140,7 @@ def filled(size: int) -> Path:
     store, drawn = SqliteStore(path, durability="normal"), data.Records(1)
     texts = spoken(size)
     for start in range(0, size, 1000):
-        with store.transaction():
+        with store.transaction(DEFAULT_ORGANIZATION):
             for number in range(start, min(size, start + 1000)):
                 turn = made(number, texts[number])
                 store.put(turn)

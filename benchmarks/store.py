@@ -171,7 +171,7 @@ def at(organization: str) -> Filter:
 def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
     """Write what `store_memory` writes: memory, text, version 1, vectors, audit entry, changes."""
     organization = memory.organization
-    with store.transaction():
+    with store.transaction(organization):
         store.put(memory)
         store.put(
             Version(
@@ -213,8 +213,9 @@ def build(size: int) -> tuple[Path, float]:
     store, data = SqliteStore(path, durability="normal"), Records(1)
     started = time.perf_counter()
     for start in range(0, size, 1000):
-        with store.transaction():
-            for number in range(start, min(size, start + 1000)):
+        numbers = range(start, min(size, start + 1000))
+        with store.transaction(*{_home(number) for number in numbers}):
+            for number in numbers:
                 organization = _home(number)
                 user = "owner" if number % 100 == 50 else None
                 memory, vectors = data.next(organization, user)

@@ -38,7 +38,7 @@ from benchmarks.store import Records, text_queries
 from minutebook.app import App, open_app
 from minutebook.config import Settings, load
 from minutebook.contracts.knowledge import knowledge
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory
 from minutebook.embedding import Embedded, Embedding, Rows, builtin
 from minutebook.embedding.builtin import BuiltInEmbedder
@@ -175,7 +175,7 @@ class Caller:
 
     def together(self, tool: str, many: Sequence[Mapping[str, object]]) -> None:
         """Make many calls in one transaction."""
-        with self._app.infrastructure.store.transaction():
+        with self._app.infrastructure.store.transaction(default_organization(self._caller)):
             for arguments in many:
                 self(tool, arguments)
 

@@ -77,8 +77,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
     home = tmp_path_factory.mktemp("hostile") / "home"
     with opened_or_made({"home": str(home), "embedder": "none"}) as (app, caller):
         asks = replace(caller, name=WORDS, role=Role.ADMIN)
-        with app.infrastructure.store.transaction():
-            for record in records():
+        made = list(records())
+        with app.infrastructure.store.transaction(*{record.organization for record in made}):
+            for record in made:
                 app.infrastructure.store.put(record)
         first = DecisionDraft(WORDS, WORDS, f"because of {WORDS}", (WORDS,))
         old = app.decisions.record(asks, first)

@@ -64,7 +64,7 @@ def take(world: World, content: bytes, mode: Mode = Mode.MERGE) -> Any:
 
 
 def put(world: World, *records: Record) -> None:
-    with world.store.transaction():
+    with world.store.transaction(*{record.organization for record in records}):
         for record in records:
             world.store.put(record)
 

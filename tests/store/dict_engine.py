@@ -14,6 +14,7 @@ from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Ve
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
 from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
+from minutebook.store.transaction_names import TransactionNames
 from tests.store import lexical
 
 Key = tuple[str, Kind, str]
@@ -49,11 +50,12 @@ class DictStore:
         self._committed = State()
         self._turn = threading.RLock()
         self._local = threading.local()
+        self._names = TransactionNames()
         self._closed = False
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        with self._writing():
+    def transaction(self, *organizations: str) -> Iterator[None]:
+        with self._names.within(organizations), self._writing():
             yield
 
     @contextmanager
@@ -64,7 +66,7 @@ class DictStore:
 
     def put(self, record: Record) -> None:
         key = _key(record)
-        with self._writing() as state:
+        with self._writing(record.organization) as state:
             earlier = state.records.get(key)
             if earlier is not None and getattr(earlier, "text", "") != getattr(record, "text", ""):
                 state.vectors.pop(key, None)
@@ -122,7 +124,7 @@ class DictStore:
 
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         key = (organization, of.kind, id)
-        with self._writing() as state:
+        with self._writing(organization) as state:
             if key not in state.records:
                 return False
             gone = [k for k, r in state.records.items() if _goes_with(r, key)]
@@ -160,7 +162,7 @@ class DictStore:
         states: bytes | None = None,
     ) -> None:
         key = (organization, of.kind, id)
-        with self._writing() as state:
+        with self._writing(organization) as state:
             if vectors.ndim != 2 or not len(vectors) or vectors.shape[1] != space.dimensions:
                 raise InvalidInput("vectors", f"{vectors.shape}, not {space.dimensions}")
             if not np.allclose(np.linalg.norm(vectors, axis=1), 1.0, atol=0.01):
@@ -261,7 +263,9 @@ class DictStore:
         self._closed = True
 
     @contextmanager
-    def _writing(self) -> Iterator[State]:
+    def _writing(self, organization: str | None = None) -> Iterator[State]:
+        if organization is not None:
+            self._names.check(organization)
         with self._turn:
             before = self._state()
             outermost = getattr(self._local, "working", None) is None

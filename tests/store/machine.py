@@ -114,7 +114,7 @@ class StoreMachine(RuleBasedStateMachine):
     ) -> None:
         kept = states if space.states else None
         for store in (self.store, self.oracle):
-            with store.transaction():
+            with store.transaction(*ORGANIZATIONS):
                 store.put(record)
                 store.put_vectors(type(record), record.organization, record.id, space, rows, kept)
 
@@ -141,8 +141,8 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def begin(self) -> None:
         level = ExitStack()
-        level.enter_context(self.store.transaction())
-        level.enter_context(self.oracle.transaction())
+        level.enter_context(self.store.transaction(*ORGANIZATIONS))
+        level.enter_context(self.oracle.transaction(*ORGANIZATIONS))
         self.levels.append(level)
 
     @precondition(lambda self: self.levels)

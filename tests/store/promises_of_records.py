@@ -1,6 +1,7 @@
 """What the protocol promises of transactions and records."""
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from operator import attrgetter
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.errors import InvalidInput, StoreClosed
+from minutebook.domain.errors import InvalidInput, StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     Decision,
@@ -48,7 +49,7 @@ class RecordPromises(Promises):
     def test_an_exception_undoes_all_of_a_transaction(self, store: Store) -> None:
         store.put(memory("kept"))
         before = store.sequence("acme")
-        with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+        with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
             store.put(memory("a", "bread and butter"))
             store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
             store.put(entity("e", "butter"))
@@ -64,18 +65,18 @@ class RecordPromises(Promises):
         assert store.changes("acme", before) == []
 
     def test_a_failed_inner_transaction_leaves_the_outer_one_whole(self, store: Store) -> None:
-        with store.transaction():
+        with store.transaction("acme"):
             store.put(memory("outer"))
-            with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+            with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
                 store.put(memory("inner"))
                 _ = 1 / 0
             store.put(memory("later"))
         assert [r.id for r in store.find(Memory, ACME)] == ["later", "outer"]
 
     def test_the_first_text_of_an_organization_can_be_undone_by_itself(self, store: Store) -> None:
-        with store.transaction():
+        with store.transaction("acme", "zoo"):
             store.put(entity("outer"))
-            with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+            with pytest.raises(ZeroDivisionError), store.transaction("zoo"):  # noqa: PT012
                 store.put(memory("inner", organization="zoo"))
                 _ = 1 / 0
         assert store.organizations() == ["acme"]
@@ -83,15 +84,54 @@ class RecordPromises(Promises):
         zoo = Filter(organization="zoo")
         assert [c.id for c in store.match(Memory, zoo, parse_query("bread"), 9)] == ["inner"]
 
+    def test_a_write_to_an_organization_that_is_not_named_is_refused(self, store: Store) -> None:
+        other = memory("other", organization="zoo")
+        store.put(other)
+        writes: list[Callable[[], object]] = [
+            lambda: store.put(memory("new", organization="zoo")),
+            lambda: store.delete(Memory, "zoo", "other"),
+            lambda: store.put_vectors(Memory, "zoo", "other", SPACE, unit(1, 0, 0, 0)[None]),
+        ]
+        for write in writes:
+            for named in ((), ("acme",)):
+                expected = "'acme' cannot write to 'zoo'" if named else "no organization"
+                with pytest.raises(StoreError, match=expected), store.transaction(*named):
+                    write()
+        assert store.find(Memory, replace(ACME, organization="zoo")) == [other]
+        assert store.vectors(Memory, "zoo", "other") is None
+        with store.transaction("acme", "zoo"):
+            store.put(memory("a"))
+            store.delete(Memory, "zoo", "other")
+        assert store.count(Memory, ACME) == 1
+        assert store.get(Memory, "zoo", "other") is None
+
+    def test_a_transaction_inside_another_names_some_of_its_organizations(
+        self, store: Store
+    ) -> None:
+        refused = pytest.raises(StoreError, match="'acme' cannot hold one that names 'zoo' too")
+        with refused, store.transaction("acme"):
+            store.put(memory("a"))
+            with store.transaction("acme", "zoo"):
+                pass
+        refused = pytest.raises(StoreError, match="'acme' cannot write to 'zoo'")
+        with refused, store.transaction("acme", "zoo"), store.transaction("acme"):
+            store.put(memory("a", organization="zoo"))
+        assert store.organizations() == []
+        with store.transaction("acme", "zoo"):
+            with store.transaction("acme"):
+                store.put(memory("a"))
+            store.put(memory("a", organization="zoo"))
+        assert store.organizations() == ["acme", "zoo"]
+
     def test_an_inner_transaction_is_undone_with_the_outer_one(self, store: Store) -> None:
-        with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
-            with store.transaction():
+        with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
+            with store.transaction("acme"):
                 store.put(memory("inner"))
             _ = 1 / 0
         assert store.find(Memory, ACME) == []
 
     def test_a_refused_put_inside_a_transaction_leaves_nothing_behind(self, store: Store) -> None:
-        with store.transaction():
+        with store.transaction("acme"):
             store.put(memory("a"))
             with pytest.raises(InvalidInput):
                 store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0)[None])
@@ -102,7 +142,7 @@ class RecordPromises(Promises):
         store.put(memory("old", "bread"))
         store.put_vectors(Memory, "acme", "old", SPACE, unit(1, 0, 0, 0)[None])
         assert len(store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)) == 1
-        with store.transaction():
+        with store.transaction("acme"):
             store.put(memory("a", "fresh bread"))
             store.put_vectors(Memory, "acme", "a", SPACE, unit(0, 1, 0, 0)[None])
             store.put(entity("e", "bread"))
@@ -127,7 +167,7 @@ class RecordPromises(Promises):
             near = store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)
             seen.append((store.count(Memory, ACME), len(found), len(near), store.sequence("acme")))
 
-        with store.transaction():
+        with store.transaction("acme"):
             for id in "ab":
                 store.put(memory(id))
                 store.put_vectors(Memory, "acme", id, SPACE, unit(1, 0, 0, 0)[None])
@@ -146,7 +186,7 @@ class RecordPromises(Promises):
         assert store.get(Memory, "acme", "b") is None
         assert [record.id for record in given] == ["c", "b", "a"]
         assert store.ids(Memory, ACME, ["-ingestion_time"]) == ["e", "d", "c", "a"]
-        with store.transaction():
+        with store.transaction("acme"):
             store.put(memory("f"))
             assert "f" in store.ids(Memory, ACME, [])
             assert "f" not in {record.id for record in store.each(Memory, ACME, [])}
@@ -162,7 +202,7 @@ class RecordPromises(Promises):
             assert [moment.count(each, ACME) for each in (Memory, Entity)] == [1, 0]
             assert [each.id for each in moment.each(Memory, ACME)] == ["b"]
             assert moment.count(Memory, replace(ACME, organization="zoo")) == 1
-        with store.transaction():
+        with store.transaction("acme"):
             store.put(memory("c"))
             with store.snapshot() as moment:
                 assert [each.id for each in moment.each(Memory, ACME)] == ["a", "b"]
@@ -173,7 +213,7 @@ class RecordPromises(Promises):
 
         def count() -> None:
             for _ in range(5):
-                with store.transaction():
+                with store.transaction("acme"):
                     counter = store.get(Memory, "acme", "counter")
                     assert isinstance(counter, Memory)
                     store.put(replace(counter, content=str(int(counter.content) + 1)))
@@ -312,7 +352,7 @@ class RecordPromises(Promises):
 
     def test_a_page_is_cut_from_very_many_organizations(self, store: Store) -> None:
         several = [replace(entity(f"{n:03}"), organization=f"of {n % 211}") for n in range(422)]
-        with store.transaction():
+        with store.transaction(*{record.organization for record in several}):
             for record in several:
                 store.put(record)
         wheres = [Filter(organization=name) for name in store.organizations()]
@@ -324,7 +364,7 @@ class RecordPromises(Promises):
         assert store.count(Memory, ACME) == 1
         store.put(memory("b"))
         assert store.count(Memory, ACME) == 2
-        with pytest.raises(KeyError), store.transaction():  # noqa: PT012
+        with pytest.raises(KeyError), store.transaction("acme"):  # noqa: PT012
             store.put(memory("c"))
             assert store.count(Memory, ACME) == 3
             raise KeyError
@@ -453,6 +493,6 @@ class RecordPromises(Promises):
             store.get(Memory, "acme", "a")
         with pytest.raises(StoreClosed):
             store.put(memory("b"))
-        with pytest.raises(StoreClosed), store.transaction():
+        with pytest.raises(StoreClosed), store.transaction("acme"):
             pass
         store.close()

@@ -68,7 +68,7 @@ class SearchPromises(Promises):
             check_ranking(store.match(Memory, where, query, limit), expected, limit)
 
     def test_equal_scores_rank_by_id_even_where_they_are_cut(self, store: Store) -> None:
-        with store.transaction():
+        with store.transaction("acme"):
             for number in reversed(range(300)):
                 store.put(memory(f"{number:03}", "same text"))
         found = store.match(Memory, ACME, parse_query("text"), 3)
@@ -366,7 +366,7 @@ class SearchPromises(Promises):
         assert store.edges("none", ["a"]) == []
 
     def test_with_a_limit_the_heaviest_edges_come_first(self, store: Store) -> None:
-        with store.transaction():
+        with store.transaction("acme"):
             for number in range(1200):
                 store.put(edge(Link, f"n{number:04}", "hub", weight=float(number % 7)))
         nodes = ["hub", *(f"n{number:04}" for number in range(1200))]

@@ -42,7 +42,7 @@ def vectors() -> np.ndarray:
 
 
 def fill(store: SqliteStore, vectors: np.ndarray, start: int, end: int) -> None:
-    with store.transaction():
+    with store.transaction("acme"):
         for number in range(start, end):
             user = None if number % 10 else "rare"
             store.put(memory(f"{number:05}", "text", user=user))

@@ -145,7 +145,7 @@ def test_a_folder_that_is_missing_or_a_folder_in_place_of_the_file_is_said(path:
 
 def test_damaged_pages_are_said_by_reads_and_by_check(path: Path) -> None:
     store = SqliteStore(path)
-    with store.transaction():
+    with store.transaction("acme"):
         for number in range(300):
             store.put(memory(f"{number:04}", "bread " * 50))
     store.close()
@@ -180,7 +180,7 @@ def test_a_thread_waits_no_longer_than_it_may(path: Path) -> None:
         except StoreBusy as error:
             raised.append(error)
 
-    with store.transaction():
+    with store.transaction("acme"):
         thread = threading.Thread(target=write)
         thread.start()
         thread.join()
@@ -193,7 +193,7 @@ def test_a_thread_waits_no_longer_than_it_may(path: Path) -> None:
 def test_reads_go_on_while_another_process_writes(path: Path) -> None:
     store, other = SqliteStore(path), SqliteStore(path)
     store.put(memory("a"))
-    with other.transaction():
+    with other.transaction("acme"):
         other.put(memory("b"))
         assert [r.id for r in store.find(Memory, ACME)] == ["a"]
     assert [r.id for r in store.find(Memory, ACME)] == ["a", "b"]
@@ -203,7 +203,7 @@ def test_reads_go_on_while_another_process_writes(path: Path) -> None:
 
 def test_a_transaction_that_the_engine_undid_cannot_go_on(path: Path) -> None:
     store = SqliteStore(path)
-    with pytest.raises(StoreError, match="undone"), store.transaction():  # noqa: PT012
+    with pytest.raises(StoreError, match="undone"), store.transaction("acme"):  # noqa: PT012
         store.put(memory("a"))
         store._connections._writer.execute("ROLLBACK")
         store.put(memory("b"))
@@ -214,7 +214,7 @@ def test_a_transaction_that_the_engine_undid_cannot_go_on(path: Path) -> None:
 
 def test_close_waits_for_readers_in_other_threads(path: Path) -> None:
     store = SqliteStore(path)
-    with store.transaction():
+    with store.transaction("acme"):
         for number in range(200):
             store.put(memory(f"{number:04}"))
     started = threading.Event()
@@ -301,7 +301,7 @@ def test_a_space_or_organization_that_was_undone_leaves_no_trace(path: Path) -> 
     store = SqliteStore(path)
     wide = VectorSpace("wide", "1", 8)
     vector = np.eye(8, dtype=np.float32)[0]
-    with pytest.raises(ZeroDivisionError), store.transaction():  # noqa: PT012
+    with pytest.raises(ZeroDivisionError), store.transaction("undone"):  # noqa: PT012
         store.put(memory("a", organization="undone"))
         store.put_vectors(Memory, "undone", "a", SPACES[0], direction(1)[None])
         undone = Filter(organization="undone")

@@ -153,7 +153,7 @@ def _sizes() -> Iterator[None]:
 
 
 def fill(store: SqliteStore, start: int, end: int) -> None:
-    with store.transaction():
+    with store.transaction("acme"):
         for number in range(start, end):
             text = "invoice " + "paid " * (number % 3) + ("falcon" if number % 40 == 7 else "")
             store.put(memory(f"{number:05}", text))

@@ -30,7 +30,7 @@ def direction(number: int) -> Vectors:
 
 def remember(store: SqliteStore, id: str, number: int, padding: str = "") -> None:
     """Keep a memory with its version, vectors and entry, as services do."""
-    with store.transaction():
+    with store.transaction("acme"):
         store.put(memory(id, f"number{number} of many {padding}"))
         store.put(version(id))
         store.put_vectors(Memory, "acme", id, SPACES[0], direction(number)[None])

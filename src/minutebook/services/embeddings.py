@@ -263,7 +263,7 @@ class Embeddings:
             return 0
         started = time.monotonic()
         made = _at_low_priority(lambda: self._embed_texts([record.text for record in records]))
-        with self._store.transaction():
+        with self._store.transaction(*{record.organization for record in records}):
             for record, embedded in zip(records, made, strict=True):
                 current = self._store.get(type(record), record.organization, record.id)
                 if current is not None and current.text == record.text:

@@ -85,16 +85,19 @@ class Store(Protocol):
     """Keeps records durably, finds them, and tells what changed.
 
     Every method may be called from any thread. A method that changes something outside a
-    `transaction` runs in one of its own. Inside, the thread reads what it wrote; others, in this
+    `transaction` runs in one of its own, which names its organization. Inside, the thread reads what it wrote; others, in this
     process or another, see all of a transaction or nothing, at once when it ends. Errors are
     `StoreError`s.
     """
 
-    def transaction(self) -> AbstractContextManager[None]:
+    def transaction(self, *organizations: str) -> AbstractContextManager[None]:
         """Make what happens inside one atomic, durable write; an exception undoes all of it.
 
-        Writers wait for one another. A transaction inside a transaction is part of the outer one; an
-        exception undoes the inner, and the outer may go on. Not so after a StoreError.
+        It may write to the organizations that it names, to no other: StoreError. From its first
+        moment no other transaction writes to those, so what it reads of them stays so until it ends.
+        A transaction inside a transaction is part of the outer one and names some of its
+        organizations, else StoreError; an exception undoes the inner, and the outer may go on. Not so
+        after a StoreError.
         """
 
     def snapshot(self) -> AbstractContextManager[Snapshot]:

@@ -63,7 +63,7 @@ def test_a_store_that_is_busy(
 ) -> None:
     app = open_app(Settings(home=server.home, embedder="none"))
     try:
-        with app.infrastructure.store.transaction():
+        with app.infrastructure.store.transaction("default"):
             text = refused(server, secret, path, tool, said)
     finally:
         app.close()

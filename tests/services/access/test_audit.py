@@ -103,7 +103,7 @@ def test_writers_at_once_leave_one_unbroken_trail(world: World) -> None:
 
 def test_a_refused_act_of_several_leaves_its_refusal_and_nothing_else(world: World) -> None:
     def attempt() -> None:
-        with world.app.trail.audited_batch():
+        with world.app.trail.audited_batch(["default"]):
             world.entity("Ana")
             with world.app.trail.audited(world.caller, "default", "paint", Kind.MEMORY, "m"):
                 raise Forbidden("paint", "no colours")

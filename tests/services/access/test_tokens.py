@@ -217,7 +217,7 @@ def test_the_use_of_a_token_is_noted_to_the_hour(world: World) -> None:
 
 def test_noting_a_use_does_not_undo_a_revocation(world: World) -> None:
     issued = world.app.tokens.create(OWNER, GRANT)
-    with world.store.transaction():
+    with world.store.transaction(SYSTEM_ORGANIZATION, "acme"):
         world.app.tokens.caller_of(issued.secret)
         world.app.tokens.revoke(OWNER, issued.token.id)
     wait_until(lambda: kept(world, issued.token.id).last_used_at is not None)

@@ -187,7 +187,7 @@ def test_a_store_that_cannot_be_written_fails_each_session_by_itself(opener: Ope
     holding, release = threading.Event(), threading.Event()
 
     def hold() -> None:
-        with other.app.infrastructure.store.transaction():
+        with other.app.infrastructure.store.transaction("default"):
             holding.set()
             release.wait(10)
 

@@ -70,7 +70,7 @@ def summary(session: str = "s0", **fields: Any) -> Summary:
 
 
 def put(world: World, *records: Turn | Summary) -> None:
-    with world.store.transaction():
+    with world.store.transaction(*{record.organization for record in records}):
         for record in records:
             world.store.put(record)
 

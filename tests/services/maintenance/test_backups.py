@@ -157,7 +157,7 @@ def test_a_restore_that_is_killed_leaves_a_store_and_is_ended_by_the_next(
 def large(opener: Opener, tmp_path: Path) -> Path:
     """A data directory of some 40 MB, so that a backup of it can be killed halfway."""
     world = opener(name="home")
-    with world.store.transaction():
+    with world.store.transaction("acme"):
         for number in range(200):
             world.store.put(memory(f"m{number:03}", metadata={"x": "long " * 40_000}))
     world.app.close()

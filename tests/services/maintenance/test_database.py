@@ -92,7 +92,7 @@ def test_a_stop_waits_for_the_write_under_way(world: World) -> None:
     kept: list[str] = []
 
     def write() -> None:
-        with world.store.transaction():
+        with world.store.transaction("default"):
             inside.set()
             may_go_on.wait(10)
             kept.append(world.remember("Ana likes tea"))
@@ -126,7 +126,7 @@ def test_health_is_told_at_once_while_another_writes_and_the_model_loads(opener:
     release = threading.Event()
     world = opener(loading(release))
     one = connected(world, "one")
-    with world.store.transaction():
+    with world.store.transaction("default"):
         told: list[HealthStatus] = []
         asker = threading.Thread(target=lambda: told.append(world.app.database.health(one).pulse))
         asker.start()

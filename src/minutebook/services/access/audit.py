@@ -1,7 +1,7 @@
 """The audit trail: one entry an act, in its transaction, or in one of its own if it was refused."""
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -137,16 +137,24 @@ class Trail:
 
     @contextmanager
     def audited(
-        self, caller: Caller, organization: str, act: str, kind: Kind, subject: str
+        self,
+        caller: Caller,
+        organization: str,
+        act: str,
+        kind: Kind,
+        subject: str,
+        *,
+        also: Collection[str] = (),
     ) -> Iterator[AuditDraft]:
         """Run an act as one transaction that ends with its entry; of a refusal only the entry stays.
 
+        The entry goes to `organization`, where the act may write; so may it to those of `also`.
         Raises Fault, with nothing changed, if the act never called `check` or `may`.
         """
         audit = AuditDraft(caller, act, organization, subject)
         with (
             self.audit_refusals(caller, organization, act, kind, subject),
-            self._store.transaction(),
+            self._store.transaction(organization, *also),
         ):
             yield audit
             if not audit.idle:
@@ -155,11 +163,14 @@ class Trail:
                 self._append(audit, kind, DONE)
 
     @contextmanager
-    def audited_batch(self) -> Iterator[None]:
-        """Run several acts as one transaction; if one is refused, only the refusals' entries stay."""
+    def audited_batch(self, organizations: Collection[str]) -> Iterator[None]:
+        """Run several acts as one transaction; if one is refused, only the refusals' entries stay.
+
+        The acts write to these organizations alone.
+        """
         self._batch.refusals = []
         try:
-            with self._store.transaction():
+            with self._store.transaction(*organizations):
                 yield
         finally:
             refusals, self._batch.refusals = self._batch.refusals, None
@@ -176,7 +187,7 @@ class Trail:
         outcome: str = DONE,
     ) -> None:
         """Write one entry a subject for an act that changed no record, such as a read."""
-        with self._store.transaction():
+        with self._store.transaction(organization):
             for subject in subjects:
                 self._append(AuditDraft(caller, act, organization, subject), kind, outcome)
 
@@ -252,7 +263,7 @@ class Trail:
         return proofs
 
     def _append_refusals(self, refusals: Sequence[_Refusal]) -> None:
-        with self._store.transaction():
+        with self._store.transaction(*(each.audit.organization for each in refusals)):
             for each in refusals:
                 self._append(each.audit, each.kind, each.outcome)
 

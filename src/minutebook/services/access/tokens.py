@@ -7,6 +7,7 @@ import logging
 import re
 import threading
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
@@ -18,7 +19,7 @@ from minutebook.domain.grants import Grant, caller_with, check_end, check_grant,
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.policy import Scope
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Kind, Role, Token
-from minutebook.services.access.audit import Trail
+from minutebook.services.access.audit import AuditDraft, Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.store.protocol import Store
 
@@ -110,7 +111,7 @@ class Tokens:
             bound_user=grant.user,
             expires_at=grant.expires_at,
         )
-        with self._trail.audited(caller, _home(token), "create_token", Kind.TOKEN, id) as audit:
+        with self._audited(caller, "create_token", token) as audit:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
             self._store.put(token)
@@ -130,9 +131,7 @@ class Tokens:
         Raises Forbidden if the caller is not the owner of the data directory, NotFound if there is no
         such token, Conflict if it was revoked before.
         """
-        with self._trail.audited(
-            caller, _home(self._read(id)), "revoke_token", Kind.TOKEN, id
-        ) as audit:
+        with self._audited(caller, "revoke_token", self._read(id)) as audit:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
             token = replace(self._read_live(id), revoked_at=self._clock())
@@ -147,9 +146,7 @@ class Tokens:
         """
         check_end(expires_at, self._clock())
         secret = self._new_secret(id)
-        with self._trail.audited(
-            caller, _home(self._read(id)), "rotate_token", Kind.TOKEN, id
-        ) as audit:
+        with self._audited(caller, "rotate_token", self._read(id)) as audit:
             policy.check_may_issue(caller)
             audit.check(_TOKENS)
             known = self._read_live(id)
@@ -199,6 +196,13 @@ class Tokens:
             raise
         return Unidentified(reason)
 
+    def _audited(
+        self, caller: Caller, act: str, token: Token
+    ) -> AbstractContextManager[AuditDraft]:
+        """Run an act on a token: it is kept in the system's organization, and told of at its home."""
+        home, also = _home(token), [SYSTEM_ORGANIZATION]
+        return self._trail.audited(caller, home, act, Kind.TOKEN, token.id, also=also)
+
     def _note_use(self, id: str, now: datetime) -> None:
         """Write down that a token was used, in a thread: its bearer waits for no writer."""
         with self._lock:
@@ -209,7 +213,7 @@ class Tokens:
 
     def _write_use(self, id: str, now: datetime) -> None:
         try:
-            with self._store.transaction():
+            with self._store.transaction(SYSTEM_ORGANIZATION):
                 if (token := self._get(id)) is not None:
                     self._store.put(replace(token, last_used_at=now))
         except StoreError as error:

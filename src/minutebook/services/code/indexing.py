@@ -165,7 +165,7 @@ class Indexing:
     def _flush(self, read: int) -> None:
         organization, batch = self._project.organization, self._batch
         self._project = replace(self._project, indexed_files=read)
-        with self._store.transaction():
+        with self._store.transaction(organization):
             self._check_still_wanted()
             for record in batch.put:
                 self._store.put(record)

@@ -158,7 +158,7 @@ class Projects:
         for project in self._unfinished():
             if project.read_at is None or self._waits(project):
                 continue
-            with self._store.transaction():
+            with self._store.transaction(project.organization):
                 current = self._store.get(Project, project.organization, project.id)
                 if current == project:
                     self._store.put(
@@ -305,7 +305,7 @@ class Projects:
             organization=organization,
             equal={"path": root, "repository": repository, "user": caller.user},
         )
-        with self._store.transaction():
+        with self._store.transaction(organization):
             for known in self._store.find(Project, where, limit=1):
                 return known
             project = Project(
@@ -340,7 +340,7 @@ class Projects:
         where = narrowed(Filter(organization=project.organization), project=project.id)
         removed = 0
         while records := self._store.find(of, where, limit=BATCH):
-            with self._store.transaction():
+            with self._store.transaction(project.organization):
                 removed += sum(
                     self._store.delete(of, record.organization, record.id) for record in records
                 )

@@ -108,7 +108,9 @@ class Memories:
         text = text_of(draft.title, draft.content)
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings = {text: self._writer.embed_for(caller)(text)}
-        with self._trail.audited_batch():
+        replaced = [known for old in supersedes if (known := self._known(caller, old)) is not None]
+        homes = {self._home(caller, draft), *(memory.organization for memory in replaced)}
+        with self._trail.audited_batch(homes):
             memory = self._create(caller, draft, embeddings.get)
             for target, type in links:
                 self._links.link(caller, memory.id, target, type)
@@ -140,7 +142,8 @@ class Memories:
                 if text not in embeddings:
                     embeddings[text] = self._writer.embed_for(caller)(text)
         written = []
-        with self._trail.audited_batch():
+        homes = {self._home(caller, draft) for caller, draft in items}
+        with self._trail.audited_batch(homes):
             for index, (caller, draft) in enumerate(items):
                 with _in_batch(index):
                     written.append(self._write(caller, draft, embeddings.get))
@@ -358,16 +361,22 @@ class Memories:
         """
         if draft.id is None or self._known(caller, draft.id) is not None:
             return draft
-        home = (
-            SYSTEM_ORGANIZATION
-            if draft.scope is ScopeLevel.SYSTEM
-            else default_organization(caller)
-        )
-        if self._store.get(Memory, home, draft.id) is None:
+        if self._store.get(Memory, self._home(caller, draft), draft.id) is None:
             return draft
         repositories = ("any",) if caller.repositories is None else sorted(caller.repositories)
         apart = id_apart(draft.id, caller.user or "", *repositories)
         return replace(draft, id=apart, given_uuid=None)
+
+    def _home(self, caller: Caller, draft: Draft) -> str:
+        """Name the organization that a draft is written to: that of the memory with its id, if seen."""
+        known = None if draft.id is None else self._known(caller, draft.id)
+        if known is not None:
+            return known.organization
+        return (
+            SYSTEM_ORGANIZATION
+            if draft.scope is ScopeLevel.SYSTEM
+            else default_organization(caller)
+        )
 
     def _known(self, caller: Caller, id: str) -> Memory | None:
         try:

@@ -48,7 +48,7 @@ class Mentions:
         """Make every mention again from the entities and the text index."""
         for organization in self._store.organizations():
             everything = Filter(organization=organization)
-            with self._store.transaction():
+            with self._store.transaction(organization):
                 for mention in self._store.find(Mention, everything):
                     self._store.delete(Mention, organization, mention.id)
                 for entity in self._store.find(Entity, everything):

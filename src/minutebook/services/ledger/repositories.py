@@ -152,7 +152,7 @@ class Ledgers:
             if head == since:
                 return
             brought = self._brought(organization, since, head)
-            with self._store.transaction():
+            with self._store.transaction(organization):
                 # Others may have followed it meanwhile, and decided.
                 if self._mark(organization) == mark:
                     self._apply_commits(organization, brought)

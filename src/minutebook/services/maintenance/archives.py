@@ -118,7 +118,7 @@ class Archives:
                 # Who decides has the ledger's lock first, then the store's; so does who imports.
                 with (
                     self._ledgers.rebuilding(checked.decided) as ledgers,
-                    self._store.transaction(),
+                    self._store.transaction(*work.organizations(checked)),
                 ):
                     work.run(reader, checked, ledgers)
         self._embeddings.notify()
@@ -147,7 +147,7 @@ class Archives:
                     writer.add(record)
                 digest = writer.seal()
                 # Before the file has its name: none is there of which the trail knows nothing.
-                with self._store.transaction():
+                with self._store.transaction(*{where.organization for _, where, _ in parts}):
                     for kind, where, size in parts:
                         if size:
                             self._trail.log(caller, where.organization, EXPORT, kind, [digest])

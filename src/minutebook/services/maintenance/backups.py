@@ -81,7 +81,7 @@ class Backups:
             digests: dict[str, str] = {}
             # Who decides commits inside a transaction: so the ledgers do not move meanwhile, and the
             # moment of the store that is copied afterwards is the same.
-            with self._store.transaction():
+            with self._store.transaction(*self._store.organizations()):
                 moment = stack.enter_context(self._store.snapshot())
                 for name, source in self._directory.kept_files():
                     digests[name] = _add(tar, name, source)

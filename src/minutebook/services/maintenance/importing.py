@@ -44,11 +44,12 @@ Keys: TypeAlias = NDArray[np.bytes_]
 class Checked:
     """What a file held when it was read the first time: a key a record, and its digest.
 
-    `decided` are the organizations of its decisions.
+    `organizations` are those of its records, `decided` those of its decisions.
     """
 
     keys: Keys
     digest: str
+    organizations: frozenset[str] = frozenset()
     decided: frozenset[str] = frozenset()
 
 
@@ -72,10 +73,12 @@ def verified(caller: Caller, reader: Reader) -> Checked:
     Raises InvalidArchive if a line does not fit or is there twice, naming the first.
     """
     keys, first = bytearray(), 0
+    organizations: set[str] = set()
     decided: set[str] = set()
     for number, record in reader.records(_hearing(caller, reader, 0.0)):
         first = first or number
         keys += _key(record)
+        organizations.add(record.organization)
         if record.kind is Kind.DECISION:
             decided.add(record.organization)
     unsorted = np.frombuffer(bytes(keys), dtype=f"S{_KEY_BYTES}")
@@ -86,7 +89,7 @@ def verified(caller: Caller, reader: Reader) -> Checked:
         # Records stand a line each, so that the line follows from the place.
         line = first + int(order[again].min())
         raise InvalidArchive(reader.called, "its record stands in an earlier line too", line)
-    return Checked(ordered, reader.digest, frozenset(decided))
+    return Checked(ordered, reader.digest, frozenset(organizations), frozenset(decided))
 
 
 class Import:
@@ -108,6 +111,13 @@ class Import:
         self._touched: set[tuple[str, Kind]] = set()
         self._given_ids: set[tuple[Kind, str, str]] = set()
         self.told = Imported()
+
+    def organizations(self, checked: Checked) -> set[str]:
+        """Name those that the transaction around `run` has to name."""
+        named = set(checked.organizations)
+        if self._mode is Mode.REPLACE:
+            named.update(where.organization for where in filters(self._store, self._caller))
+        return named
 
     def run(self, reader: Reader, checked: Checked, ledgers: Mapping[str, Rebuilding]) -> None:
         """Take all records in, audit that, and commit decisions to Git.

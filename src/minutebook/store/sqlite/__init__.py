@@ -21,6 +21,7 @@ from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
 from minutebook.store.sqlite.snapshot import SqliteSnapshot
+from minutebook.store.transaction_names import TransactionNames
 
 
 class SqliteStore:
@@ -45,6 +46,7 @@ class SqliteStore:
         self._writer_wait = writer_wait
         self._beside = tuple(beside)
         self._guard = threading.Lock()
+        self._names = TransactionNames()
         self._is_open = False
         self.open()
 
@@ -76,9 +78,9 @@ class SqliteStore:
         return os.getpid() if self._is_open else None
 
     @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """Make what happens inside one atomic, durable write."""
-        with self._connections.transaction():
+    def transaction(self, *organizations: str) -> Iterator[None]:
+        """Make what happens inside one atomic, durable write to the organizations named."""
+        with self._names.within(organizations), self._connections.transaction():
             yield
 
     @contextmanager
@@ -89,7 +91,7 @@ class SqliteStore:
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""
-        with self._connections.writing() as connection:
+        with self._writing(record.organization) as connection:
             rows.put(connection, record)
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
@@ -145,7 +147,7 @@ class SqliteStore:
 
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""
-        with self._connections.writing() as connection:
+        with self._writing(organization) as connection:
             return rows.delete(connection, of, organization, id)
 
     def organizations(self) -> list[str]:
@@ -180,7 +182,7 @@ class SqliteStore:
         states: bytes | None = None,
     ) -> None:
         """Keep vectors and token states of a record's text. Raises NotFound, InvalidInput."""
-        with self._connections.writing() as connection:
+        with self._writing(organization) as connection:
             embeddings.put(connection, of, organization, id, space, vectors, states)
 
     def vectors(
@@ -292,6 +294,12 @@ class SqliteStore:
             self._housekeeper.stop()
             self._indices.save()
             self._connections.close()
+
+    @contextmanager
+    def _writing(self, organization: str) -> Iterator[apsw.Connection]:
+        self._names.check(organization)
+        with self._connections.writing() as connection:
+            yield connection
 
     def _keep_house(self) -> None:
         self._connections.checkpoint()
