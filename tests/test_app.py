@@ -53,7 +53,7 @@ def warned(settings: Settings, caplog: pytest.LogCaptureFixture) -> list[str]:
     for thread in set(threading.enumerate()) - before:
         # One that is about to start is listed too, and cannot be joined yet.
         wait_until(partial(_has_started, thread))
-        thread.join(10)
+        thread.join(60)
     return [each.getMessage() for each in caplog.records if each.levelno >= logging.WARNING]
 
 

@@ -305,12 +305,12 @@ def _record(kind: Kind, organization: str, row: tuple[Any, ...]) -> Record:
 
 
 def wait_until(seen: Callable[[], bool]) -> None:
-    """Wait until something is seen; it must come to pass in 30 seconds."""
-    for _ in range(600):
+    """Wait until something is seen; it must come to pass in 60 seconds."""
+    for _ in range(1200):
         if seen():
             return
         time.sleep(0.05)
-    raise AssertionError("it did not come to pass in 30 seconds")
+    raise AssertionError("it did not come to pass in 60 seconds")
 
 
 def hears(caller: Caller, record: Any) -> bool:
@@ -368,7 +368,7 @@ def worlds(home: Path) -> Iterator[Opener]:
         )
         opened.append(app)
         if embedding is None:
-            app.embedding.wait(10)
+            app.embedding.wait(60)
         reader = DatabaseReader(settings.database)
         readers.append(reader)
         identity = settings.caller() if caller is None else caller

@@ -32,7 +32,7 @@ class Thesaurus(WordEmbedder):
 def client(opener: Opener) -> Client:
     world = opener(ready(Thesaurus()))
     world.app.embedding.start()
-    world.app.embedding.wait(10)
+    world.app.embedding.wait(60)
     return Client(world)
 
 
@@ -193,7 +193,7 @@ def test_a_search_without_a_model_goes_by_words(opener: Opener) -> None:
     client = Client(opener(failed()))
     client.world.app.embedding.start()
     with pytest.raises(EmbeddingNotReady, match="damaged"):
-        client.world.app.embedding.wait(10)
+        client.world.app.embedding.wait(60)
     client.write("the car needs oil")
     assert client.found("car") == ["the car needs oil"]
     assert client.found("automobile") == []

@@ -297,7 +297,7 @@ def test_the_time_left_comes_from_the_rate(opener: Opener, tmp_path: Path) -> No
     assert waiting["eta_seconds"] is None
     assert waiting["completed_at"] is None
     release.set()
-    world.app.embedding.wait(10)
+    world.app.embedding.wait(60)
     world.app.embeddings.backfill_batch()
     halfway = world.call("get_index_status", project_id="p")
     assert (halfway["status"], halfway["progress_percent"]) == ("indexing", 50.0)

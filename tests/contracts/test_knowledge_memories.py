@@ -124,7 +124,7 @@ def test_while_the_model_loads_nothing_is_stored(opener: Opener) -> None:
     assert world.refused("store_memory", content="a") == expected
     assert world.contents() == {}
     release.set()
-    world.app.embedding.wait(10)
+    world.app.embedding.wait(60)
     assert world.call("store_memory", content="a")
 
 

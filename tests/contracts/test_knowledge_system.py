@@ -52,7 +52,7 @@ def test_a_model_that_loads_is_said_to_load(opener: Opener) -> None:
     assert answer["embedding"]["status"] == "loading"
     assert answer["status"] == "degraded"
     release.set()
-    world.app.embedding.wait(10)
+    world.app.embedding.wait(60)
     answer = world.call("get_status")
     assert (answer["embedding"]["status"], answer["status"]) == ("ready", "healthy")
 

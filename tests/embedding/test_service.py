@@ -40,7 +40,7 @@ class Gate:
         self.embedder = Lengths()
 
     def __call__(self) -> Embedder:
-        assert self.go.wait(10)
+        assert self.go.wait(60)
         self.opened += 1
         if self.failures:
             raise self.failures.pop()
@@ -66,7 +66,7 @@ def test_a_model_is_loading_until_it_is_ready(gate: Gate) -> None:
     with pytest.raises(EmbeddingNotReady):
         embedding.embed_passages(["too early"])
     gate.go.set()
-    embedding.wait(10)
+    embedding.wait(60)
     assert (embedding.state, embedding.model) == ("ready", Lengths.model)
     embedding.start()
     assert (
@@ -99,12 +99,12 @@ def test_a_failed_load_is_told_and_can_be_tried_again(
     embedding.start()
     for _ in range(2):
         with pytest.raises(EmbeddingNotReady) as refusal:
-            embedding.wait(10)
+            embedding.wait(60)
         assert (refusal.value.state, refusal.value.reason) == ("error", reason)
     assert (embedding.state, embedding.reason, embedding.model) == ("error", reason, EXPECTED)
     assert gate.opened == 1
     embedding.start()
-    embedding.wait(10)
+    embedding.wait(60)
     assert (embedding.state, embedding.reason, gate.opened) == ("ready", "", 2)
 
 
@@ -123,7 +123,7 @@ def test_a_failed_load_is_loading_again_while_it_is_tried_again(gate: Gate) -> N
 def opened(size: int) -> tuple[Embedding, Lengths]:
     embedder = Lengths()
     embedding = Embedding(lambda: embedder, EXPECTED, size)
-    embedding.wait(10)
+    embedding.wait(60)
     return embedding, embedder
 
 

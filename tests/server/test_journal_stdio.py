@@ -201,7 +201,7 @@ def test_no_content_reaches_the_log(tmp_path: Path) -> None:
         pipe.call("summarize_sessions", sessionId="s1")
         assert pipe.process.stdin is not None
         pipe.process.stdin.close()
-        pipe.process.wait(timeout=10)
+        pipe.process.wait(timeout=60)
         assert pipe.process.stderr is not None
         assert secret.encode() not in pipe.process.stderr.read()
 

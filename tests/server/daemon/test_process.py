@@ -416,7 +416,7 @@ def test_the_end_of_a_client_is_not_the_daemons(
         pipe.process.stdin.close()
     else:
         pipe.process.send_signal(ending)
-    assert pipe.process.wait(timeout=10) == 0
+    assert pipe.process.wait(timeout=60) == 0
     assert pipe.process.stdout is not None
     assert pipe.process.stdout.read() == b""
     wait_until(lambda: [each["clients"] for each in house.daemons()] == [0])

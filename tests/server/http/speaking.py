@@ -87,7 +87,7 @@ class Server:
 
     def end(self, ending: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(ending)
-        return self.process.wait(timeout=10)
+        return self.process.wait(timeout=60)
 
     def client(self, path: str = "/mcp", token: str | None = None, **options: Any) -> Client:
         """The official client; `mode` says in which revision it speaks."""

@@ -53,7 +53,7 @@ def test_each_contract_is_spoken_at_its_path(server: Server, path: str, mode: An
 
 @pytest.mark.parametrize("version", LEGACY)
 def test_each_handshake_revision_is_spoken(server: Server, version: str) -> None:
-    with httpx2.Client(base_url=server.url, headers=BOTH, timeout=20) as http:
+    with httpx2.Client(base_url=server.url, headers=BOTH, timeout=60) as http:
         answer = http.post("/mcp", json=initialize(version))
         assert data(answer)["result"]["protocolVersion"] == version
         session = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
@@ -92,7 +92,7 @@ def test_the_program_behind_a_post_is_known_by_its_user_agent_or_its_handshake(
     posted = wrote("sent by curl")
     assert posted is not None
     assert (posted.program, posted.contract) == ("curl 8.5.0", "knowledge")
-    with httpx2.Client(base_url=server.url, headers=BOTH | agent, timeout=20) as http:
+    with httpx2.Client(base_url=server.url, headers=BOTH | agent, timeout=60) as http:
         answer = http.post("/mcp", json=initialize())
         session = {"Mcp-Session-Id": answer.headers["mcp-session-id"]}
         http.post("/mcp", json=call("store_memory", content="with a handshake"), headers=session)
@@ -163,7 +163,7 @@ def test_a_session_hears_when_what_it_subscribed_to_changes(server: Server) -> N
     async def run() -> None:
         async with server.client("/mcp/catalog", mode="legacy", message_handler=hear) as client:
             await client.subscribe_resource("memory://index")
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 while not any(isinstance(m, types.ResourceUpdatedNotification) for m in heard):
                     await write(client)
                     await anyio.sleep(0.2)
@@ -179,7 +179,7 @@ def test_a_stream_that_listens_hears_it_too(server: Server) -> None:
             client.listen(resource_subscriptions=["memory://index"]) as events,
         ):
             await write(client)
-            with anyio.fail_after(20):
+            with anyio.fail_after(60):
                 async for event in events:
                     assert "memory://index" in str(event)
                     break

@@ -139,7 +139,7 @@ def test_a_request_that_does_not_come_is_not_waited_for(server: Server, said: by
 
 
 def test_a_request_that_trickles_in_is_not_waited_for(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as one:
         one.sendall(b"GET /healthz HTTP/1.1\r\n")
         with pytest.raises(ConnectionError):
             ask_on(one, b"X-More: 1\r\n")
@@ -147,7 +147,7 @@ def test_a_request_that_trickles_in_is_not_waited_for(server: Server) -> None:
 
 def test_who_does_not_read_the_answers_is_let_go(server: Server) -> None:
     ask = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100
-    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as one:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         with pytest.raises(ConnectionError):
             ask_on(one, ask)

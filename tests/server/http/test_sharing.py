@@ -61,7 +61,7 @@ def asked(server: Server, authorization: str, session: str, message: object) -> 
             f"Content-Length: {len(body)}",
         ]
     )
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
     connection.sendall(f"{head}\r\n\r\n".encode() + body)
     connection.recv(15, socket.MSG_WAITALL)
     return connection
@@ -93,7 +93,7 @@ def test_one_opens_a_quarter_of_the_sessions_and_streams(
     with ExitStack() as streams:
         heard = []
         for session in sessions[: quota_of(STREAMS) + 1]:
-            stream = socket.create_connection(("127.0.0.1", server.port), timeout=20)
+            stream = socket.create_connection(("127.0.0.1", server.port), timeout=60)
             streams.enter_context(stream)
             stream.sendall(
                 f"GET /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: {greedy}\r\n"

@@ -213,7 +213,7 @@ def test_a_signal_or_a_closed_stdin_ends_the_server_cleanly(
             pipe.process.stdin.close()
         else:
             pipe.process.send_signal(ending)
-        assert pipe.process.wait(timeout=10) == 0
+        assert pipe.process.wait(timeout=60) == 0
         assert pipe.process.stdout is not None
         assert pipe.process.stdout.read() == b""
 
@@ -264,7 +264,7 @@ def test_no_content_reaches_the_log(tmp_path: Path) -> None:
         pipe.call("search_text", query=secret)
         assert pipe.process.stdin is not None
         pipe.process.stdin.close()
-        pipe.process.wait(timeout=10)
+        pipe.process.wait(timeout=60)
         assert pipe.process.stderr is not None
         assert secret.encode() not in pipe.process.stderr.read()
 

@@ -189,11 +189,11 @@ def test_a_store_that_cannot_be_written_fails_each_session_by_itself(opener: Ope
     def hold() -> None:
         with other.app.infrastructure.store.transaction("default"):
             holding.set()
-            release.wait(10)
+            release.wait(60)
 
     writer = threading.Thread(target=hold)
     writer.start()
-    holding.wait(10)
+    holding.wait(60)
     try:
         # The caller is judged without a write; only the summary itself cannot be kept.
         batch = world.app.summaries.summarize_all(world.caller)

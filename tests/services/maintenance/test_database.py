@@ -94,17 +94,17 @@ def test_a_stop_waits_for_the_write_under_way(world: World) -> None:
     def write() -> None:
         with world.store.transaction("default"):
             inside.set()
-            may_go_on.wait(10)
+            may_go_on.wait(60)
             kept.append(world.remember("Ana likes tea"))
 
     writer = threading.Thread(target=write)
     writer.start()
-    assert inside.wait(10)
+    assert inside.wait(60)
     stopper = threading.Thread(target=world.app.database.stop, args=(one,))
     stopper.start()
     may_go_on.set()
-    writer.join(10)
-    stopper.join(10)
+    writer.join(60)
+    stopper.join(60)
     world.app.database.start(one)
     assert world.memory(kept[0]).content == "Ana likes tea"
 
@@ -130,7 +130,7 @@ def test_health_is_told_at_once_while_another_writes_and_the_model_loads(opener:
         told: list[HealthStatus] = []
         asker = threading.Thread(target=lambda: told.append(world.app.database.health(one).pulse))
         asker.start()
-        asker.join(10)
+        asker.join(60)
         assert told == [HealthStatus.DEGRADED]
     release.set()
 
@@ -139,7 +139,7 @@ def test_health_is_degraded_without_a_model(opener: Opener) -> None:
     world = opener(failed())
     world.app.start()
     with pytest.raises(Exception, match="damaged"):
-        world.app.embedding.wait(10)
+        world.app.embedding.wait(60)
     health = world.app.database.health(connected(world, "one"))
     assert health.pulse is HealthStatus.DEGRADED
     assert "words alone" in health.details[0]

@@ -13,7 +13,7 @@ class Stateless(WordEmbedder):
 def test_texts_without_token_states_are_stored_and_found(opener: Opener) -> None:
     world = opener(ready(Stateless()))
     world.app.embedding.start()
-    world.app.embedding.wait(10)
+    world.app.embedding.wait(60)
     first = world.remember("the boiler hums")
     world.remember("the boiler hums again")
     assert world.ids("recall", query="boiler hums")[0] == first
