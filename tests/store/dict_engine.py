@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from minutebook.search.text import words as words_of
 from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
 from minutebook.store.transaction_names import TransactionNames
 from tests.store import lexical
+from tests.store.engine import Engine
 
 Key = tuple[str, Kind, str]
 
@@ -289,6 +291,13 @@ class DictStore:
 
     def _selected(self, of: type[R], where: Filter) -> list[R]:
         return _selected(self._state(), of, where)
+
+
+class DictEngine(Engine):
+    name = "dict"
+
+    def open(self, folder: Path) -> DictStore:
+        return DictStore()
 
 
 def _has_states(state: State, key: Key, space: VectorSpace) -> bool:

@@ -1,15 +1,15 @@
 """One engine and the oracle, led through the same life and compared all along."""
 
-import gc
-import shutil
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import ClassVar
 
 import numpy as np
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -39,6 +39,7 @@ from minutebook.search.text import parse_query, words
 from minutebook.store.protocol import Store, VectorSpace
 from tests.store import given as drawn
 from tests.store.dict_engine import DictStore
+from tests.store.engine import Engine
 from tests.store.promises import check_ranking
 from tests.store.samples import FORMS, ORGANIZATIONS, SPACES
 
@@ -68,6 +69,11 @@ spaces = st.builds(
 )
 """Spaces that name a form of token states, or none."""
 text_classes = st.sampled_from([Memory, CodeChunk, Decision, Proposal, Turn, Summary])
+STEADY = settings(
+    deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+)
+"""What every machine is run with."""
+
 Selection = tuple[type[TextRecord], Filter]
 queries = st.sampled_from(["ana", "bread running", '"ana bread" run', "progress 东京", "the"])
 
@@ -77,24 +83,24 @@ class _Undo(Exception):
 
 
 class StoreMachine(RuleBasedStateMachine):
-    """Subclass it and say how the engine is opened in a folder, and opened again."""
+    """Inherit it and say which engine it is."""
 
-    def open(self, folder: Path) -> Store:
-        raise NotImplementedError
+    engine: ClassVar[Engine]
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(mkdtemp())
-        self.store = self.open(self.folder)
+        self.engine.make(self.folder)
+        self.store = self.engine.open(self.folder)
         self.oracle = DictStore()
         self.levels: list[ExitStack] = []
 
     def teardown(self) -> None:
         while self.levels:
             self.levels.pop().close()
-        assert self._sound() == []
+        assert self.engine.faults(self.store) == []
         self.store.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self.engine.discard(self.folder)
 
     # What happens
 
@@ -161,22 +167,13 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def close_and_reopen(self) -> None:
         self.store.close()
-        self.store = self.open(self.folder)
+        self.store = self.engine.open(self.folder)
 
     @precondition(lambda self: not self.levels)
     @rule()
     def crash_and_reopen(self) -> None:
-        # The engine gets no chance to tidy up: another one opens what it left lying there.
-        copy = Path(mkdtemp())
-        for path in sorted(self.folder.rglob("*")):
-            # Of the index, files may come and go meanwhile: it has to put up with that.
-            with suppress(FileNotFoundError):
-                _copy(path, copy / path.relative_to(self.folder))
-        self.store.close()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        gc.collect()
-        self.folder = copy
-        self.store = self.open(self.folder)
+        self.folder = self.engine.crash(self.store, self.folder)
+        self.store = self.engine.open(self.folder)
 
     # What is asked
 
@@ -311,10 +308,6 @@ class StoreMachine(RuleBasedStateMachine):
             assert sequences == sorted(set(sequences))
             assert self.store.sequence(organization) == max(sequences, default=0)
 
-    def _sound(self) -> list[str]:
-        """Let the engine look for damage, where it can."""
-        return []
-
 
 def _records(store: Store) -> list[Record]:
     return [
@@ -323,13 +316,6 @@ def _records(store: Store) -> list[Record]:
         for of in CLASSES
         for record in store.find(of, Filter(organization=organization, with_deleted=True))
     ]
-
-
-def _copy(path: Path, copy: Path) -> None:
-    if path.is_dir():
-        copy.mkdir()
-    else:
-        shutil.copy(path, copy)
 
 
 def _in_a_thread(task: Callable[[], None]) -> None:

@@ -2,9 +2,11 @@
 
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,6 +15,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
 from minutebook.store.protocol import Candidate, Store
 from tests.examples import examples
+from tests.store.engine import Engine
 from tests.store.samples import SPACES
 
 ACME = Filter(organization="acme")
@@ -25,35 +28,21 @@ EXAMPLES = settings(
 
 
 class Promises:
-    """Inherit it and say how a fresh store is made in a folder."""
+    """Inherit it and say which engine it is."""
 
-    def make(self, folder: Path) -> Store:
-        raise NotImplementedError
+    engine: ClassVar[Engine]
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:
-        store = self.make(tmp_path)
-        yield store
-        store.close()
+        with self.engine.fresh(tmp_path / "store") as store:
+            yield store
 
-    def fresh(self) -> "Fresh":
-        return Fresh(self)
-
-
-class Fresh:
-    """A store of its own for one example of a property."""
-
-    def __init__(self, conformance: Promises) -> None:
-        self._conformance = conformance
-
-    def __enter__(self) -> Store:
-        self._folder = TemporaryDirectory(ignore_cleanup_errors=True)
-        self._store = self._conformance.make(Path(self._folder.name))
-        return self._store
-
-    def __exit__(self, *_: object) -> None:
-        self._store.close()
-        self._folder.cleanup()
+    @contextmanager
+    def fresh(self) -> Iterator[Store]:
+        """Give a store of its own to one example of a property."""
+        folder = Path(mkdtemp())
+        with self.engine.fresh(folder) as store:
+            yield store
 
 
 def check_ranking(found: Sequence[Candidate], expected: Mapping[str, float], limit: int) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from operator import attrgetter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -485,8 +484,7 @@ class RecordPromises(Promises):
 
     # The end
 
-    def test_after_close_every_call_says_so(self, tmp_path: Path) -> None:
-        store = self.make(tmp_path)
+    def test_after_close_every_call_says_so(self, store: Store) -> None:
         store.put(memory("a"))
         store.close()
         with pytest.raises(StoreClosed):

@@ -9,28 +9,25 @@ import pytest
 from minutebook.domain.errors import StoreClosed
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
-from minutebook.store.protocol import Store
 from minutebook.store.sqlite import SqliteStore
-from tests.empty_database import empty_database
 from tests.store.conformance import StoreConformance
 from tests.store.samples import SPACES, memory, unit
 from tests.store.small_index import small_index
+from tests.store.sqlite_engine import SqliteEngine
 
 
 class TestSqlite(StoreConformance):
-    def make(self, folder: Path) -> Store:
-        return SqliteStore(empty_database(folder / "store.db"), durability="normal")
+    engine = SqliteEngine("normal")
 
 
 class TestSqliteWithCodesAndFilesFromTheFirstRecordOn(StoreConformance):
+    engine = SqliteEngine("normal")
+
     @pytest.fixture(scope="class", autouse=True)
     @staticmethod
     def sizes() -> Iterator[None]:
         with small_index():
             yield
-
-    def make(self, folder: Path) -> Store:
-        return SqliteStore(empty_database(folder / "store.db"), durability="normal")
 
 
 def test_a_store_that_was_closed_is_opened_again_with_all_that_it_held(tmp_path: Path) -> None:

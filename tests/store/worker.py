@@ -1,4 +1,4 @@
-"""What other processes do to a store: `python -m tests.store.worker ACT PATH ARGUMENT`.
+"""What other processes do to a store: `python -m tests.store.worker ENGINE ACT FOLDER ARGUMENT`.
 
 Each line that it prints is something that was acknowledged.
 """
@@ -14,8 +14,8 @@ from minutebook.domain import trail
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Head, Kind, Memory, Role
-from minutebook.store.protocol import Vectors
-from minutebook.store.sqlite import SqliteStore
+from minutebook.store.protocol import Store, Vectors
+from tests.store.engine import engine_named
 from tests.store.samples import SPACES, START, memory, version
 from tests.store.small_index import SMALL, make
 
@@ -28,7 +28,7 @@ def direction(number: int) -> Vectors:
     return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 
 
-def remember(store: SqliteStore, id: str, number: int, padding: str = "") -> None:
+def remember(store: Store, id: str, number: int, padding: str = "") -> None:
     """Keep a memory with its version, vectors and entry, as services do."""
     with store.transaction("acme"):
         store.put(memory(id, f"number{number} of many {padding}"))
@@ -49,21 +49,18 @@ def remember(store: SqliteStore, id: str, number: int, padding: str = "") -> Non
         store.put(trail.head_of(entry))
 
 
-def write(path: Path, argument: str) -> None:
+def write(store: Store, argument: str) -> None:
     """Remember NAME:COUNT numbered memories, and search now and then so that indices are saved."""
     name, count = argument.split(":")
-    store = SqliteStore(path)
     for number in range(int(count)):
         remember(store, f"{name}{number:04}", number)
         _say(f"{name}{number:04}")
         if number % 5 == 0:
             store.nearest(Memory, ACME, SPACES[0], direction(number), 5)
-    store.close()
 
 
-def serve(path: Path, _: str) -> None:
+def serve(store: Store, _: str) -> None:
     """Remember each id that comes in by standard input; a `-` before it deletes."""
-    store = SqliteStore(path)
     _say("ready")
     for line in sys.stdin:
         id = line.strip()
@@ -72,14 +69,12 @@ def serve(path: Path, _: str) -> None:
         else:
             remember(store, id, int(id))
         _say(id)
-    store.close()
 
 
-def outgrow(path: Path, argument: str) -> None:
+def outgrow(store: Store, argument: str) -> None:
     """Remember ever more until the disk, or the size that files may have, is used up."""
     if argument != "disk":
         resource.setrlimit(resource.RLIMIT_FSIZE, (int(argument), int(argument)))
-    store = SqliteStore(path)
     for number in range(100_000):
         try:
             remember(store, f"{number:06}", number, padding="long " * 2000)
@@ -88,14 +83,13 @@ def outgrow(path: Path, argument: str) -> None:
             break
         _say(f"{number:06}")
     assert store.get(Memory, "acme", "000000") is not None
-    store.close()
 
 
 def _say(line: str) -> None:
     print(line, flush=True)  # noqa: T201
 
 
-ACTS: dict[str, Callable[[Path, str], None]] = {
+ACTS: dict[str, Callable[[Store, str], None]] = {
     "write": write,
     "serve": serve,
     "outgrow": outgrow,
@@ -103,4 +97,7 @@ ACTS: dict[str, Callable[[Path, str], None]] = {
 
 if __name__ == "__main__":
     make(SMALL)
-    ACTS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3])
+    engine, act, folder, argument = sys.argv[1:]
+    store = engine_named(engine).open(Path(folder))
+    ACTS[act](store, argument)
+    store.close()

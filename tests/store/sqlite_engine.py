@@ -1,0 +1,52 @@
+"""The embedded engine, as the conformance tests open, kill and examine it."""
+
+import gc
+import shutil
+from contextlib import suppress
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import Literal
+
+from minutebook.store.protocol import Store
+from minutebook.store.sqlite import SqliteStore
+from tests.empty_database import empty_database
+from tests.store.engine import Engine
+
+DATABASE = "store.db"
+
+
+class SqliteEngine(Engine):
+    name = "sqlite"
+
+    def __init__(self, durability: Literal["full", "normal"] = "full") -> None:
+        self._durability = durability
+
+    def make(self, folder: Path) -> None:
+        empty_database(folder / DATABASE)
+
+    def open(self, folder: Path) -> SqliteStore:
+        folder.mkdir(parents=True, exist_ok=True)
+        return SqliteStore(folder / DATABASE, durability=self._durability)
+
+    def crash(self, store: Store, folder: Path) -> Path:
+        # Another store opens what this one left lying there.
+        copy = Path(mkdtemp())
+        for path in sorted(folder.rglob("*")):
+            # Of the index, files may come and go meanwhile: it has to put up with that.
+            with suppress(FileNotFoundError):
+                _copy(path, copy / path.relative_to(folder))
+        store.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        gc.collect()
+        return copy
+
+    def faults(self, store: Store) -> list[str]:
+        assert isinstance(store, SqliteStore)
+        return store.check()
+
+
+def _copy(path: Path, copy: Path) -> None:
+    if path.is_dir():
+        copy.mkdir()
+    else:
+        shutil.copy(path, copy)
