@@ -278,10 +278,50 @@ def test_the_status_of_a_project_tells_how_far_it_is(world: World, kettle: Path)
         "total_chunks": created,
         "progress_percent": 100.0,
         "eta_seconds": None,
+        "pending_chunks": 0,
         "started_at": "2026-01-06T12:00:00.000000Z",
         "completed_at": "2026-01-06T12:00:00.000000Z",
         "skipped": {},
     }
+
+
+@requirement("knowledge/get_index_status/output")
+def test_reading_is_the_first_fifth_of_the_progress(opener: Opener, tmp_path: Path) -> None:
+    world = opener(loading(threading.Event()))
+    root = put(tmp_path / "p", {f"{number:03}.py": "tea = 1\n" for number in range(200)})
+    seen: list[dict[str, Any]] = []
+
+    def look(part: float, what: str) -> None:
+        if what in {"000.py", "100.py", "199.py"}:
+            world.clock.turn(1)
+            seen.append(world.call("get_index_status", project_id="p"))
+
+    world.app.projects.index(world.by(progress=look).caller, str(root), vectors_within=0)
+    read = [each["indexed_files"] for each in seen]
+    assert read == sorted(set(read))
+    assert read[0] == 0
+    assert [each["progress_percent"] for each in seen] == [count / 10 for count in read]
+    assert {each["status"] for each in seen} == {"indexing"}
+    # How long the vectors will take is not known before one was made.
+    assert {each["eta_seconds"] for each in seen} == {None}
+
+
+@requirement("knowledge/get_index_status/eta")
+def test_without_a_model_the_time_left_is_that_of_reading(opener: Opener, tmp_path: Path) -> None:
+    world = opener(failed())
+    assert world.app.embedding.settle(10) == "error"
+    root = put(tmp_path / "p", {f"{number:03}.py": "tea = 1\n" for number in range(200)})
+    seen: list[dict[str, Any]] = []
+
+    def look(part: float, what: str) -> None:
+        if what in {"064.py", "130.py"}:
+            world.clock.turn(8)
+            seen.append(world.call("get_index_status", project_id="p"))
+
+    world.app.projects.index(world.by(progress=look).caller, str(root))
+    assert [each["indexed_files"] for each in seen] == [64, 128]
+    assert [each["progress_percent"] for each in seen] == [32.0, 64.0]
+    assert [each["eta_seconds"] for each in seen] == [17, 9]
 
 
 @requirement("knowledge/get_index_status/eta")
@@ -293,15 +333,18 @@ def test_the_time_left_comes_from_the_rate(opener: Opener, tmp_path: Path) -> No
     world.app.projects.index(world.caller, str(root), vectors_within=0)
     world.clock.turn(10)
     waiting = world.call("get_index_status", project_id="p")
-    assert (waiting["status"], waiting["progress_percent"]) == ("indexing", 0.0)
-    assert waiting["eta_seconds"] is None
+    # All is read, which is a fifth of the work.
+    assert (waiting["status"], waiting["progress_percent"]) == ("indexing", 20.0)
+    assert (waiting["eta_seconds"], waiting["pending_chunks"]) == (None, 64)
     assert waiting["completed_at"] is None
     release.set()
     world.app.embedding.wait(60)
     world.app.embeddings.backfill_batch()
     halfway = world.call("get_index_status", project_id="p")
-    assert (halfway["status"], halfway["progress_percent"]) == ("indexing", 50.0)
-    assert halfway["eta_seconds"] == 10
+    assert (halfway["status"], halfway["progress_percent"]) == ("indexing", 60.0)
+    assert (halfway["eta_seconds"], halfway["pending_chunks"]) == (10, 32)
+    world.clock.turn(4)
+    assert world.call("get_index_status", project_id="p")["eta_seconds"] == 6
     world.app.embeddings.backfill_batch()
     assert world.call("get_index_status", project_id="p")["status"] == "completed"
 

@@ -412,6 +412,7 @@ def _progress(progress: IndexingProgress) -> Shape:
         "status": progress.project.state,
         "progress_percent": round(100 * progress.part, 1),
         "eta_seconds": None if left is None else ceil(left.total_seconds()),
+        "pending_chunks": progress.pending,
     }
     return shape if progress.project.reason is None else shape | {"reason": progress.project.reason}
 

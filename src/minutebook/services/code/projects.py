@@ -39,7 +39,7 @@ VECTORS_WITHIN = 20.0
 """Seconds that a call waits for the vectors of what it read; the rest are made in the background."""
 
 READING = 0.2
-"""How much of a call's progress the reading is; vectors are the rest."""
+"""How much of the progress the reading is; vectors are the rest."""
 
 _LOCK_WAIT = 0.2
 _DELETE_WAIT = 30.0
@@ -48,13 +48,15 @@ _LOOK_EVERY = 0.1
 
 @dataclass(frozen=True, slots=True)
 class IndexingProgress:
-    """How far a project's index is: of its chunks, how many have vectors; of the whole, which part.
+    """How far a project's index is, as a part in [0, 1], of which reading the files is READING.
 
-    `part` lies in [0, 1]; `remaining` is None before there is a rate.
+    Of the chunks, `pending` have no vectors yet; none where no model can be had, which leaves the
+    part to the reading alone. `remaining` is None before there is a rate.
     """
 
     project: Project
     chunks: int
+    pending: int
     part: float
     remaining: timedelta | None
 
@@ -87,7 +89,7 @@ class Projects:
         self._roots = roots
         self._clock = clock
         self._randbits = randbits
-        self._paces: dict[tuple[str, str], Pace] = {}
+        self._paces: dict[tuple[str, str, type[File | CodeChunk]], Pace] = {}
 
     def index(
         self, caller: Caller, path: str, vectors_within: float | None = VECTORS_WITHIN
@@ -154,9 +156,9 @@ class Projects:
         return kept
 
     def settle(self) -> None:
-        """Note of each project whose last vectors have come that it is completed."""
+        """Note how far the vectors of each project are, and which projects they complete."""
         for project in self._unfinished():
-            if project.read_at is None or self._waits(project):
+            if project.read_at is None or self._note_vectors(project):
                 continue
             with self._store.transaction(project.organization):
                 current = self._store.get(Project, project.organization, project.id)
@@ -186,15 +188,57 @@ class Projects:
         if not is_read and not self._locks.is_held(_lock_name(project.organization, project.id)):
             reason = "it was interrupted; index it again, and it goes on where it was"
             project = replace(project, state=IndexState.FAILED, reason=reason)
-        where = _chunks_of(project)
-        chunks = self._store.count(CodeChunk, where)
-        part = self._part(project, where, chunks)
-        pace = self._paces.setdefault((project.organization, project.id), Pace())
-        if project.state is not IndexState.INDEXING:
-            return IndexingProgress(project, chunks, part, None)
+        chunks = self._store.count(CodeChunk, _chunks_of(project))
+        pending = self._pending(project)
+        read = project.indexed_files / project.total_files if project.total_files else 0.0
+        if project.read_at is not None:
+            read = 1.0
+        part = read
+        if self._embeddings.state != "error" and project.state is not IndexState.COMPLETED:
+            part *= READING + (1.0 - READING) * (1.0 - pending / max(chunks, 1))
+        remaining = None
+        if project.state is IndexState.INDEXING:
+            remaining = self._remaining(project, read, chunks, pending)
+        return IndexingProgress(project, chunks, pending, part, remaining)
+
+    def _remaining(
+        self, project: Project, read: float, chunks: int, pending: int
+    ) -> timedelta | None:
+        """Estimate how long the rest of a run takes; `read` is the part of the files that is read."""
+        now = self._clock()
+        if project.read_at is not None:
+            left = self._pace(project, CodeChunk).remaining(now)
+            return self._time_to_embed(pending) if left is None else left
+        pace = self._pace(project, File)
         pace.note(0.0, project.started_at)
-        pace.note(part, self._clock())
-        return IndexingProgress(project, chunks, part, pace.remaining())
+        pace.note(read, now)
+        left = pace.remaining(now)
+        if left is None or self._embeddings.state == "error":
+            return left
+        vectors = self._time_to_embed(pending + round(chunks * (1.0 - read) / read))
+        return None if vectors is None else left + vectors
+
+    def _time_to_embed(self, chunks: int) -> timedelta | None:
+        seconds = self._embeddings.remaining(chunks)
+        return None if seconds is None else timedelta(seconds=seconds)
+
+    def _pace(self, project: Project, of: type[File | CodeChunk]) -> Pace:
+        """Return the pace at which a project's files are read, or its chunks get vectors."""
+        return self._paces.setdefault((project.organization, project.id, of), Pace())
+
+    def _note_vectors(self, project: Project) -> int:
+        """Note for the estimate how many chunks of a project have vectors; return how many lack them."""
+        pending = self._pending(project)
+        if pending:
+            chunks = max(pending, self._store.count(CodeChunk, _chunks_of(project)))
+            self._pace(project, CodeChunk).note(1.0 - pending / chunks, self._clock())
+        return pending
+
+    def _pending(self, project: Project) -> int:
+        """Count the chunks whose vectors are still to come: none where the model cannot be had."""
+        if self._embeddings.state == "error":
+            return 0
+        return self._embeddings.pending(CodeChunk, _chunks_of(project))
 
     def delete(self, caller: Caller, id: str) -> int:
         """Delete a project with its chunks and files; return the number of chunks.
@@ -232,7 +276,8 @@ class Projects:
             reason=None,
         )
         self._store.put(begun)
-        self._paces.pop((project.organization, project.id), None)
+        for of in (File, CodeChunk):
+            self._paces.pop((project.organization, project.id, of), None)
         return begun
 
     def _run(self, project: Project, progress: Progress) -> Indexing:
@@ -244,7 +289,7 @@ class Projects:
             lambda part, what: progress(READING * part, what),
         )
         try:
-            run.run()
+            self._note_vectors(run.run())
         except Conflict:
             raise
         except MinutebookError as error:
@@ -257,8 +302,8 @@ class Projects:
     def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
         """Make vectors, or wait while others do."""
         where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
-        while (waiting := self._embeddings.pending(CodeChunk, where)) and not _is_past(end):
-            part = 1.0 - waiting / self._store.count(CodeChunk, where)
+        while (waiting := self._note_vectors(project)) and not _is_past(end):
+            part = 1.0 - waiting / max(waiting, self._store.count(CodeChunk, where))
             progress(READING + (1.0 - READING) * part, "vectors")
             try:
                 made = self._embeddings.backfill_batch()
@@ -271,25 +316,6 @@ class Projects:
                 return
             if not made:
                 time.sleep(_LOOK_EVERY)
-
-    def _waits(self, project: Project) -> bool:
-        """Tell whether vectors are still to come; none are where the model cannot be had."""
-        if self._embeddings.state == "error":
-            return False
-        return self._embeddings.pending(CodeChunk, _chunks_of(project)) > 0
-
-    def _part(self, project: Project, where: Filter, chunks: int) -> float:
-        """Tell which part of a project can be searched by words and by meaning."""
-        if project.state is IndexState.COMPLETED:
-            return 1.0
-        read = 0.0
-        if project.read_at is not None:
-            read = 1.0
-        elif project.total_files:
-            read = project.indexed_files / project.total_files
-        if self._embeddings.state == "error" or not chunks:
-            return read
-        return read * (1.0 - self._embeddings.pending(CodeChunk, where) / chunks)
 
     def _unfinished(self) -> list[Project]:
         found: list[Project] = []
