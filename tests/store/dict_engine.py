@@ -15,7 +15,7 @@ from minutebook.domain.records import Edge, Entity, Kind, Record, TextRecord, Ve
 from minutebook.search.text import TextQuery, terms
 from minutebook.search.text import words as words_of
 from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace
-from minutebook.store.transaction_names import TransactionNames
+from minutebook.store.transaction_names import TransactionNames, check_in_snapshot
 from tests.store import lexical
 from tests.store.engine import Engine
 
@@ -34,16 +34,16 @@ class State:
 
 
 @dataclass(frozen=True)
-class SqliteSnapshot:
+class DictSnapshot:
     state: State
-
-    def organizations(self) -> list[str]:
-        return sorted({organization for organization, _, _ in self.state.records})
+    organizations: frozenset[str]
 
     def count(self, of: type[Record], where: Filter) -> int:
+        check_in_snapshot(self.organizations, where.organization)
         return len(_selected(self.state, of, where))
 
     def each(self, of: type[R], where: Filter) -> Iterator[R]:
+        check_in_snapshot(self.organizations, where.organization)
         yield from _sorted(_selected(self.state, of, where), ())
 
 
@@ -53,7 +53,7 @@ class DictStore:
         self._turn = threading.RLock()
         self._local = threading.local()
         self._names = TransactionNames()
-        self._closed = False
+        self.is_open = True
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
@@ -61,10 +61,10 @@ class DictStore:
             yield
 
     @contextmanager
-    def snapshot(self) -> Iterator[SqliteSnapshot]:
-        if self._closed:
+    def snapshot(self, *organizations: str) -> Iterator[DictSnapshot]:
+        if not self.is_open:
             raise StoreClosed("closed")
-        yield SqliteSnapshot(self._committed)
+        yield DictSnapshot(self._committed, frozenset(organizations))
 
     def put(self, record: Record) -> None:
         key = _key(record)
@@ -105,7 +105,7 @@ class DictStore:
         return _sorted(everything, order)[offset : offset + limit]
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
-        if self._closed:
+        if not self.is_open:
             raise StoreClosed("closed")
         yield from _sorted(_selected(self._committed, of, where), order)
 
@@ -137,8 +137,9 @@ class DictStore:
                 _note(state, each, True)
             return True
 
-    def organizations(self) -> list[str]:
-        return sorted({organization for organization, _, _ in self._state().records})
+    def organizations(self, among: Collection[str] | None = None) -> list[str]:
+        known = {organization for organization, _, _ in self._state().changes}
+        return sorted(known if among is None else known & set(among))
 
     def match(
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
@@ -261,8 +262,11 @@ class DictStore:
     def sequence(self, organization: str) -> int:
         return max((c.sequence for c in self.changes(organization, 0)), default=0)
 
+    def open(self) -> None:
+        self.is_open = True
+
     def close(self) -> None:
-        self._closed = True
+        self.is_open = False
 
     @contextmanager
     def _writing(self, organization: str | None = None) -> Iterator[State]:
@@ -285,7 +289,7 @@ class DictStore:
                     self._local.working = after
 
     def _state(self) -> State:
-        if self._closed:
+        if not self.is_open:
             raise StoreClosed("closed")
         return getattr(self._local, "working", None) or self._committed
 

@@ -69,10 +69,10 @@ class Writes:
 
 
 class Snapshot(Protocol):
-    """Reads a store as it was at one moment, for the thread that asked for it."""
+    """Reads some organizations, each as it was at one moment, for the thread that asked for it.
 
-    def organizations(self) -> list[str]:
-        """Name the organizations that held a record, sorted."""
+    A Filter of another organization: StoreError.
+    """
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
@@ -100,10 +100,11 @@ class Store(Protocol):
         after a StoreError.
         """
 
-    def snapshot(self) -> AbstractContextManager[Snapshot]:
-        """Give what reads the present moment, and what had been committed by then, however long.
+    def snapshot(self, *organizations: str) -> AbstractContextManager[Snapshot]:
+        """Give what reads these organizations, each as of a moment from now on, however long.
 
-        What else the thread, or any other, does with the store meanwhile does not disturb it.
+        It reads what was committed by then, even inside a transaction. What else the thread, or any
+        other, does with the store meanwhile does not disturb it.
         """
 
     def put(self, record: Record) -> None:
@@ -169,8 +170,11 @@ class Store(Protocol):
         With a memory go its versions; with a memory or entity, the edges that touch it.
         """
 
-    def organizations(self) -> list[str]:
-        """Name the organizations that hold a record, sorted."""
+    def organizations(self, among: Collection[str] | None = None) -> list[str]:
+        """Name the organizations that hold, or have held, a record, sorted; with `among`, of those.
+
+        Every request asks: with `among` it costs the same however many there are.
+        """
 
     def match(
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
@@ -262,5 +266,12 @@ class Store(Protocol):
     def sequence(self, organization: str) -> int:
         """Give the sequence of the organization's latest change, 0 when there is none."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the engine can be asked; a store comes open."""
+
+    def open(self) -> None:
+        """Open the store again, unless it is open. Raises StoreError if it cannot be opened."""
+
     def close(self) -> None:
-        """Let go of everything; later calls raise StoreClosed."""
+        """Let go of everything; later calls raise StoreClosed until it is opened again."""

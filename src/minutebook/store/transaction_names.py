@@ -1,4 +1,4 @@
-"""Which organizations the transaction of a thread may write to."""
+"""Which organizations a transaction may write to, and a snapshot read."""
 
 import threading
 from collections.abc import Iterator
@@ -40,6 +40,12 @@ class TransactionNames(threading.local):
             raise StoreError(
                 f"a transaction that names {_listed(self._named)} cannot write to {organization!r}"
             )
+
+
+def check_in_snapshot(named: frozenset[str], organization: str) -> None:
+    """Raise StoreError if a snapshot does not name an organization."""
+    if organization not in named:
+        raise StoreError(f"a snapshot that names {_listed(named)} cannot read {organization!r}")
 
 
 def _listed(organizations: frozenset[str]) -> str:

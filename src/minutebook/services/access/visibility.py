@@ -13,18 +13,16 @@ from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,
 )
-from minutebook.store.protocol import R, Snapshot, Store
+from minutebook.store.protocol import R, Store
 
 Clock = Callable[[], datetime]
 """Gives the present instant, in UTC."""
 
 
-def filters(store: Store | Snapshot, caller: Caller) -> list[Filter]:
+def filters(store: Store, caller: Caller) -> list[Filter]:
     """Select, organization by organization, all that the caller may see."""
-    open_to = store.organizations()
-    if caller.organization is not None:
-        open_to = [name for name in open_to if name in (caller.organization, SYSTEM_ORGANIZATION)]
-    return [visible_filter(caller, name) for name in open_to]
+    bound = None if caller.organization is None else {caller.organization, SYSTEM_ORGANIZATION}
+    return [visible_filter(caller, name) for name in store.organizations(bound)]
 
 
 def read(store: Store, caller: Caller, of: type[R], id: str, *, with_deleted: bool = False) -> R:

@@ -134,8 +134,9 @@ class Archives:
         archive: ArchivePath,
         writer_of: Callable[[BinaryIO, Mapping[Kind, int]], Writer | JournalWriter],
     ) -> Exported:
-        with self._store.snapshot() as moment:
-            parts = _parts(moment, caller, kinds)
+        reach = [replace(where, with_deleted=True) for where in filters(self._store, caller)]
+        with self._store.snapshot(*(where.organization for where in reach)) as moment:
+            parts = _parts(moment, reach, kinds)
             counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))
             for kind, _, size in parts:
                 counts[kind] += size
@@ -162,8 +163,7 @@ _Part = tuple[Kind, Filter, int]
 """A kind, where its records are, and how many there are."""
 
 
-def _parts(moment: Snapshot, caller: Caller, kinds: Collection[Kind]) -> list[_Part]:
-    reach = [replace(where, with_deleted=True) for where in filters(moment, caller)]
+def _parts(moment: Snapshot, reach: Sequence[Filter], kinds: Collection[Kind]) -> list[_Part]:
     return [
         (kind, where, moment.count(CLASSES[kind], where))
         for kind in KINDS

@@ -43,8 +43,8 @@ class Copied(Snapshot, Protocol):
 class Copyable(Store, Protocol):
     """A store whose moments can be copied."""
 
-    def snapshot(self) -> AbstractContextManager[Copied]:
-        """Return a snapshot of the present state, readable for as long as it is open."""
+    def snapshot(self, *organizations: str) -> AbstractContextManager[Copied]:
+        """Return a snapshot of the present state, which can also be copied whole."""
 
 
 @dataclass(frozen=True, slots=True)

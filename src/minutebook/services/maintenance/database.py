@@ -1,6 +1,7 @@
 """Start, stop and examine the engine beneath the store, for several connections at once."""
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -35,18 +36,11 @@ class Engine(Store, Protocol):
     """A store whose engine can be stopped and started; it comes started."""
 
     @property
-    def pid(self) -> int | None:
-        """The process in which the engine runs, None while it is stopped."""
-
-    @property
     def writes(self) -> Writes:
         """What this process has written, and how long that took."""
 
     def size(self) -> int:
         """Return the bytes on disk, write-ahead log and index included."""
-
-    def open(self) -> None:
-        """Start the engine, unless it runs. Raises StoreError if the store cannot be opened."""
 
 
 class HealthStatus(StrEnum):
@@ -151,7 +145,8 @@ class Database:
 
     def pid(self, caller: Caller) -> int | None:
         """Return the id of the process that runs the engine for the caller's connection, or None."""
-        return None if caller.call.session in self._stopped else self._engine.pid
+        has_it = self._engine.is_open and caller.call.session not in self._stopped
+        return os.getpid() if has_it else None
 
     def health(self, caller: Caller) -> Health:
         """Tell how the database is, by reading it; nothing is opened or waited for."""
@@ -188,7 +183,7 @@ class Database:
         return Health(HealthStatus.DEGRADED, pid, counts, (detail,), uptime)
 
     def _want(self, session: str) -> None:
-        if self._engine.pid is None:
+        if not self._engine.is_open:
             try:
                 self._engine.open()
             except StoreError as error:

@@ -1,6 +1,5 @@
 """The embedded engine: one SQLite file that any number of processes share."""
 
-import os
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,9 +72,9 @@ class SqliteStore:
             self._is_open = True
 
     @property
-    def pid(self) -> int | None:
-        """The process in which the engine runs: this one, or None while it is closed."""
-        return os.getpid() if self._is_open else None
+    def is_open(self) -> bool:
+        """Whether the file is open."""
+        return self._is_open
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:
@@ -84,10 +83,10 @@ class SqliteStore:
             yield
 
     @contextmanager
-    def snapshot(self) -> Iterator[SqliteSnapshot]:
-        """Give what reads the present moment, however long."""
+    def snapshot(self, *organizations: str) -> Iterator[SqliteSnapshot]:
+        """Give what reads these organizations as of the present moment, however long."""
         with self._connections.dedicated_snapshot() as connection:
-            yield SqliteSnapshot(connection)
+            yield SqliteSnapshot(connection, frozenset(organizations))
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""
@@ -150,10 +149,10 @@ class SqliteStore:
         with self._writing(organization) as connection:
             return rows.delete(connection, of, organization, id)
 
-    def organizations(self) -> list[str]:
-        """Name the organizations that hold a record, sorted."""
+    def organizations(self, among: Collection[str] | None = None) -> list[str]:
+        """Name the organizations that hold, or have held, a record, sorted."""
         with self._connections.reading() as connection:
-            return change_feed.organizations(connection)
+            return change_feed.organizations(connection, among)
 
     def match(
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int

@@ -1,5 +1,7 @@
 """Organizations and their changes: whatever happens to a record takes the next sequence."""
 
+from collections.abc import Collection
+
 import apsw
 
 from minutebook.domain.records import Kind
@@ -68,13 +70,11 @@ def changes(
     ]
 
 
-def organizations(connection: apsw.Connection) -> list[str]:
-    """Name the organizations that hold a record, sorted."""
-    held = " OR ".join(
-        f"EXISTS (SELECT 1 FROM {table.name} AS r WHERE r.organization = o.number)"  # noqa: S608
-        for table in ALL_TABLES
-    )
-    rows = connection.execute(f"SELECT o.name FROM organizations AS o WHERE {held}")  # noqa: S608
+def organizations(connection: apsw.Connection, among: Collection[str] | None) -> list[str]:
+    """Name the organizations that hold, or have held, a record, sorted."""
+    if among is not None:
+        return sorted(name for name in set(among) if number_of(connection, name) is not None)
+    rows = connection.execute("SELECT name FROM organizations")
     return sorted(value_text(name) for (name,) in rows)
 
 

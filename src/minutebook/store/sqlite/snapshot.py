@@ -9,32 +9,35 @@ import apsw
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
 from minutebook.store.protocol import R
-from minutebook.store.sqlite import change_feed, rows
+from minutebook.store.sqlite import rows
 from minutebook.store.sqlite.errors import translate_errors
+from minutebook.store.transaction_names import check_in_snapshot
 
 
 class SqliteSnapshot:
     """A `Snapshot` on a connection that is inside a reading transaction."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, organizations: frozenset[str]) -> None:
         self._connection = connection
+        self._organizations = organizations
 
     def copy_to(self, path: Path) -> None:
-        """Copy the whole database to a new file. Raises StoreError if it cannot be written."""
+        """Copy the whole database, whatever is named, to a new file.
+
+        Raises StoreError if it cannot be written.
+        """
         with translate_errors(path), closing(apsw.Connection(str(path))) as copy:
             # A caller who needs the copy on the disk syncs it once it is whole.
             copy.pragma("synchronous", "off")
             with copy.backup("main", self._connection, "main") as backup:
                 backup.step()
 
-    def organizations(self) -> list[str]:
-        """Name the organizations that held a record, sorted."""
-        return change_feed.organizations(self._connection)
-
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
+        check_in_snapshot(self._organizations, where.organization)
         return rows.count(self._connection, of, where)
 
     def each(self, of: type[R], where: Filter) -> Iterator[R]:
         """Give the selected records one at a time, by id."""
+        check_in_snapshot(self._organizations, where.organization)
         return rows.each(self._connection, of, where, ())
