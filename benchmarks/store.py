@@ -391,7 +391,7 @@ def _others(store: SqliteStore) -> dict[str, float]:
         "count": lambda _: store.count(Memory, here),
         "organizations": lambda _: store.organizations(),
         "sequence": lambda _: store.sequence(MAIN),
-        "without_vectors": lambda _: store.without_vectors(Memory, MAIN, SPACE, 32),
+        "without_vectors": lambda _: store.without_vectors([Memory], SPACE, 32, [MAIN]),
     }
     return {f"{name}_p50": timed(work, 30).p50 for name, work in works.items()}
 

@@ -200,14 +200,19 @@ class DictStore:
         return sum(len(states) for key, states in held if key[:2] == (organization, of.kind))
 
     def without_vectors(
-        self, of: type[T], organization: str, space: VectorSpace, limit: int
+        self,
+        kinds: Sequence[type[T]],
+        space: VectorSpace,
+        limit: int,
+        among: Collection[str] | None = None,
     ) -> list[T]:
         state = self._state()
         return [
             record
-            for key, record in sorted(state.records.items())
+            for of in kinds
+            for key, record in state.records.items()
             if isinstance(record, of)
-            and record.organization == organization
+            and (among is None or record.organization in among)
             and not _has_all(state, key, space)
         ][:limit]
 

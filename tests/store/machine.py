@@ -1,7 +1,7 @@
 """One engine and the oracle, led through the same life and compared all along."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -254,16 +254,21 @@ class StoreMachine(RuleBasedStateMachine):
         assert size == self.oracle.states_size(of, organization)
 
     @rule(
-        of=text_classes,
-        organization=drawn.organizations,
+        kinds=st.lists(text_classes, unique=True),
         space=spaces,
         limit=st.integers(0, 3),
+        among=st.none() | st.sets(drawn.organizations),
     )
     def what_lacks_vectors_is_the_same(
-        self, of: type[TextRecord], organization: str, space: VectorSpace, limit: int
+        self, kinds: list[type[TextRecord]], space: VectorSpace, limit: int, among: set[str] | None
     ) -> None:
-        found = self.store.without_vectors(of, organization, space, limit)
-        assert found == self.oracle.without_vectors(of, organization, space, limit)
+        everything = self.oracle.without_vectors(kinds, space, 99, among)
+        found = self.store.without_vectors(kinds, space, 99, among)
+        assert _keys(found) == _keys(everything)
+        first = self.store.without_vectors(kinds, space, limit, among)
+        assert [type(each) for each in first] == [type(each) for each in everything[:limit]]
+        assert _keys(first) <= _keys(everything)
+        assert len(_keys(first)) == len(first)
 
     @precondition(lambda self: self.levels)
     @rule()
@@ -316,6 +321,10 @@ def _records(store: Store) -> list[Record]:
         for of in CLASSES
         for record in store.find(of, Filter(organization=organization, with_deleted=True))
     ]
+
+
+def _keys(records: Iterable[Record]) -> set[tuple[str, str, str]]:
+    return {(each.organization, each.kind, each.id) for each in records}
 
 
 def _in_a_thread(task: Callable[[], None]) -> None:

@@ -108,7 +108,7 @@ class ProcessPromises:
         head = cast("Head", store.get(Head, "acme", trail.HEAD))
         assert trail.first_break(entries, [head]) is None
         assert {entry.subject for entry in entries} == ids
-        assert store.without_vectors(Memory, "acme", SPACES[0], 9) == []
+        assert store.without_vectors([Memory], SPACES[0], 9) == []
         near = store.nearest(Memory, ACME, SPACES[0], direction(1), len(ids) + 1)
         assert {c.id for c in near} == ids
         found = store.match(Memory, ACME, parse_query("many"), len(ids) + 1)

@@ -1,5 +1,6 @@
 """What the protocol promises of texts, vectors, edges, names and changes."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     CLASSES,
+    Decision,
     Entity,
     Link,
     Memory,
@@ -18,6 +20,7 @@ from minutebook.domain.records import (
     Mention,
     Relation,
     Status,
+    TextRecord,
     Turn,
     Version,
 )
@@ -35,7 +38,7 @@ from tests.store.promises import (
     ids,
     in_a_row,
 )
-from tests.store.samples import INSTANTS, START, edge, entity, memory, unit, version
+from tests.store.samples import INSTANTS, START, decision, edge, entity, memory, unit, version
 
 FORMED = replace(SPACE, states="one")
 ROW = unit(1, 0, 0, 0)[None]
@@ -245,26 +248,45 @@ class SearchPromises(Promises):
             store.put_vectors(Memory, "acme", id, space, ROW, states)
 
         def lacking(space: VectorSpace, limit: int = 9) -> str:
-            found = store.without_vectors(Memory, "acme", space, limit)
-            return "".join(record.id for record in found)
+            found = store.without_vectors([Memory], space, limit)
+            return "".join(sorted(record.id for record in found))
 
         assert lacking(FORMED) == "bcde"
-        assert lacking(FORMED, 2) == "bc"
+        assert len(lacking(FORMED, 2)) == 2
+        assert set(lacking(FORMED, 2)) <= set("bcde")
         assert lacking(other) == "abce"
         assert lacking(SPACE) == "e"
         counted = [store.count_vectors(Memory, ACME, space) for space in (FORMED, other, SPACE)]
         assert counted == [1, 1, 4]
         assert lacking(replace(OTHER_SPACE, states="one")) == "abcde"
 
-    def test_records_without_vectors_of_a_space_come_oldest_id_first(self, store: Store) -> None:
+    def test_records_without_vectors_are_given_of_all_organizations_or_of_some(
+        self, store: Store
+    ) -> None:
         for id in "dbca":
             store.put(memory(id))
+        store.put(memory("z", organization="zoo"))
+        store.put(decision("e"))
         store.put_vectors(Memory, "acme", "b", SPACE, unit(1, 0, 0, 0)[None])
         store.put_vectors(Memory, "acme", "c", OTHER_SPACE, unit(1, 0, 0, 0)[None])
-        found = store.without_vectors(Memory, "acme", SPACE, 2)
-        assert [r.id for r in found] == ["a", "c"]
-        found = store.without_vectors(Memory, "acme", OTHER_SPACE, 9)
-        assert [r.id for r in found] == ["a", "b", "d"]
+
+        def lacking(
+            kinds: Sequence[type[TextRecord]],
+            space: VectorSpace,
+            limit: int = 9,
+            among: Collection[str] | None = None,
+        ) -> str:
+            found = store.without_vectors(kinds, space, limit, among)
+            return "".join(sorted(record.id for record in found))
+
+        assert lacking([Memory], SPACE) == "acdz"
+        assert lacking([Memory], OTHER_SPACE) == "abdz"
+        assert lacking([Memory, Decision], SPACE, among=["acme"]) == "acde"
+        assert lacking([Memory], SPACE, among=["zoo", "nowhere"]) == "z"
+        assert lacking([Memory, Decision], SPACE, among=()) == ""
+        assert lacking([Decision, Memory], SPACE, 1) == "e"
+        assert len(lacking([Memory, Decision], SPACE, 3)) == 3
+        assert "e" not in lacking([Memory, Decision], SPACE, 4)
 
     @EXAMPLES
     @given(

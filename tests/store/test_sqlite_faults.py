@@ -101,11 +101,11 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     connection.pragma("user_version", version)
     connection.close()
     store = SqliteStore(path)
-    assert store.without_vectors(Memory, "acme", SPACES[0], 9) == []
+    assert store.without_vectors([Memory], SPACES[0], 9) == []
     formed = replace(SPACES[0], states="one")
-    assert store.without_vectors(Memory, "acme", formed, 9) == [memory("m")]
+    assert store.without_vectors([Memory], formed, 9) == [memory("m")]
     store.put_vectors(Memory, "acme", "m", formed, unit(1, 0, 0, 0)[None], b"states")
-    assert store.without_vectors(Memory, "acme", formed, 9) == []
+    assert store.without_vectors([Memory], formed, 9) == []
     told = turn("t", origin=Origin(client="cursor", version="1.0", session="s"))
     store.put(told)
     assert store.find(Turn, ACME) == [told]

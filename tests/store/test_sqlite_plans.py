@@ -149,8 +149,8 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
             "(organization=? AND id=?)",
         ),
         (
-            lambda s: s.without_vectors(Decision, "acme", SPACES[0], 9),
-            "decisions_by_space (organization=? AND space=? AND states=?)",
+            lambda s: s.without_vectors([Decision], SPACES[0], 9),
+            "decisions_by_space (organization=? AND space=?)",
         ),
         (
             lambda s: s.find(Proposal, equal(status=ProposalStatus.PENDING)),
@@ -230,11 +230,11 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
         (lambda s: s.edges("acme", ["a"], 5), "edges_by_target (organization=? AND target=?)"),
         (lambda s: s.entities_named(ACME, ["ana"]), "PRIMARY KEY (organization=? AND first=?)"),
         (
-            lambda s: s.without_vectors(Memory, "acme", SPACES[0], 9),
-            "memories_by_space (organization=? AND space=? AND states=?)",
+            lambda s: s.without_vectors([Memory], SPACES[0], 9),
+            "memories_by_space (organization=? AND space>?)",
         ),
         (
-            lambda s: s.without_vectors(Memory, "acme", replace(SPACES[0], states="one"), 9),
+            lambda s: s.without_vectors([Memory], replace(SPACES[0], states="one"), 9, ["acme"]),
             "memories_by_space (organization=? AND space=? AND states>?)",
         ),
         (

@@ -192,7 +192,7 @@ class Embeddings:
             self._store.count(of, where) - self._store.count_vectors(of, where, space)
             for where in wheres
             # Counting reads an index entry for each record, this one for each organization.
-            if self._store.without_vectors(of, where.organization, space, 1)
+            if self._store.without_vectors([of], space, 1, [where.organization])
         )
         if not pending:
             return None
@@ -242,17 +242,13 @@ class Embeddings:
             return self._embed(self._next()) if is_held else 0
 
     def _next(self) -> Sequence[TextRecord]:
-        bare = replace(self.space, states="")
+        space = self.space
         # What cannot be found by meaning at all comes before what lacks no more than token states.
-        for of, space in (
-            *((of, bare) for of in IN_ORDER),
-            *((of, self.space_of(of)) for of in IN_ORDER),
-        ):
-            for organization in self._store.organizations():
-                found = self._store.without_vectors(of, organization, space, BATCH)
-                if found:
-                    return list(_first_texts(found))
-        return []
+        found = self._store.without_vectors(IN_ORDER, replace(space, states=""), BATCH)
+        if not found and space.states:
+            stateful = [of for of in IN_ORDER if self.space_of(of).states]
+            found = self._store.without_vectors(stateful, space, BATCH)
+        return list(_first_texts(found))
 
     def remaining(self, texts: int) -> float | None:
         """Estimate the seconds in which so many texts are embedded; None if none were of late."""
@@ -263,15 +259,21 @@ class Embeddings:
             return 0
         started = time.monotonic()
         made = _at_low_priority(lambda: self._embed_texts([record.text for record in records]))
-        with self._store.transaction(*{record.organization for record in records}):
-            for record, embedded in zip(records, made, strict=True):
-                current = self._store.get(type(record), record.organization, record.id)
-                if current is not None and current.text == record.text:
-                    self.put(record, embedded)
+        for organization in sorted({record.organization for record in records}):
+            # One at a time: whoever writes to another organization need not wait for this.
+            with self._store.transaction(organization):
+                for record, embedded in zip(records, made, strict=True):
+                    if record.organization == organization and self._is_current(record):
+                        self.put(record, embedded)
         each = (time.monotonic() - started) / len(records)
         earlier = each if self._seconds_each is None else self._seconds_each
         self._seconds_each = earlier + RATE_WEIGHT * (each - earlier)
         return len(records)
+
+    def _is_current(self, record: TextRecord) -> bool:
+        """Tell whether a record still has the text that was embedded."""
+        current = self._store.get(type(record), record.organization, record.id)
+        return current is not None and current.text == record.text
 
     def _embed_texts(self, texts: Sequence[str]) -> list[TextEmbedding]:
         made = self._embedding.embed_passages([text[:MAX_TEXT] for text in texts])

@@ -223,11 +223,16 @@ class Store(Protocol):
         """Sum the bytes of the token states of an organization's records of a kind."""
 
     def without_vectors(
-        self, of: type[T], organization: str, space: VectorSpace, limit: int
+        self,
+        kinds: Sequence[type[T]],
+        space: VectorSpace,
+        limit: int,
+        among: Collection[str] | None = None,
     ) -> list[T]:
-        """Give records, oldest id first, that have no vectors of that space yet.
+        """Give records of all organizations, or of those in `among`, without vectors of that space.
 
-        If the space names a form of token states, also those that have none of that form.
+        If the space names a form of token states, also those that have none of that form. What is of
+        the first kinds comes first; else the order is the engine's own.
         """
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:

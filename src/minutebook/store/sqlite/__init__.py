@@ -204,11 +204,15 @@ class SqliteStore:
             return embeddings.states_size(connection, of, organization)
 
     def without_vectors(
-        self, of: type[T], organization: str, space: VectorSpace, limit: int
+        self,
+        kinds: Sequence[type[T]],
+        space: VectorSpace,
+        limit: int,
+        among: Collection[str] | None = None,
     ) -> list[T]:
-        """Give records, oldest id first, that lack vectors of that space or states of its form."""
+        """Give records that lack vectors of that space or states of its form, by kind."""
         with self._connections.snapshot() as connection:
-            return embeddings.without(connection, of, organization, space, limit)
+            return embeddings.without(connection, kinds, space, limit, among)
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space and states of its form."""

@@ -3,7 +3,7 @@
 Token states are kept beside them, in a table of their own because few records' are read.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import apsw
 import numpy as np
@@ -13,7 +13,7 @@ from minutebook.domain.errors import InvalidInput, NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
 from minutebook.store.protocol import T, Vectors, VectorSpace
-from minutebook.store.sql.tables import Table, value_text
+from minutebook.store.sql.tables import Value, value_text
 from minutebook.store.sqlite import change_feed
 from minutebook.store.sqlite.tables import padded, selection, table_of, text_value
 
@@ -151,23 +151,30 @@ def check_query(space: VectorSpace, vector: Vectors) -> None:
 
 
 def without(
-    connection: apsw.Connection, of: type[T], organization: str, space: VectorSpace, limit: int
+    connection: apsw.Connection,
+    kinds: Sequence[type[T]],
+    space: VectorSpace,
+    limit: int,
+    among: Collection[str] | None,
 ) -> list[T]:
-    """Give records, oldest id first, that lack vectors of that space or states of its form."""
-    table = table_of(of)
+    """Give records that lack vectors of that space or states of its form, the first kinds first."""
+    organizations = _organizations(connection, among)
     found: list[T] = []
-    number = change_feed.number_of(connection, organization)
-    if number is None:
-        return []
-    # A range of the index for each other space and form, so that what is done already costs nothing.
-    for other, form in _others(connection, table, number, space):
-        rows = connection.execute(
-            f"SELECT {table.fields} FROM {table.name} AS r"  # noqa: S608
-            " WHERE r.organization = ? AND r.space IS ? AND r.states IS ? ORDER BY r.id LIMIT ?",
-            (number, other, form, limit),
-        )
-        found += (table.record_of(of, organization, row) for row in rows)
-    return sorted(found, key=lambda record: record.id)[:limit]
+    for of in kinds:
+        table = table_of(of)
+        for lacking, values in _lacking(number_of(connection, space), space.states):
+            # For each organization a range of the index: what is done already costs nothing.
+            rows = connection.execute(
+                f"SELECT o.name, {table.fields} FROM {organizations} AS o"  # noqa: S608
+                f" CROSS JOIN {table.name} AS r INDEXED BY {table.name}_by_space"
+                f" WHERE r.organization = o.number AND {lacking}"
+                " LIMIT ?",
+                (*values, limit - len(found)),
+            )
+            found += (table.record_of(of, value_text(name), row) for name, *row in rows)
+            if len(found) >= limit:
+                return found
+    return found
 
 
 def count(
@@ -188,27 +195,27 @@ def count(
     return counted
 
 
-def _others(
-    connection: apsw.Connection, table: Table, organization: int, space: VectorSpace
-) -> Iterator[tuple[int | None, str | None]]:
-    """Give each space and form of states, None for none, but those that are wanted."""
-    yield None, None
-    wanted = number_of(connection, space)
-    rows: Iterator[tuple[int]] = connection.execute("SELECT number FROM spaces")
-    for (number,) in list(rows):
-        if number == wanted and not space.states:
-            continue
-        form: str | None = None
-        while True:
-            if number != wanted or form != space.states:
-                yield number, form
-            form = connection.execute(
-                f"SELECT min(states) FROM {table.name}"  # noqa: S608
-                " WHERE organization = ? AND space = ? AND states > ?",
-                (organization, number, form or ""),
-            ).get
-            if form is None:
-                break
+def _organizations(connection: apsw.Connection, among: Collection[str] | None) -> str:
+    """Give the table, or what stands for it, of all organizations or of some."""
+    if among is None:
+        return "organizations"
+    numbers = [change_feed.number_of(connection, name) for name in sorted(set(among))]
+    listed = ", ".join(str(number) for number in numbers if number is not None)
+    return f"(SELECT name, number FROM organizations WHERE number IN ({listed}))"  # noqa: S608
+
+
+def _lacking(wanted: int | None, form: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    """Give the ranges of the index by space in which there are no vectors, or states, of those."""
+    yield "r.space IS NULL", ()
+    if wanted is None:
+        yield "r.space > 0", ()
+        return
+    yield "r.space < ?", (wanted,)
+    yield "r.space > ?", (wanted,)
+    if form:
+        yield "r.space = ? AND r.states IS NULL", (wanted,)
+        yield "r.space = ? AND r.states < ?", (wanted, form)
+        yield "r.space = ? AND r.states > ?", (wanted, form)
 
 
 def _number_for(connection: apsw.Connection, space: VectorSpace) -> int:
