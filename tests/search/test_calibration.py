@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from minutebook.search.calibration import (
     CUT,
     CUT_OF_COSINE,
+    expectation,
     rank_score,
     relevance,
     strength_of_bm25,
@@ -27,6 +28,8 @@ def test_more_is_never_less(one: float, other: float) -> None:
         lambda value: strength_of_cosine(value, E5),
         lambda value: strength_of_cosine(value, "another"),
         lambda value: strength_of_bm25(value * 50),
+        lambda value: expectation(value, 10.0, E5),
+        lambda value: expectation(0.8, value * 50, E5),
         lambda value: relevance(strength_of_late(value)),
     ):
         assert 0 <= strength(low) <= strength(high) <= 1

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.search.context import is_by_named, lifted
+from minutebook.search.context import NamedSpeakers, lifted
 
 
 def test_a_record_beside_a_good_one_gains_more_than_one_far_away() -> None:
@@ -49,4 +49,4 @@ def test_scores_stay_in_range_and_never_fall(
 def test_a_label_counts_if_the_question_holds_all_its_words(
     text: str, question: str, is_named: bool
 ) -> None:
-    assert is_by_named(text, frozenset(question.split())) is is_named
+    assert NamedSpeakers(question.split()).speak(text) is is_named

@@ -20,6 +20,9 @@ UNRELATED_COSINES: Mapping[str, float] = {"multilingual-e5-small": 0.69}
 HALF_BM25 = 14.0
 """The BM25 score that counts half."""
 
+EXPECTED_OF_COSINE, EXPECTED_HALF_BM25 = 0.65, 8.0
+"""What decides which candidates are compared token by token: the weight of the cosine, and the BM25 score that counts half."""
+
 CUT = 0.5
 """The relevance from which a text that was compared token by token is about a question."""
 
@@ -34,14 +37,20 @@ def strength_of_late(late: float) -> float:
 
 def strength_of_cosine(cosine: float, model: str) -> float:
     """Give the strength of a cosine of a model's vectors, for texts without token states."""
-    unrelated = UNRELATED_COSINES.get(model, 0.0)
-    return strength_of_late((cosine - unrelated) / (1 - unrelated))
+    return strength_of_late(_above_unrelated(cosine, model))
 
 
 def strength_of_bm25(score: float) -> float:
     """Give the strength of a BM25 score, in [0, 1): a single common word says little."""
     squared = max(score, 0.0) ** 2
     return squared / (squared + HALF_BM25**2)
+
+
+def expectation(cosine: float, bm25: float, model: str) -> float:
+    """Estimate, in [0, 1], how well a text will do when it is compared token by token."""
+    by_words = max(bm25, 0.0) / (max(bm25, 0.0) + EXPECTED_HALF_BM25)
+    by_meaning = max(_above_unrelated(cosine, model), 0.0)
+    return EXPECTED_OF_COSINE * by_meaning + (1 - EXPECTED_OF_COSINE) * by_words
 
 
 def relevance(strength: float) -> float:
@@ -59,6 +68,12 @@ def rank_score(similarity: float, importance: float, age: timedelta) -> float:
     """
     freshness = max(0.5, 1 - age / timedelta(days=60))
     return 0.6 * similarity + 0.3 * importance / 10 + 0.1 * freshness
+
+
+def _above_unrelated(cosine: float, model: str) -> float:
+    """Scale a cosine so that unrelated texts of its model are at 0 and equal ones at 1."""
+    unrelated = UNRELATED_COSINES.get(model, 0.0)
+    return (cosine - unrelated) / (1 - unrelated)
 
 
 def _logistic(value: float) -> float:

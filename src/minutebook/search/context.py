@@ -6,7 +6,7 @@ docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from minutebook.search.text import words
@@ -47,8 +47,21 @@ def lifted(scores: Mapping[K, float], sessions: Sequence[Sequence[K]]) -> dict[K
     return found
 
 
-def is_by_named(text: str, question: frozenset[str]) -> bool:
-    """Tell whether a text begins with a label, such as `Ana:`, whose words are all in the question."""
-    label = _LABEL.match(text)
-    named = words(label[1]) if label else []
-    return 0 < len(named) <= 3 and question.issuperset(named)
+class NamedSpeakers:
+    """Tells which texts begin with a label, such as `Ana:`, whose words are all in a question."""
+
+    def __init__(self, question: Collection[str]) -> None:
+        """Take the words of a question, as `search.text.words` gives them."""
+        self._question = frozenset(question)
+        self._known: dict[str, bool] = {}
+
+    def speak(self, text: str) -> bool:
+        """Tell whether a text begins with a label of one to three words, all of them in the question."""
+        found = _LABEL.match(text)
+        if found is None:
+            return False
+        label = found[1]
+        if label not in self._known:
+            named = words(label)
+            self._known[label] = 0 < len(named) <= 3 and self._question.issuperset(named)
+        return self._known[label]

@@ -147,10 +147,11 @@ def _normalised(signal: Signal, scores: Mapping[K, float]) -> dict[K, float]:
 def _mean(
     normalised: Mapping[Signal, Mapping[K, float]], weight: Mapping[Signal, float]
 ) -> dict[K, float]:
-    return {
-        id: fsum(weight[signal] * normalised[signal].get(id, 0.0) for signal in weight)
-        for id in {id for signal in weight for id in normalised[signal]}
-    }
+    means: dict[K, float] = {}
+    for signal, share in weight.items():
+        for id, strength in normalised[signal].items():
+            means[id] = means.get(id, 0.0) + share * strength
+    return means
 
 
 def _check_weights(weights: Mapping[Signal, float]) -> None:

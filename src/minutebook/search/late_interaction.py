@@ -33,7 +33,8 @@ EXPONENT = 1.5
 _HEADER = struct.Struct("<BHI")
 _VERSION = 1
 _PIECE_BYTES = 3
-_AT_ONCE = 1024
+_AT_ONCE = 256
+"""Tokens that are unpacked at once: their floats stay in the cache of a core."""
 _LEAST_WEIGHT = 1e-6
 
 
@@ -102,32 +103,28 @@ class Question:
         A token's weight falls with how many of these texts hold its piece, and with how frequent
         the piece is in general where these are few.
         """
-        if not packed or not len(self._pieces):
-            return np.zeros(len(packed), np.float32)
-        texts = [_unpack(each) for each in packed]
-        lengths = np.array([len(signs) for _, signs in texts])
         scores = np.zeros(len(packed), np.float32)
+        lengths, pieces, signs = _unpack_all(packed)
         filled = np.flatnonzero(lengths)
-        if not len(filled):
+        if not len(filled) or not len(self._pieces):
             return scores
         starts = np.concatenate([[0], np.cumsum(lengths[filled])[:-1]])
-        weights = self._weights(
-            np.concatenate([pieces for pieces, _ in texts]), starts, len(packed)
-        )
-        best = np.maximum.reduceat(self._cosines([texts[n][1] for n in filled]), starts, axis=0)
+        weights = self._weights(pieces, starts, len(packed))
+        best = np.maximum.reduceat(self._cosines(signs), starts, axis=0)
         scores[filled] = np.maximum(best, 0) @ weights
         return scores
 
-    def _cosines(self, signs: Sequence[NDArray[np.uint8]]) -> Floats:
+    def _cosines(self, signs: NDArray[np.uint8]) -> Floats:
         """Give the cosine of each text token with each of the question's, (n, tokens)."""
-        rows = np.concatenate(signs)
-        found = np.empty((len(rows), len(self._rows)), np.float32)
+        found = np.empty((len(signs), len(self._rows)), np.float32)
         # Σ ±q = 2 Σ (bits · q) − Σ q, and a row of d signs is √d long.
         scale = np.float32(1 / np.sqrt(self._rows.shape[1]))
-        doubled, sums = 2 * scale * self._rows.T, scale * self._rows.sum(axis=1)
-        for start in range(0, len(rows), _AT_ONCE):
+        doubled = np.ascontiguousarray(2 * scale * self._rows.T)
+        sums = scale * self._rows.sum(axis=1)
+        for start in range(0, len(signs), _AT_ONCE):
             some = slice(start, start + _AT_ONCE)
-            found[some] = np.unpackbits(rows[some], axis=1).astype(np.float32) @ doubled - sums
+            np.matmul(np.unpackbits(signs[some], axis=1).astype(np.float32), doubled, found[some])
+        found -= sums
         return found
 
     def _weights(self, pieces: NDArray[np.uint32], starts: NDArray[np.int64], texts: int) -> Floats:
@@ -148,15 +145,26 @@ def _telling(tokens: TokenStates) -> TokenStates:
 
 
 def _unpack(packed: bytes) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Give the pieces (tokens,) and the packed signs (tokens, d / 8) of a text; no bytes, no tokens."""
-    if not packed:
-        return np.zeros(0, np.uint32), np.zeros((0, 0), np.uint8)
-    _, width, count = _HEADER.unpack_from(packed)
-    start = _HEADER.size
-    narrow = np.frombuffer(packed, np.uint8, count * _PIECE_BYTES, start).reshape(
-        count, _PIECE_BYTES
+    """Return the pieces (tokens,) and the packed signs (tokens, d / 8) of a text; no bytes, no tokens."""
+    _, pieces, signs = _unpack_all([packed])
+    return pieces, signs
+
+
+def _unpack_all(
+    packed: Sequence[bytes],
+) -> tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint8]]:
+    """Return how many tokens each text has, and all their pieces and packed signs, text by text."""
+    headers = [_HEADER.unpack_from(each) if each else (_VERSION, 0, 0) for each in packed]
+    lengths = np.array([count for _, _, count in headers], np.int64)
+    first = _HEADER.size
+    middles = (first + _PIECE_BYTES * lengths).tolist()
+    narrow = b"".join(each[first:middle] for each, middle in zip(packed, middles, strict=True))
+    signs = b"".join(each[middle:] for each, middle in zip(packed, middles, strict=True))
+    pieces = np.zeros((int(lengths.sum()), 4), np.uint8)
+    pieces[:, :_PIECE_BYTES] = np.frombuffer(narrow, np.uint8).reshape(-1, _PIECE_BYTES)
+    width = max((width for _, width, _ in headers), default=0)
+    return (
+        lengths,
+        pieces.view("<u4").ravel(),
+        np.frombuffer(signs, np.uint8).reshape(len(pieces), width),
     )
-    pieces = np.zeros((count, 4), np.uint8)
-    pieces[:, :_PIECE_BYTES] = narrow
-    signs = np.frombuffer(packed, np.uint8, count * width, start + narrow.size)
-    return pieces.view("<u4").ravel(), signs.reshape(count, width)

@@ -13,19 +13,16 @@ from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.decisions import DecisionSearch, Truths
-from minutebook.services.search.signals import Candidates, Key, Signals
+from minutebook.services.search.signals import COMPARED, Candidates, Key, Signals
 from minutebook.services.search.walk import GraphWalk
 from minutebook.store.protocol import Candidate, Store
 
-CANDIDATES = 200
+CANDIDATES = 150
 """How many each of the vector and the lexical signal propose."""
 
 NOTHING_ABOUT_IT = Note(
     {"about": 0}, "Nothing here is about that; these are the nearest records there are."
 )
-
-READ = 100
-"""How many candidates of an organization are read, and lifted by what stands beside them."""
 
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
@@ -150,7 +147,7 @@ class Recall:
             if weights[Signal.GRAPH] > 0:
                 nodes += self._graph.add(where, query, found)
                 self._signals.complete(Memory, where, asked, found)
-            found.keep(found.best(READ, weights))
+            found.keep(found.best(COMPARED, weights))
             read = self._signals.read(Memory, [where], found.keys())
             found.keep(read)
             found.lift(read, query)

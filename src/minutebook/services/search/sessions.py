@@ -10,14 +10,11 @@ from minutebook.domain.records import Category, Summary, Turn
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.signals import Candidates
+from minutebook.services.search.signals import COMPARED, Candidates
 from minutebook.store.protocol import Store
 
-CANDIDATES = 200
+CANDIDATES = 150
 """How many each signal proposes, in each organization."""
-
-READ = 100
-"""How many candidates are read at least, and lifted by what stands beside them."""
 
 R = TypeVar("R", bound=Turn | Summary)
 
@@ -63,7 +60,7 @@ class JournalSearch:
         asked = self._signals.embed(query, caller, of)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         signals = self._signals.gather(of, reach, asked, parse_query(query), CANDIDATES)
-        signals.keep(signals.best(max(limit, READ)))
+        signals.keep(signals.best(max(limit, COMPARED)))
         records = self._signals.read(of, reach, signals.keys())
         signals.keep(records)
         signals.lift(records, query)

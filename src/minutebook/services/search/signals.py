@@ -13,12 +13,13 @@ from minutebook.domain.records import Memory, TextRecord, Turn
 from minutebook.search.calibration import (
     CUT,
     CUT_OF_COSINE,
+    expectation,
     relevance,
     strength_of_bm25,
     strength_of_cosine,
     strength_of_late,
 )
-from minutebook.search.context import NAMED, is_by_named, lifted
+from minutebook.search.context import NAMED, NamedSpeakers, lifted
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.text import TextQuery, words
 from minutebook.services.access.visibility import filters
@@ -31,16 +32,16 @@ Key = tuple[str, str]
 Scores = dict[Key, float]
 """A signal's score of each record that it found."""
 
-RESCORED = 200
-"""How many candidates of a selection late interaction compares, those that cosine and words put first."""
+COMPARED = 120
+"""How many candidates of a selection are compared token by token, read, and lifted by their context."""
 
 
 @dataclass(slots=True)
 class Signals:
     """What each signal says of records; `vector` holds cosines and is None without a model.
 
-    `late` holds what late interaction says of those that it compared. `context` holds strengths of
-    a signal that neighbours, session or speaker lifted, in the place of the record's own.
+    `late` holds what late interaction says of those that it compared. `context` holds the strengths of
+    a signal once neighbours, session and speaker counted, in the place of the records' own.
     """
 
     vector: Scores | None
@@ -96,24 +97,29 @@ class Signals:
 
     def strengths(self) -> dict[Signal, Scores]:
         """Give each signal's strengths in [0, 1], lifted where context lifts them."""
-        each = {
-            Signal.VECTOR: {key: self.likeness(key) for key in self.vector or ()},
-            Signal.LEXICAL: {key: strength_of_bm25(score) for key, score in self.lexical.items()},
-            Signal.GRAPH: self.graph or {},
-        }
-        return {
-            signal: scores | self.context.get(signal, {})
-            for signal, scores in each.items()
-            if scores
-        }
+        each: dict[Signal, Scores] = {}
+        if self.vector:
+            with_context = self.context.get(Signal.VECTOR, {})
+            own = {key: self.likeness(key) for key in self.vector.keys() - with_context.keys()}
+            each[Signal.VECTOR] = with_context | own
+        if self.lexical:
+            with_context = self.context.get(Signal.LEXICAL, {})
+            matched = self.lexical.keys() - with_context.keys()
+            own = {key: strength_of_bm25(self.lexical[key]) for key in matched}
+            each[Signal.LEXICAL] = with_context | own
+        if self.graph:
+            each[Signal.GRAPH] = self.graph
+        return each
 
     def details(self, key: Key) -> dict[str, float]:
         """Give what the vector signal of a record was made of, by name, for people."""
         parts = {
             "cosine": (self.vector or {}).get(key),
             "late interaction": self.late.get(key),
-            "with context": self.context.get(Signal.VECTOR, {}).get(key),
         }
+        lifted = self.context.get(Signal.VECTOR, {}).get(key)
+        if lifted is not None and lifted != self.likeness(key):
+            parts["with context"] = lifted
         return {name: part for name, part in parts.items() if part is not None}
 
     def likeness(self, key: Key) -> float:
@@ -142,8 +148,22 @@ class Signals:
 
     def best(self, limit: int, weights: Mapping[Signal, float] = TEXT_WEIGHTS) -> set[Key]:
         """Give the records of the best fused scores."""
+        if len(keys := self.keys()) <= limit:
+            return keys
         scores = fuse_scores(self.strengths(), weights)
         return set(nsmallest(limit, scores, key=lambda key: (-scores[key], key)))
+
+    def promising(self, keys: Iterable[Key], limit: int) -> set[Key]:
+        """Give those records, at most `limit`, that cosine and BM25 let expect the best matches."""
+        chosen = set(keys)
+        if len(chosen) <= limit:
+            return chosen
+        vector, lexical, model = self.vector or {}, self.lexical, self.model
+        expected = [
+            (-expectation(vector.get(key, 0.0), lexical.get(key, 0.0), model), key)
+            for key in chosen
+        ]
+        return {key for _, key in nsmallest(limit, expected)}
 
     def lift(self, records: Mapping[Key, TextRecord], query: str) -> None:
         """Let sessions and speakers of the records found count, once nothing more is to be added."""
@@ -154,18 +174,15 @@ class Signals:
                 session, at = place
                 sessions[key[0], session].append((at, key))
         orders = [[key for _, key in sorted(each)] for each in sessions.values()]
-        question = frozenset(words(query))
+        named = NamedSpeakers(words(query))
         for signal, scores in self.strengths().items():
             if signal is Signal.GRAPH:
                 continue
-            now = lifted(scores, orders)
+            self.context[signal] = now = lifted(scores, orders)
             if signal is Signal.VECTOR:
-                for key in now:
-                    if key in records and is_by_named(records[key].text, question):
+                for key in now.keys() & records.keys():
+                    if named.speak(records[key].text):
                         now[key] = 1 - (1 - now[key]) * (1 - NAMED)
-            self.context[signal] = {
-                key: score for key, score in now.items() if score != scores[key]
-            }
 
 
 def _place(record: TextRecord) -> tuple[str, datetime] | None:
@@ -262,7 +279,8 @@ class Candidates:
         """Add the cosines of records that other signals found, and compare the best token by token.
 
         Counting absent cosines as 0 would cost fusion most of what it gains over words alone. Where
-        token states are kept, candidates beyond the best RESCORED are let go.
+        token states are kept, candidates beyond COMPARED are let go; what was compared before, or
+        what the graph leads to, stays.
         """
         if asked is None or found.vector is None:
             return
@@ -278,15 +296,14 @@ class Candidates:
         space = self._embedded.space_of(of)
         if asked.question is None or not space.states:
             return
-        best = found.best(RESCORED)
-        found.keep({*best, *(found.graph or ())})
-        new = [id for _, id in best if (organization, id) not in found.late]
-        kept = self._store.token_states(of, organization, new, space)
+        new = found.promising(found.keys() - found.late.keys(), COMPARED)
+        found.keep({*found.late, *new, *(found.graph or ())})
+        kept = self._store.token_states(of, organization, [id for _, id in new], space)
         # Empty where the model gave none for a text: its cosine stands.
         packed = {id: states for id, states in kept.items() if states}
         scores = asked.question.scores(list(packed.values()))
-        for id, score in zip(packed, scores, strict=True):
-            found.late[organization, id] = float(score)
+        for id, score in zip(packed, scores.tolist(), strict=True):
+            found.late[organization, id] = score
 
     def read(self, of: type[R], wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, R]:
         """Read records that were found in some selections; what went meanwhile is left out."""

@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from heapq import nsmallest
 from statistics import median
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Entity, Memory
 from minutebook.search.calibration import relevance
-from minutebook.search.fusion import TEXT_WEIGHTS, fuse
 from minutebook.search.pagerank import arrivals
 from minutebook.search.text import without_names, words
 from minutebook.services.embeddings import Embeddings
@@ -47,8 +47,9 @@ class GraphWalk:
         Where a memory leads back only to itself it gets nothing. Measured in
         docs/decisions/0004-text-analysis-and-fusion.md.
         """
-        first = fuse(found.found(), TEXT_WEIGHTS, SEEDS, found.strengths())
-        seeds = {hit.id[1]: hit.score for hit in first}
+        scores = found.fused()
+        best = nsmallest(SEEDS, scores, key=lambda key: (-scores[key], key))
+        seeds = {key[1]: scores[key] for key in best}
         named = self._store.entities_named(replace(where, valid_at=None), words(query))
         # What the question names says twice as much about where to look as what was found.
         share = 2 * sum(seeds.values()) or 1.0
@@ -62,8 +63,9 @@ class GraphWalk:
             for id, rank in arrived.items()
             if rank > LEAST_RANK and self._visible_memory(where, id) is not None
         }
-        scores = self._scores(where, query, named, ranks, by_meaning=found.vector is not None)
-        found.graph = {(where.organization, id): score for id, score in scores.items() if score > 0}
+        by_meaning = found.vector is not None
+        led = self._scores(where, query, named, ranks, by_meaning=by_meaning)
+        found.graph = {(where.organization, id): score for id, score in led.items() if score > 0}
         return len({end for e in edges for end in (e.source, e.target)})
 
     def _scores(
