@@ -466,6 +466,21 @@ def _received(connection: socket.socket) -> tuple[Request, list[int]]:
     return Request(**told | {"program": Program(**told["program"])}), streams
 
 
+_kept: list[object] = []
+"""What was loaded in the warm process for those that are forked from it."""
+
+
+def _load_tokenizer() -> None:
+    """Load the tokenizer of the model in the box, if that is prepared; the rest of it has threads."""
+    from minutebook.config import load
+    from minutebook.embedding import builtin
+    from minutebook.embedding.tokenizer import Tokenizer
+
+    with suppress(OSError):
+        folder = builtin.folder_of(load({}).models)
+        _kept.append(Tokenizer(folder / builtin.TOKENIZER))
+
+
 def warm() -> None:
     """Import what servers need, so that nobody forked from here has to."""
     import minutebook
@@ -478,6 +493,7 @@ def warm() -> None:
             importlib.import_module(found.name)
     for name in IMPORTED_ON_USE:
         importlib.import_module(name)
+    _load_tokenizer()
     gc.collect()
     gc.freeze()
     threads = list(Path("/proc/self/task").iterdir())

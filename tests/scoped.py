@@ -9,9 +9,7 @@ from typing import Any
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
-from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
-    CLASSES,
     SYSTEM_ORGANIZATION,
     Kind,
     MemoryType,
@@ -111,14 +109,7 @@ class Population:
 
     def records(self) -> dict[tuple[str, Kind, str], Record]:
         """Everything that is kept but the trail."""
-        store = self.world.store
-        return {
-            (name, kind, each.id): each
-            for name in store.organizations()
-            for kind in Kind
-            if kind not in (Kind.ENTRY, Kind.HEAD)
-            for each in store.find(CLASSES[kind], Filter(organization=name, with_deleted=True))
-        }
+        return self.world.kept()
 
 
 def place(scope: str) -> dict[str, Any]:

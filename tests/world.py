@@ -262,6 +262,11 @@ COUNTED: tuple[type[Record], ...] = (
 )
 
 
+KEPT: tuple[type[Record], ...] = tuple(
+    of for kind, of in CLASSES.items() if kind not in (Kind.ENTRY, Kind.HEAD)
+)
+
+
 class DatabaseReader:
     """Reads a database file past the store that has it open; again only after somebody committed."""
 
@@ -272,7 +277,7 @@ class DatabaseReader:
         self._records: dict[tuple[str, Kind, str], Record] = {}
 
     def records(self) -> dict[tuple[str, Kind, str], Record]:
-        """Return every record of the classes in COUNTED, by organization, kind and id."""
+        """Return every record but the trail's, by organization, kind and id."""
         if self._connection is None:
             self._connection = apsw.Connection(str(self._path), apsw.SQLITE_OPEN_READONLY)
         version = self._connection.pragma("data_version")
@@ -288,7 +293,7 @@ class DatabaseReader:
 
     def _read(self, connection: apsw.Connection) -> Iterator[Record]:
         organizations = list(connection.execute("SELECT number, name FROM organizations"))
-        for (number, name), of in product(organizations, COUNTED):
+        for (number, name), of in product(organizations, KEPT):
             table = table_of(of)
             of_kind = f"AND r.kind = '{of.kind}'" if len(table.records) > 1 else ""
             for row in connection.execute(
