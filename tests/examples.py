@@ -4,7 +4,7 @@ from typing import Final
 
 from hypothesis import settings
 
-SHARE: Final = {"same": 0.2, "minutebook": 0.2, "all": 2.0}
+SHARE: Final = {"same": 0.2, "minutebook": 0.1, "all": 2.0}
 """Of the number that a test names (100 where it names none), the part that a profile draws."""
 
 

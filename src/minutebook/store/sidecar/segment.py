@@ -1,6 +1,7 @@
 """A block as a file that is written once and then read through the memory map."""
 
 import json
+import math
 import mmap
 import os
 from dataclasses import asdict
@@ -68,7 +69,7 @@ def _mapped(memory: mmap.mmap, start: int, head: dict[str, Any], payload: type[P
         name: np.frombuffer(
             memory,
             np.dtype(layout["type"]),
-            int(np.prod(layout["shape"])),
+            math.prod(layout["shape"]),
             start + layout["place"],
         ).reshape(layout["shape"])
         for name, layout in head["columns"].items()
