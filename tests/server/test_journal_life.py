@@ -42,7 +42,7 @@ async def read_all(client: Client, sessions: list[str]) -> list[dict[str, Any]]:
         total, offset = 1, 0
         while offset < total:
             page = await ask(
-                client, "get_session_memories", sessionId=session, limit=8, offset=offset
+                client, "get_session_memories", sessionId=session, limit=4, offset=offset
             )
             total, offset = page["total"], offset + page["count"]
             turns += page["memories"]
@@ -84,7 +84,7 @@ def records_of(path: Path) -> list[bytes]:
 @pytest.mark.parametrize(
     ("conversation", "turns", "asked", "least"),
     [
-        pytest.param(partial(made_up, parts=2), 60, 8, 1.0, id="short"),
+        pytest.param(partial(made_up, parts=1), 30, 5, 1.0, id="short"),
         pytest.param(made_up, 200, 25, 0.9, id="made", marks=pytest.mark.slow),
         pytest.param(a_locomo_conversation, 200, 25, 0.6, id="locomo", marks=pytest.mark.slow),
     ],
