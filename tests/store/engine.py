@@ -12,6 +12,7 @@ from minutebook.store.protocol import Store
 
 ENGINES = {
     "dict": "tests.store.dict_engine.DictEngine",
+    "postgres": "tests.store.postgres_engine.PostgresEngine",
     "sqlite": "tests.store.sqlite_engine.SqliteEngine",
 }
 """The engines by name, for processes that are told which one to open."""

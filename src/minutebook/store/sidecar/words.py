@@ -62,7 +62,7 @@ class Postings:
         lengths: list[int] = []
         for text in texts:
             counted = Counter(text)
-            terms += map(_digest, counted)
+            terms += map(term_digest, counted)
             counts += counted.values()
             sizes.append(len(counted))
             lengths.append(len(text))
@@ -257,7 +257,7 @@ def _weighted(
 ) -> list[tuple[float, int]]:
     """Give the weight and digest of each term that any record holds, the heaviest first."""
     sought = []
-    for digest in map(_digest, terms):
+    for digest in map(term_digest, terms):
         held = sum(part.holding(digest) for part in parts)
         if held:
             idf = math.log((records - held + 0.5) / (held + 0.5))
@@ -331,7 +331,7 @@ def _numbered(
 
 
 @lru_cache(maxsize=1 << 16)
-def _digest(term: str) -> int:
+def term_digest(term: str) -> int:
     """Give 64 bits that stand for a term; of ten million terms, two are alike once in 400,000 times."""
     text = term.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
+from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.store.sidecar.block import ALWAYS, NEVER, Block, P, block_of
@@ -21,6 +22,14 @@ _FACETS = (
     "session",
     "category",
 )
+
+LONGEST_ID = 200
+
+
+def check_id(id: str) -> None:
+    """Raise InvalidInput if the fixed-width columns of an index cannot hold an id."""
+    if not 0 < len(id_bytes(id)) <= LONGEST_ID or "\0" in id:
+        raise InvalidInput("id", f"must have 1 to {LONGEST_ID} bytes and no NUL")
 
 
 def facets(table: Table) -> list[str]:

@@ -14,6 +14,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
+    Edge,
     Entity,
     Entry,
     File,
@@ -76,6 +77,8 @@ class Column:
     to_value: Callable[[Any], Value]
     from_value: Callable[[Any], Any] | None
     """None where the value is the field as it stands."""
+    is_optional: bool = False
+    """Whether None, kept as NULL, is a value of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +143,9 @@ def _described(
 ) -> Table:
     hints = get_type_hints(records[0])
     names = [f.name for f in fields(records[0]) if f.name != "organization"]
-    columns = {name: Column(name, *_codec(hints[name], codec)) for name in names}
+    columns = {
+        name: Column(name, *_codec(hints[name], codec), _is_optional(hints[name])) for name in names
+    }
     stored = columns | {name: Column(name, *codec) for name in derived}
     has_text = issubclass(records[0], TextRecord)
     return Table(name, records, columns, stored, has_text, attrgetter(*stored), damaged)
@@ -170,6 +175,10 @@ def _codec(
     if issubclass(origin, Origin):
         return lambda value: _json(value.parts), lambda value: Origin.of(json.loads(value))
     raise TypeError(f"no column can hold {annotation!r}")
+
+
+def _is_optional(annotation: Any) -> bool:
+    return get_origin(annotation) in (Union, UnionType) and NoneType in get_args(annotation)
 
 
 def _json(value: Any) -> str:
@@ -202,6 +211,15 @@ _TABLES: tuple[tuple[str, tuple[type[Record], ...], tuple[str, ...]], ...] = (
     ("turns", (Turn,), ()),
     ("summaries", (Summary,), ()),
 )
+
+
+GOES_WITH: dict[type[Record], tuple[tuple[type[Record], str], ...]] = {
+    Memory: ((Version, "memory"), (Link, "source"), (Link, "target"), (Mention, "source")),
+    Entity: ((Relation, "source"), (Relation, "target"), (Mention, "target")),
+}
+"""Which records go with a memory or an entity, and which field of them names it."""
+
+EDGE_CLASSES: dict[str, type[Edge]] = {each.kind: each for each in (Relation, Link, Mention)}
 
 
 def described(codec: TextCodec, damaged: Callable[[str], StoreDamaged]) -> tuple[Table, ...]:

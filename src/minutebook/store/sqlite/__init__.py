@@ -11,9 +11,10 @@ import apsw
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
+from minutebook.store.housekeeper import Housekeeper
 from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace, Writes
+from minutebook.store.sql.vector_rows import check_query
 from minutebook.store.sqlite import change_feed, checks, embeddings, entity_names, rows, texts
-from minutebook.store.sqlite.checkpointer import Housekeeper
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.counts import Counts
 from minutebook.store.sqlite.errors import damaged
@@ -223,7 +224,7 @@ class SqliteStore:
         self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
-        embeddings.check_query(space, vector)
+        check_query(space, vector)
         return self._indices.nearest(of, where, space, vector, limit)
 
     def edges(

@@ -7,17 +7,16 @@ from collections.abc import Collection, Iterator, Sequence
 
 import apsw
 import numpy as np
-from numpy.typing import NDArray
 
-from minutebook.domain.errors import InvalidInput, NotFound
+from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
 from minutebook.store.protocol import T, Vectors, VectorSpace
 from minutebook.store.sql.tables import Value, value_text
+from minutebook.store.sql.vector_rows import checked_rows
 from minutebook.store.sqlite import change_feed
 from minutebook.store.sqlite.tables import padded, selection, table_of, text_value
 
-_SQUARE_TOLERANCE = 0.02
 _BATCH = 512
 
 
@@ -31,9 +30,7 @@ def put(
     states: bytes | None,
 ) -> None:
     """Keep a record's vectors and states in place of earlier ones. Raises NotFound, InvalidInput."""
-    kept = _checked(space, vectors)
-    if states is not None and not space.states:
-        raise InvalidInput("states", f"need a form, which the space of {space.name} does not name")
+    kept = checked_rows(space, vectors, states)
     table = table_of(of)
     row = connection.execute(
         f"SELECT row FROM {table.name}"  # noqa: S608
@@ -139,17 +136,6 @@ def space_of(connection: apsw.Connection, number: int) -> VectorSpace:
     return VectorSpace(value_text(name), value_text(digest), dimensions)
 
 
-def check_query(space: VectorSpace, vector: Vectors) -> None:
-    """Raise InvalidInput if a vector has not the space's dimensions or length 1."""
-    if vector.shape != (space.dimensions,):
-        raise InvalidInput(
-            "vector", f"must have shape ({space.dimensions},) for {space.name}, not {vector.shape}"
-        )
-    square = float(vector.astype(np.float32) @ vector.astype(np.float32))
-    if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
-        raise InvalidInput("vector", f"must be finite and of length 1, not {square**0.5}")
-
-
 def without(
     connection: apsw.Connection,
     kinds: Sequence[type[T]],
@@ -227,17 +213,3 @@ def _number_for(connection: apsw.Connection, space: VectorSpace) -> int:
         )
         number = connection.last_insert_rowid()
     return number
-
-
-def _checked(space: VectorSpace, vectors: Vectors) -> NDArray[np.float16]:
-    if vectors.ndim != 2 or len(vectors) == 0 or vectors.shape[1] != space.dimensions:
-        raise InvalidInput(
-            "vectors",
-            f"must have shape (parts, {space.dimensions}) for {space.name}, not {vectors.shape}",
-        )
-    rows = vectors.astype(np.float32)
-    squares = (rows * rows).sum(axis=1).tolist()
-    for square in squares:
-        if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
-            raise InvalidInput("vectors", f"must be finite rows of length 1, not {square**0.5}")
-    return vectors.astype(np.float16)

@@ -5,21 +5,24 @@ from typing import Any, cast
 
 import apsw
 
-from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     Edge,
     Entity,
     Link,
-    Memory,
-    Mention,
     Record,
-    Relation,
     TextRecord,
-    Version,
 )
 from minutebook.store.protocol import Group, R
-from minutebook.store.sql.tables import Table, Value, id_bytes, instant, value_text
+from minutebook.store.sql.index_columns import check_id
+from minutebook.store.sql.tables import (
+    EDGE_CLASSES,
+    GOES_WITH,
+    Table,
+    Value,
+    instant,
+    value_text,
+)
 from minutebook.store.sqlite import change_feed, embeddings, entity_names, texts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.tables import (
@@ -32,22 +35,14 @@ from minutebook.store.sqlite.tables import (
 )
 
 _BATCH = 512
-_LONGEST_ID = 200
 _SELECTIONS = 100
 """Selections that one compound statement merges; SQLite allows 500."""
-
-# Which records go with a memory or an entity, and which field of them names it.
-_GOES_WITH: dict[type[Record], tuple[tuple[type[Record], str], ...]] = {
-    Memory: ((Version, "memory"), (Link, "source"), (Link, "target"), (Mention, "source")),
-    Entity: ((Relation, "source"), (Relation, "target"), (Mention, "target")),
-}
-_EDGE_CLASSES: dict[str, type[Edge]] = {each.kind: each for each in (Relation, Link, Mention)}
 
 
 def put(connection: apsw.Connection, record: Record) -> None:
     """Keep a record in place of any with its organization, kind and id, and index its text."""
     if isinstance(record, TextRecord):
-        _check_id(record.id)
+        check_id(record.id)
     number, sequence = change_feed.begin_change(connection, record.organization)
     if isinstance(record, TextRecord):
         _put_with_text(connection, number, sequence, record)
@@ -186,7 +181,7 @@ def delete(connection: apsw.Connection, of: type[Record], organization: str, id:
         embeddings.remove(connection, of, row)
     if of is Entity:
         entity_names.forget(connection, number, id)
-    for part, field in _GOES_WITH.get(of, ()):
+    for part, field in GOES_WITH.get(of, ()):
         _remove_where(connection, part, organization, field, id)
     change_feed.note_deletion(connection, organization, of.kind, id)
     return True
@@ -209,9 +204,9 @@ def edges(
             (number, -1 if limit is None else limit, *batch),
         )
         for kind, *row in rows:
-            if kind not in _EDGE_CLASSES:
+            if kind not in EDGE_CLASSES:
                 raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
-            edge = table.record_of(_EDGE_CLASSES[kind], organization, row)
+            edge = table.record_of(EDGE_CLASSES[kind], organization, row)
             found[edge.id, edge.kind] = edge
     if limit is None:
         return sorted(found.values(), key=lambda e: (e.id, e.kind))
@@ -264,12 +259,6 @@ def _put_with_text(
             f"UPDATE {table.name} SET space = NULL, states = NULL WHERE row = ?",  # noqa: S608
             (row,),
         )
-
-
-def _check_id(id: str) -> None:
-    """Refuse what the fixed-width columns of the vector index cannot hold."""
-    if not 0 < len(id_bytes(text_value(id))) <= _LONGEST_ID or "\0" in id:
-        raise InvalidInput("id", f"must have 1 to {_LONGEST_ID} bytes and no NUL")
 
 
 def _insertion(verb: str, table: Table) -> str:

@@ -1,0 +1,366 @@
+"""The server engine: a PostgreSQL database that many processes, on many machines, share."""
+
+import threading
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal
+
+from minutebook.domain.errors import StoreClosed
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Edge, Record, TextRecord
+from minutebook.search.text import TextQuery
+from minutebook.store.housekeeper import Housekeeper
+from minutebook.store.postgres import change_feed, checks, embeddings, entity_names, rows
+from minutebook.store.postgres.connections import Connection, Connections, place_of
+from minutebook.store.postgres.embeddings import Spaces
+from minutebook.store.postgres.indices import Indices
+from minutebook.store.postgres.snapshot import PostgresSnapshot
+from minutebook.store.protocol import (
+    Candidate,
+    Change,
+    Group,
+    R,
+    T,
+    Vectors,
+    VectorSpace,
+    Writes,
+)
+from minutebook.store.sql.vector_rows import check_query, checked_rows
+from minutebook.store.transaction_names import TransactionNames
+
+
+class PostgresStore:
+    """A `Store` in the database that a URL names, with indices in a folder of this machine.
+
+    The folder may be deleted at any time. `durability="full"` waits until a write is on the server's
+    disk; `"normal"` may lose the last moments when the server fails. Who writes, or needs a
+    connection, waits `writer_wait` seconds; `pool` connections read at once, and as many write.
+    Raises InvalidInput if the URL is none, StoreTooNew if a later version made the tables, else
+    StoreError.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        folder: Path,
+        *,
+        durability: Literal["full", "normal"] = "full",
+        writer_wait: float = 30.0,
+        pool: int = 8,
+    ) -> None:
+        self._url = url
+        self._folder = folder
+        self._durability = durability
+        self._writer_wait = writer_wait
+        self._pool = pool
+        self._place = place_of(url)
+        self._names = TransactionNames()
+        self._guard = threading.Lock()
+        self._is_open = False
+        self.open()
+
+    def open(self) -> None:
+        """Connect to the database, unless it is open; make its tables if there are none.
+
+        Raises StoreTooNew if a later version made them, else StoreError.
+        """
+        with self._guard:
+            if self._is_open:
+                return
+            self._connections = Connections(
+                self._url,
+                synchronous=self._durability == "full",
+                writer_wait=self._writer_wait,
+                size=self._pool,
+            )
+            self._spaces = Spaces(self._connections)
+            self._housekeeper = Housekeeper(self._keep_house)
+            self._indices = Indices(
+                self._folder / self._connections.identity,
+                self._connections,
+                self._spaces,
+                self._housekeeper.want,
+            )
+            self._is_open = True
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the database is open."""
+        return self._is_open
+
+    @contextmanager
+    def transaction(self, *organizations: str) -> Iterator[None]:
+        """Make what happens inside one atomic, durable write to the named organizations."""
+        with self._names.within(organizations), self._connections.transaction(*organizations):
+            yield
+
+    @contextmanager
+    def snapshot(self, *organizations: str) -> Iterator[PostgresSnapshot]:
+        """Give what reads these organizations as of the present moment.
+
+        The server ends it when nothing was read for a quarter of an hour: StoreError.
+        """
+        numbers = self._connections.numbers_of(organizations)
+        with self._connections.moment() as connection:
+            yield PostgresSnapshot(connection, frozenset(organizations), numbers)
+
+    def put(self, record: Record) -> None:
+        """Keep a record in place of any with its organization, kind and id, and index its text."""
+        with self._writing(record.organization) as (connection, number):
+            rows.put(connection, number, record)
+
+    def get(self, of: type[R], organization: str, id: str) -> R | None:
+        """Give a record, or None."""
+        number = self._number_of(organization)
+        if number is None:
+            return None
+        with self._connections.reading() as connection:
+            return rows.get(connection, number, of, organization, id)
+
+    def find(
+        self,
+        of: type[R],
+        where: Filter,
+        *,
+        order: Sequence[str] = (),
+        limit: int | None = None,
+        offset: int = 0,
+    ) -> list[R]:
+        """Give the selected records by the fields of `order`, then by id."""
+        number = self._number_of(where.organization)
+        if number is None:
+            return []
+        with self._connections.reading() as connection:
+            return rows.find(connection, number, of, where, order, limit, offset)
+
+    def page(
+        self,
+        of: type[R],
+        wheres: Sequence[Filter],
+        *,
+        order: Sequence[str],
+        limit: int,
+        offset: int = 0,
+    ) -> list[R]:
+        """Return a page of what several selections hold together, in the order of `find`."""
+        known = self._connections.numbers_of([where.organization for where in wheres])
+        selections = [
+            (known[where.organization], where) for where in wheres if where.organization in known
+        ]
+        with self._connections.snapshot() as connection:
+            return rows.page(connection, of, selections, order, limit, offset)
+
+    def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
+        """Give the selected records one at a time, all as of one moment."""
+        number = self._number_of(where.organization)
+        if number is None:
+            return
+        with self._connections.moment() as connection:
+            yield from rows.each(connection, number, of, where, order)
+
+    def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
+        """Give the ids of the selected records, in order."""
+        number = self._number_of(where.organization)
+        if number is None:
+            return []
+        with self._connections.reading() as connection:
+            return rows.ids(connection, number, of, where, order)
+
+    def count(self, of: type[Record], where: Filter) -> int:
+        """Count the selected records."""
+        number = self._number_of(where.organization)
+        if number is None:
+            return 0
+        with self._connections.reading() as connection:
+            return rows.count(connection, number, of, where)
+
+    def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
+        """Put together the selected records that agree in some text fields, latest first."""
+        number = self._number_of(where.organization)
+        if number is None:
+            return []
+        with self._connections.reading() as connection:
+            return rows.groups(connection, number, of, where, by, span)
+
+    def delete(self, of: type[Record], organization: str, id: str) -> bool:
+        """Remove a record with its text index, vectors, versions and edges."""
+        with self._writing(organization) as (connection, number):
+            return rows.delete(connection, number, of, organization, id)
+
+    def organizations(self, among: Collection[str] | None = None) -> list[str]:
+        """Name the organizations that hold or have held a record, sorted; of those `among` if given."""
+        with self._connections.reading() as connection:
+            return change_feed.organizations(connection, among)
+
+    def match(
+        self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
+    ) -> list[Candidate]:
+        """Rank the selected records that match the query by BM25."""
+        number = self._number_of(where.organization)
+        return [] if number is None else self._indices.match(number, of, where, query, limit)
+
+    def matches_phrase(
+        self, of: type[TextRecord], where: Filter, words: Sequence[str]
+    ) -> list[str]:
+        """Give the sorted ids of the selected records whose text holds the words in a row."""
+        number = self._number_of(where.organization)
+        return [] if number is None else self._indices.matches_phrase(number, of, where, words)
+
+    def put_vectors(
+        self,
+        of: type[TextRecord],
+        organization: str,
+        id: str,
+        space: VectorSpace,
+        vectors: Vectors,
+        states: bytes | None = None,
+    ) -> None:
+        """Keep vectors and token states of a record's text. Raises NotFound, InvalidInput."""
+        kept = checked_rows(space, vectors, states)
+        in_space = self._spaces.registered(space)
+        with self._writing(organization) as (connection, number):
+            embeddings.put(connection, number, of, id, space.states, in_space, kept, states)
+
+    def vectors(
+        self, of: type[TextRecord], organization: str, id: str
+    ) -> tuple[VectorSpace, Vectors] | None:
+        """Give a record's vectors as they are kept, or None."""
+        number = self._number_of(organization)
+        if number is None:
+            return None
+        with self._connections.reading() as connection:
+            return embeddings.get(connection, number, of, id, self._spaces)
+
+    def token_states(
+        self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
+    ) -> dict[str, bytes]:
+        """Give the token states, by id, of those records that have some of that space and form."""
+        number, in_space = self._number_of(organization), self._spaces.number_of(space)
+        if number is None or in_space is None:
+            return {}
+        with self._connections.reading() as connection:
+            return embeddings.states(connection, number, of, ids, in_space, space.states)
+
+    def states_size(self, of: type[TextRecord], organization: str) -> int:
+        """Sum the bytes of the token states of an organization's records of a kind."""
+        number = self._number_of(organization)
+        if number is None:
+            return 0
+        with self._connections.reading() as connection:
+            return embeddings.states_size(connection, number, of)
+
+    def without_vectors(
+        self,
+        kinds: Sequence[type[T]],
+        space: VectorSpace,
+        limit: int,
+        among: Collection[str] | None = None,
+    ) -> list[T]:
+        """Give records of all organizations, or of those in `among`, without vectors of that space."""
+        numbers = None if among is None else self._connections.numbers_of(among).values()
+        wanted = self._spaces.number_of(space)
+        with self._connections.reading() as connection:
+            return embeddings.without(connection, kinds, wanted, space.states, limit, numbers)
+
+    def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
+        """Count the selected records that have vectors of that space."""
+        number, in_space = self._number_of(where.organization), self._spaces.number_of(space)
+        if number is None or in_space is None:
+            return 0
+        with self._connections.reading() as connection:
+            return embeddings.count(connection, number, of, where, in_space, space.states)
+
+    def nearest(
+        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
+    ) -> list[Candidate]:
+        """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
+        check_query(space, vector)
+        number = self._number_of(where.organization)
+        if number is None:
+            return []
+        return self._indices.nearest(number, of, where, space, vector, limit)
+
+    def edges(
+        self, organization: str, nodes: Collection[str], limit: int | None = None
+    ) -> list[Edge]:
+        """Give the edges that touch any of the nodes."""
+        number = self._number_of(organization)
+        if number is None:
+            return []
+        with self._connections.reading() as connection:
+            return rows.edges(connection, number, organization, nodes, limit)
+
+    def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
+        """Give the sorted ids of the selected entities one of whose names occurs in the words."""
+        number = self._number_of(where.organization)
+        if number is None:
+            return []
+        with self._connections.reading() as connection:
+            return entity_names.entities_named(connection, number, where, words)
+
+    def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
+        """Give, oldest first, the latest change of each record changed after `since`."""
+        number = self._number_of(organization)
+        if number is None:
+            return []
+        with self._connections.reading() as connection:
+            return change_feed.changes(connection, number, since, limit)
+
+    def sequence(self, organization: str) -> int:
+        """Give the sequence of the organization's latest change, 0 when there is none."""
+        number = self._number_of(organization)
+        if number is None:
+            return 0
+        with self._connections.reading() as connection:
+            return change_feed.sequence(connection, number)
+
+    def check(self, organization: str | None = None) -> list[str]:
+        """Say, in a sentence each, what is wrong in an organization, or in all; nothing if all is sound.
+
+        Reads everything.
+        """
+        number = None if organization is None else self._number_of(organization)
+        with self._connections.moment() as connection:
+            wrong = list(checks.contradictions(connection, number))
+        return wrong or list(self._indices.gaps(number))
+
+    def rebuild(self, organization: str | None = None) -> None:
+        """Make what is derived of an organization's records, or of all, anew: this machine's indices."""
+        self._indices.rebuild(None if organization is None else self._number_of(organization))
+
+    @property
+    def writes(self) -> Writes:
+        """What this process has written, and how long that took."""
+        return self._connections.writes
+
+    def size(self) -> int:
+        """Give the bytes of the database and of this machine's indices."""
+        with self._connections.committed() as connection:
+            found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+        files = (path for path in self._indices.folder.glob("*/*") if path.is_file())
+        return (int(found[0]) if found else 0) + sum(path.stat().st_size for path in files)
+
+    def close(self) -> None:
+        """Let go of everything; later calls raise StoreClosed until it is opened again."""
+        with self._guard:
+            if not self._is_open:
+                return
+            self._is_open = False
+            self._housekeeper.stop()
+            self._indices.save()
+            self._connections.close()
+
+    def _number_of(self, organization: str) -> int | None:
+        if not self._is_open:
+            raise StoreClosed(f"{self._place}: the store was closed")
+        return self._connections.number_of(organization)
+
+    @contextmanager
+    def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
+        self._names.check(organization)
+        with self._connections.writing(organization) as lent:
+            yield lent
+
+    def _keep_house(self) -> None:
+        self._indices.save()

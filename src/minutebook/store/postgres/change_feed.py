@@ -1,0 +1,66 @@
+"""Organizations and their changes: whatever happens to a record takes the next sequence."""
+
+from collections.abc import Collection
+
+from minutebook.domain.records import Kind
+from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.tables import ALL_TABLES
+from minutebook.store.protocol import Change
+
+NEXT_SEQUENCE = (
+    "UPDATE feeds SET sequence = sequence + 1 WHERE organization = %s RETURNING sequence"
+)
+"""Draws the sequence of one change, whose writer holds the row's lock since its transaction began."""
+
+
+def note_deletions(connection: Connection, number: int, kind: Kind, ids: list[str]) -> None:
+    """Leave marks in place of records that were removed."""
+    if not ids:
+        return
+    connection.execute(
+        "WITH drawn AS (UPDATE feeds SET sequence = sequence + %s WHERE organization = %s"
+        " RETURNING sequence)"
+        " INSERT INTO deletions (organization, kind, id, sequence)"
+        " SELECT %s, %s, gone.id, drawn.sequence - %s + gone.place"
+        " FROM drawn, unnest(%s::text[]) WITH ORDINALITY AS gone (id, place)",
+        (len(ids), number, number, kind, len(ids), ids),
+    )
+
+
+def sequence(connection: Connection, number: int) -> int:
+    """Give the sequence of the latest change, 0 when there is none."""
+    found = connection.execute(
+        "SELECT sequence FROM feeds WHERE organization = %s", (number,)
+    ).fetchone()
+    return int(found[0]) if found else 0
+
+
+def changes(connection: Connection, number: int, since: int, limit: int | None) -> list[Change]:
+    """Give, oldest first, the latest change of each record changed after `since`."""
+    rows = connection.execute(_CHANGES, {"number": number, "since": since, "limit": limit})
+    return [Change(sequence, Kind(kind), id, deleted) for sequence, kind, id, deleted in rows]
+
+
+def organizations(connection: Connection, among: Collection[str] | None) -> list[str]:
+    """Name the organizations that hold or have held a record, sorted; of those `among` if given."""
+    condition, values = ("", []) if among is None else (" AND o.name = ANY(%s)", [sorted(among)])
+    rows = connection.execute(
+        "SELECT o.name FROM organizations AS o JOIN feeds AS f ON f.organization = o.number"  # noqa: S608
+        f" WHERE f.sequence > 0{condition} ORDER BY o.name",
+        values,
+    )
+    return [name for (name,) in rows]
+
+
+def _all_changes() -> str:
+    parts = ["SELECT sequence, kind, id, TRUE AS deleted FROM deletions"]
+    for table in ALL_TABLES:
+        named = "kind" if "kind" in table.stored else f"'{table.records[0].kind}'"
+        parts.append(f"SELECT sequence, {named}, id, FALSE FROM {table.name}")  # noqa: S608
+    chosen = " WHERE organization = %(number)s AND sequence > %(since)s"
+    return (
+        " UNION ALL ".join(part + chosen for part in parts) + " ORDER BY sequence LIMIT %(limit)s"
+    )
+
+
+_CHANGES = _all_changes()

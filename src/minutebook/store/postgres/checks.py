@@ -1,0 +1,45 @@
+"""Which rows contradict one another, in sentences."""
+
+from collections.abc import Iterator
+
+from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.tables import ALL_TABLES
+
+_OF_VECTORS = {
+    "{{}} {0} say that they have vectors, or token states, and have none, or the other way round": (
+        "SELECT count(*) FROM {0} AS r WHERE ((r.space IS NULL) <> (r.vectors IS NULL)"
+        " OR (r.states IS NULL) <> (r.token_states IS NULL))"
+    ),
+    "{{}} {0} have vectors of no known model": (
+        "SELECT count(*) FROM {0} AS r WHERE r.space IS NOT NULL"
+        " AND r.space NOT IN (SELECT number FROM spaces)"
+    ),
+}
+_CONTRADICTIONS = {
+    **{
+        sentence.format(table.name): counting.format(table.name)
+        for table in ALL_TABLES
+        if table.has_text
+        for sentence, counting in _OF_VECTORS.items()
+    },
+    "{} names belong to no entity": (
+        "SELECT count(*) FROM names AS r WHERE NOT EXISTS (SELECT 1 FROM entities AS e"
+        " WHERE e.organization = r.organization AND e.id = r.entity)"
+    ),
+    **{
+        f"{{}} {name} changed later than their organization": (
+            f"SELECT count(*) FROM {name} AS r LEFT JOIN feeds AS f"  # noqa: S608
+            " ON f.organization = r.organization WHERE r.sequence > coalesce(f.sequence, 0)"
+        )
+        for name in ("deletions", *(table.name for table in ALL_TABLES))
+    },
+}
+
+
+def contradictions(connection: Connection, number: int | None) -> Iterator[str]:
+    """Yield what contradicts in an organization's rows, or in all; of one moment."""
+    for sentence, counting in _CONTRADICTIONS.items():
+        chosen = counting if number is None else f"{counting} AND r.organization = {number}"
+        found = connection.execute(chosen).fetchone()
+        if found is not None and found[0]:
+            yield sentence.format(found[0])

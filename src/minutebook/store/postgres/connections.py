@@ -1,0 +1,382 @@
+"""Two pools of connections: one for those who write, one for those who read."""
+
+import threading
+import time
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
+
+from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
+from minutebook.store.postgres import schema
+from minutebook.store.postgres.errors import fault_of, translate_errors
+from minutebook.store.postgres.texts import text_adapters
+from minutebook.store.protocol import Writes
+
+Connection: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+Pool: TypeAlias = "ConnectionPool[Connection]"
+
+_CONNECT_SECONDS = 10
+_PROBED_AFTER = 0.5
+"""Seconds without a free connection after which the server is asked whether it is there at all."""
+
+_LEFT_OPEN = "15min"
+"""How long the server lets a transaction be idle, such as a snapshot that nobody reads."""
+
+_REGISTRATION = (
+    "INSERT INTO organizations (name) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING",
+    "INSERT INTO feeds SELECT number, 0 FROM organizations WHERE name = ANY(%s)"
+    " ON CONFLICT DO NOTHING",
+)
+
+
+def place_of(url: str) -> str:
+    """Return how messages name a database: without user and password.
+
+    Raises InvalidInput if it is no URL of a PostgreSQL database.
+    """
+    try:
+        parts = conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        # Without its cause, which repeats a part of what may be a password.
+        raise InvalidInput(
+            "store",
+            "must be a URL such as postgresql://minutebook@db.example.org/minutebook, with other "
+            "signs than letters and digits in a name or password written as %XX",
+        ) from None
+    host = parts.get("host") or parts.get("hostaddr") or "localhost"
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"postgresql://{host}{port}/{parts.get('dbname') or parts.get('user') or ''}"
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """What a thread writes at the moment."""
+
+    connection: Connection
+    organizations: Mapping[str, int]
+    depth: int = 0
+    failed: BaseException | None = None
+
+
+class Connections:
+    """Lends connections, each to one thread at a time; a thread that writes keeps its own."""
+
+    def __init__(self, url: str, *, synchronous: bool, writer_wait: float, size: int) -> None:
+        self.place = place_of(url)
+        self._wait = writer_wait
+        self._size = size
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._numbers: dict[str, int] = {}
+        self._is_closed = False
+        self.writes = Writes()
+        self._adapters = text_adapters()
+        self._url = url
+        self._settings = {
+            "application_name": "minutebook",
+            "lock_timeout": f"{max(1, round(writer_wait * 1000))}ms",
+            "idle_in_transaction_session_timeout": _LEFT_OPEN,
+            "synchronous_commit": "on" if synchronous else "off",
+        }
+        with translate_errors(self.place), self._connect() as connection:
+            schema.prepare(connection, self.place)
+            found = connection.execute("SELECT id FROM identity").fetchone()
+            self.identity = str(found[0]) if found else ""
+        self._writers, self._readers = self._pool(size), self._pool(size)
+
+    @property
+    def is_writing(self) -> bool:
+        """Tell whether this thread is inside a transaction."""
+        return self._transaction is not None
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Lend a connection to read with: inside a transaction, the one that writes."""
+        transaction = self._transaction
+        if transaction is None:
+            with self.committed() as connection:
+                yield connection
+        else:
+            with self._watched(transaction) as connection:
+                yield connection
+
+    @contextmanager
+    def committed(self) -> Iterator[Connection]:
+        """Lend one that sees what has been committed, even inside a transaction."""
+        with self._lent(self._readers) as connection:
+            yield connection
+
+    @contextmanager
+    def moment(self) -> Iterator[Connection]:
+        """Lend one on which every read, from now on, sees what has been committed by now."""
+        with self.committed() as connection:
+            # The moment is settled by the first read.
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+            yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Lend a connection on which every read sees the same state, as the thread sees it."""
+        with self.reading() if self.is_writing else self.moment() as connection:
+            yield connection
+
+    @contextmanager
+    def transaction(self, *organizations: str) -> Iterator[None]:
+        """Make what happens inside one transaction; a nested one can be undone by itself."""
+        current = self._transaction
+        with (
+            self._whole_transaction(organizations) if current is None else self._savepoint(current)
+        ):
+            yield
+
+    @contextmanager
+    def writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
+        """Lend the writing connection for a write to an organization, whose number it gives too."""
+        transaction = self._transaction
+        if transaction is None:
+            with self._whole_transaction((organization,)) as begun, translate_errors(self.place):
+                yield begun.connection, begun.organizations[organization]
+            return
+        with self._watched(transaction) as connection:
+            yield connection, transaction.organizations[organization]
+
+    @contextmanager
+    def registering(self) -> Iterator[Connection]:
+        """Open a connection for what stays whatever becomes of the thread's transaction."""
+        with translate_errors(self.place), self._connect() as connection:
+            yield connection
+
+    def number_of(self, organization: str) -> int | None:
+        """Return the number that stands for an organization, None before it was first named."""
+        return self.numbers_of([organization]).get(organization)
+
+    def close(self) -> None:
+        """Close every connection, those in use when they come back."""
+        with self._guard:
+            if self._is_closed:
+                return
+            self._is_closed = True
+        for pool in (self._writers, self._readers):
+            pool.close()
+
+    # Lending
+
+    def _connect(self) -> Connection:
+        connection = psycopg.connect(self._url, **self._options())
+        self._configure(connection)
+        return connection
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            "autocommit": True,
+            "context": self._adapters,
+            "connect_timeout": _CONNECT_SECONDS,
+        }
+
+    def _configure(self, connection: Connection) -> None:
+        calls = ", ".join("set_config(%s, %s, false)" for _ in self._settings)
+        connection.execute(
+            f"SELECT {calls}",
+            [part for setting in self._settings.items() for part in setting],
+        )
+
+    def _pool(self, size: int) -> Pool:
+        return ConnectionPool(
+            self._url,
+            kwargs=self._options(),
+            configure=self._configure,
+            min_size=0,
+            max_size=size,
+            num_workers=1,
+            # What could not be opened is tried again when somebody asks, not later and later.
+            reconnect_timeout=1.0,
+            open=True,
+        )
+
+    @contextmanager
+    def _lent(self, pool: Pool) -> Iterator[Connection]:
+        connection = self._taken(pool)
+        try:
+            with translate_errors(self.place):
+                yield connection
+        finally:
+            if (
+                not connection.closed
+                and connection.info.transaction_status != TransactionStatus.IDLE
+            ):
+                _roll_back(connection)
+            pool.putconn(connection)
+
+    def _taken(self, pool: Pool) -> Connection:
+        """Take a connection whose other end is still there. Raises StoreBusy or StoreError."""
+        while True:
+            connection = self._free(pool)
+            if not _is_left(connection):
+                return connection
+            connection.close()
+            pool.putconn(connection)
+
+    def _free(self, pool: Pool) -> Connection:
+        try:
+            return pool.getconn(timeout=min(_PROBED_AFTER, self._wait))
+        except PoolClosed:
+            raise self._closed() from None
+        except PoolTimeout:
+            pass
+        with translate_errors(self.place):
+            self._connect().close()
+        try:
+            return pool.getconn(timeout=max(self._wait, _PROBED_AFTER))
+        except PoolClosed:
+            raise self._closed() from None
+        except PoolTimeout:
+            raise StoreBusy(
+                f"{self.place}: all {pool.max_size} connections of this process are in use; try "
+                "again, or raise store_pool"
+            ) from None
+
+    def _closed(self) -> StoreClosed:
+        return StoreClosed(f"{self.place}: the store was closed")
+
+    # Transactions
+
+    @property
+    def _transaction(self) -> _Transaction | None:
+        transaction: _Transaction | None = getattr(self._local, "transaction", None)
+        return transaction
+
+    @contextmanager
+    def _watched(self, transaction: _Transaction) -> Iterator[Connection]:
+        """Lend the connection of a transaction, which an error spoils."""
+        if transaction.failed is not None:
+            raise self._undone(transaction.failed)
+        try:
+            with translate_errors(self.place):
+                yield transaction.connection
+        except (NotFound, InvalidInput):
+            # Raised before anything is written.
+            raise
+        except BaseException as error:
+            status = transaction.connection.info.transaction_status
+            if status != TransactionStatus.INTRANS:
+                transaction.failed = error
+            raise
+
+    @contextmanager
+    def _whole_transaction(self, organizations: tuple[str, ...]) -> Iterator[_Transaction]:
+        requested = time.perf_counter()
+        numbers = self._registered(organizations)
+        with self._lent(self._writers) as connection:
+            began = requested
+            transaction = _Transaction(connection, numbers)
+            try:
+                _begin(connection, numbers)
+                began = time.perf_counter()
+                self._local.transaction = transaction
+                yield transaction
+                if transaction.failed is not None:
+                    raise self._undone(transaction.failed)
+                self._commit(connection)
+            finally:
+                self._local.transaction = None
+                self._note_write(requested, began)
+
+    def _commit(self, connection: Connection) -> None:
+        try:
+            connection.execute("COMMIT")
+        except psycopg.OperationalError as error:
+            if not connection.closed:
+                raise
+            fault = fault_of(error, self.place)
+            raise StoreError(
+                f"{fault or self.place}; it was lost during the commit, so look whether the write "
+                "took place before you repeat it"
+            ) from None
+
+    @contextmanager
+    def _savepoint(self, transaction: _Transaction) -> Iterator[None]:
+        transaction.depth += 1
+        name = f"level_{transaction.depth}"
+        connection = transaction.connection
+        try:
+            with self._watched(transaction):
+                connection.execute(f"SAVEPOINT {name}".encode())
+            yield
+            with self._watched(transaction):
+                connection.execute(f"RELEASE {name}".encode())
+        except BaseException:
+            if not connection.closed:
+                with translate_errors(self.place):
+                    connection.execute(f"ROLLBACK TO {name}; RELEASE {name}".encode())
+                transaction.failed = None
+            raise
+        finally:
+            transaction.depth -= 1
+
+    def numbers_of(self, organizations: Collection[str]) -> dict[str, int]:
+        """Return the numbers of those organizations that have one."""
+        unknown = [name for name in organizations if name not in self._numbers]
+        if unknown:
+            with self.committed() as connection:
+                found = connection.execute(
+                    "SELECT o.name, o.number FROM organizations AS o"
+                    " JOIN feeds AS f ON f.organization = o.number WHERE o.name = ANY(%s)",
+                    (unknown,),
+                )
+                self._numbers.update((name, number) for name, number in found)
+        return {name: self._numbers[name] for name in organizations if name in self._numbers}
+
+    def _registered(self, organizations: Collection[str]) -> dict[str, int]:
+        """Return the numbers of organizations; those that have none are given one for good."""
+        missing = sorted(set(organizations) - set(self.numbers_of(organizations)))
+        if missing:
+            with self.registering() as connection:
+                for statement in _REGISTRATION:
+                    connection.execute(statement, (missing,))
+        return self.numbers_of(organizations)
+
+    def _undone(self, cause: BaseException) -> StoreError:
+        return StoreError(f"{self.place}: the transaction was undone: {cause}")
+
+    def _note_write(self, requested: float, began: float) -> None:
+        with self._guard:
+            before = self.writes
+            self.writes = Writes(
+                before.count + 1,
+                before.seconds + time.perf_counter() - began,
+                before.waited + began - requested,
+            )
+
+
+def _begin(connection: Connection, numbers: Mapping[str, int]) -> None:
+    """Begin a transaction with the locks on its organizations, in one order for all."""
+    ordered = ", ".join(map(str, sorted(numbers.values()))) or "NULL"
+    # One message for both statements. At READ COMMITTED, what is read later is not older than the lock.
+    connection.execute(
+        "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT sequence FROM feeds"  # noqa: S608
+        f" WHERE organization IN ({ordered}) ORDER BY organization FOR UPDATE".encode()
+    )
+
+
+def _roll_back(connection: Connection) -> None:
+    try:
+        connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()
+
+
+def _is_left(connection: Connection) -> bool:
+    """Tell, without asking the server, whether it has ended the connection since it was last used."""
+    try:
+        # The first may read only what the server said last.
+        for _ in range(2):
+            connection.pgconn.consume_input()
+    except psycopg.Error:
+        return True
+    return connection.closed

@@ -1,0 +1,63 @@
+"""The names of entities, found in a text by their first word."""
+
+import json
+from collections.abc import Sequence
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Entity
+from minutebook.search.text import words as words_of
+from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.tables import SHORT, selection
+
+
+def keep(connection: Connection, number: int, entity: Entity) -> None:
+    """List an entity under its present name and aliases."""
+    names = {tuple(words_of(name)) for name in (entity.name, *entity.aliases)} - {()}
+    listed = sorted(names)
+    connection.execute(
+        "WITH earlier AS (DELETE FROM names WHERE organization = %s AND entity = %s)"
+        " INSERT INTO names (organization, first, entity, words)"
+        " SELECT %s, name.first, %s, name.words"
+        " FROM unnest(%s::text[], %s::text[]) AS name (first, words)",
+        (
+            number,
+            entity.id,
+            number,
+            entity.id,
+            [_first(name[0]) for name in listed],
+            [json.dumps(name) for name in listed],
+        ),
+    )
+
+
+def forget(connection: Connection, number: int, entity: str) -> None:
+    """Take an entity's names off the list."""
+    connection.execute(
+        "DELETE FROM names WHERE organization = %s AND entity = %s", (number, entity)
+    )
+
+
+def entities_named(
+    connection: Connection, number: int, where: Filter, words: Sequence[str]
+) -> list[str]:
+    """Give the sorted ids of the selected entities with a name whose words stand in a row."""
+    places: dict[str, list[int]] = {}
+    for index, word in enumerate(words):
+        places.setdefault(_first(word), []).append(index)
+    condition, values = selection(number, Entity, where)
+    rows = connection.execute(
+        "SELECT n.first, n.entity, n.words FROM names AS n"  # noqa: S608
+        " JOIN entities AS r ON r.organization = n.organization AND r.id = n.entity"
+        f" WHERE n.organization = %s AND n.first = ANY(%s) AND {condition}",
+        (number, sorted(places), *values),
+    )
+    found = set()
+    for first, entity, name in rows:
+        run = json.loads(name)
+        if any(list(words[index : index + len(run)]) == run for index in places[first]):
+            found.add(entity)
+    return sorted(found)
+
+
+def _first(word: str) -> str:
+    return word[:SHORT]

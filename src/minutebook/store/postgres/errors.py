@@ -1,0 +1,91 @@
+"""Say in plain words why PostgreSQL could not do its work, and never what was sent to it."""
+
+from types import TracebackType
+
+import psycopg
+from psycopg import errors
+from psycopg_pool import PoolClosed
+
+from minutebook.domain.errors import StoreBusy, StoreClosed, StoreDamaged, StoreError
+
+RESCUE = "restore the database to a point in time before, or ask whoever keeps the server"
+
+_BUSY: dict[type[psycopg.Error], str] = {
+    errors.LockNotAvailable: "another process is writing for the same organization for too long",
+    errors.DeadlockDetected: "two writers waited for each other, so this write was undone; try again",
+    errors.SerializationFailure: "another writer came first, so this write was undone; try again",
+    errors.TooManyConnections: (
+        "the server takes no more connections; raise its max_connections or lower store_pool"
+    ),
+    errors.CannotConnectNow: "the server is starting or stopping; try again",
+}
+_REASONS: dict[type[psycopg.Error], str] = {
+    errors.DiskFull: "the server's disk is full",
+    errors.OutOfMemory: "the server is out of memory",
+    errors.ReadOnlySqlTransaction: (
+        "the server takes no writes: it is a standby, or became one in a failover; name the primary, "
+        "or both with target_session_attrs=read-write in the URL"
+    ),
+    errors.InsufficientPrivilege: "the user of `store` lacks a privilege in the database",
+    errors.InvalidPassword: (
+        "the server refused the password; give it by PGPASSFILE, PGPASSWORD or in the URL"
+    ),
+    errors.InvalidAuthorizationSpecification: "the server refused the user of `store`",
+    errors.InvalidCatalogName: "the database does not exist; make it with createdb",
+    errors.IdleInTransactionSessionTimeout: "a transaction was left open for too long",
+    errors.QueryCanceled: "the server cancelled the statement",
+}
+
+
+class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(place):`
+    """Turn errors of the driver into StoreErrors that name the database; mistakes stay visible."""
+
+    __slots__ = ("_place",)
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if isinstance(error, psycopg.Error):
+            fault = fault_of(error, self._place)
+            if fault is not None:
+                # Without its cause: what the driver says of a row has the row's content in it.
+                raise fault from None
+
+
+def damaged(what: str) -> StoreDamaged:
+    """Return the error that says what is damaged, and what helps."""
+    return StoreDamaged(f"{what}. {RESCUE}", what)
+
+
+def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
+    """Give the StoreError that a driver's error amounts to; None for a mistake in our code."""
+    if isinstance(error, PoolClosed):
+        return StoreClosed(f"{place}: the store was closed")
+    for kind, reason in _BUSY.items():
+        if isinstance(error, kind):
+            return StoreBusy(f"{place}: {reason}")
+    for kind, reason in _REASONS.items():
+        if isinstance(error, kind):
+            return StoreError(f"{place}: {reason}")
+    if isinstance(error, errors.DataCorrupted | errors.IndexCorrupted):
+        return damaged(f"{place}: the database is damaged ({_told(error)})")
+    if isinstance(error, errors.InFailedSqlTransaction):
+        return StoreError(f"{place}: the transaction was undone by an error before")
+    # A lost connection has no code of its own, and every OperationalError is the world's fault.
+    if isinstance(error, psycopg.OperationalError):
+        return StoreError(
+            f"{place}: the server cannot be reached, or ended the connection ({_told(error)})"
+        )
+    return None
+
+
+def _told(error: psycopg.Error) -> str:
+    """Return the first line of what the server or the driver says, without its details."""
+    text = error.diag.message_primary or str(error)
+    return (text.strip().splitlines() or [type(error).__name__])[0].rstrip(".")

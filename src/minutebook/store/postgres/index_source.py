@@ -1,0 +1,144 @@
+"""What an index reads from the tables."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, NamedTuple
+
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind
+from minutebook.search.text import terms
+from minutebook.store.postgres import change_feed
+from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.tables import table_of
+from minutebook.store.sidecar import sizes
+from minutebook.store.sidecar.block import P
+from minutebook.store.sidecar.index import Page
+from minutebook.store.sidecar.vectors import VectorRows
+from minutebook.store.sidecar.view import Witness
+from minutebook.store.sidecar.words import Postings
+from minutebook.store.sql import index_columns
+from minutebook.store.sql.index_columns import block_of_rows
+from minutebook.store.sql.tables import id_bytes
+
+WORDS = 0
+"""What stands for words where vectors have the number of their space, which begins at 1."""
+
+
+class Key(NamedTuple):
+    """Whose records of which kind; `space` is that of their vectors, or WORDS."""
+
+    organization: int
+    kind: Kind
+    space: int
+
+
+class Source(ABC, Generic[P]):
+    """The records that belong in an index, as a connection sees them."""
+
+    def __init__(self, connection: Connection, key: Key) -> None:
+        self._connection = connection
+        self._key = key
+        self._table = table_of(CLASSES[key.kind])
+
+    @abstractmethod
+    def _selected(self) -> tuple[list[str], str]:
+        """Say which columns the payload is made of, and of which records there is one."""
+
+    @abstractmethod
+    def _page_size(self) -> int:
+        """Say how many changes are read at once."""
+
+    @abstractmethod
+    def _payload(self, rows: Sequence[Sequence[Any]]) -> P:
+        """Make the payload of some records from those columns."""
+
+    def sequence(self) -> int:
+        """Give the sequence of the organization's latest change."""
+        return change_feed.sequence(self._connection, self._key.organization)
+
+    def knows(self, witness: Witness) -> bool:
+        """Tell whether a record changed at that sequence or later."""
+        id, sequence = witness
+        named = {"number": self._key.organization, "kind": self._key.kind, "id": id}
+        latest = self._connection.execute(
+            f"SELECT sequence FROM {self._table.name}"  # noqa: S608
+            " WHERE organization = %(number)s AND id = %(id)s UNION ALL SELECT sequence FROM deletions"
+            " WHERE organization = %(number)s AND kind = %(kind)s AND id = %(id)s",
+            named,
+        ).fetchone()
+        return latest is not None and int(latest[0]) >= sequence
+
+    def page(self, since: int) -> Page[P]:
+        """Give what changed after a sequence, up to a bounded number of changes."""
+        # Statements see what others commit in between: a page leads to what was the latest before it.
+        # What changed again after that is in a later page, and until then in the index as it was.
+        latest = self.sequence()
+        payload, belongs = self._selected()
+        columns = [*index_columns.index_columns(self._table), *payload]
+        found = self._connection.execute(
+            f"SELECT r.sequence, r.id, {belongs}, {', '.join(columns)} FROM {self._table.name} AS r"  # noqa: S608
+            " WHERE r.organization = %(number)s AND r.sequence > %(since)s"
+            " AND r.sequence <= %(latest)s UNION ALL"
+            f" SELECT sequence, id, FALSE{', NULL' * len(columns)} FROM deletions"
+            " WHERE organization = %(number)s AND kind = %(kind)s AND sequence > %(since)s"
+            " AND sequence <= %(latest)s ORDER BY 1 LIMIT %(limit)s",
+            {
+                "number": self._key.organization,
+                "kind": self._key.kind,
+                "since": since,
+                "latest": latest,
+                "limit": self._page_size(),
+            },
+            binary=True,
+        ).fetchall()
+        is_last = len(found) < self._page_size()
+        last = found[-1] if found else None
+        start = 3 + len(columns) - len(payload)
+        there = [row for row in found if row[2]]
+        return Page(
+            sequence=last[0] if last and not is_last else latest,
+            ids=[id_bytes(row[1]) for row in found],
+            block=block_of_rows(
+                self._table,
+                ((row[1], row[3:start]) for row in there),
+                self._payload([row[start:] for row in there]),
+            )
+            if there
+            else None,
+            witness=(last[1], last[0]) if last else None,
+            is_last=is_last,
+        )
+
+
+class VectorSource(Source[VectorRows]):
+    """The vectors of one space."""
+
+    def __init__(self, connection: Connection, key: Key, dimensions: int) -> None:
+        super().__init__(connection, key)
+        self._dimensions = dimensions
+
+    def _selected(self) -> tuple[list[str], str]:
+        space = self._key.space
+        return [
+            f"CASE WHEN r.space = {space} THEN r.vectors END"
+        ], f"coalesce(r.space = {space}, FALSE)"
+
+    def _page_size(self) -> int:
+        return sizes.PAGE
+
+    def _payload(self, rows: Sequence[Sequence[Any]]) -> VectorRows:
+        return VectorRows.of_bytes([vectors for (vectors,) in rows], self._dimensions)
+
+
+class WordSource(Source[Postings]):
+    """The terms of texts."""
+
+    def _selected(self) -> tuple[list[str], str]:
+        return self._table.fields.split(", "), "TRUE"
+
+    def _page_size(self) -> int:
+        return sizes.TEXT_PAGE
+
+    def _payload(self, rows: Sequence[Sequence[Any]]) -> Postings:
+        of = TEXT_CLASSES[self._key.kind]
+        records = (self._table.record_of(of, "", row) for row in rows)
+        return Postings.of_texts(terms(record.text) for record in records)

@@ -1,0 +1,277 @@
+"""Put, get, find, count and delete records, with all that goes with them."""
+
+from collections.abc import Collection, Iterator, Sequence
+from functools import cache
+from typing import Any, cast
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import CLASSES, Edge, Entity, Kind, Link, Record, TextRecord
+from minutebook.store.postgres import change_feed, entity_names
+from minutebook.store.postgres.change_feed import NEXT_SEQUENCE
+from minutebook.store.postgres.connections import Connection
+from minutebook.store.postgres.errors import damaged
+from minutebook.store.postgres.tables import (
+    Selection,
+    derived,
+    order_by,
+    ordered,
+    quoted,
+    selection,
+    table_of,
+)
+from minutebook.store.protocol import Group, R
+from minutebook.store.sql.index_columns import check_id
+from minutebook.store.sql.tables import EDGE_CLASSES, GOES_WITH, Table, instant, ordering
+
+_FETCHED = 500
+"""Rows that a cursor on the server gives at once."""
+
+_LONGEST_KEY = 1000
+"""Bytes of an id that a row of an index has room for."""
+
+_SELECTIONS = 100
+"""Selections that one statement merges."""
+
+
+def put(connection: Connection, number: int, record: Record) -> None:
+    """Keep a record in place of any with its key. Raises InvalidInput if the id is too long."""
+    if isinstance(record, TextRecord):
+        check_id(record.id)
+    elif len(record.id.encode("utf-8", "surrogatepass")) > _LONGEST_KEY:
+        raise InvalidInput("id", f"must have at most {_LONGEST_KEY} bytes")
+    table = table_of(type(record))
+    made = [make(record) for make in derived(table).values()]
+    connection.execute(
+        _insertion(record.kind),
+        (number, number, record.kind, record.id, number, *table.values(record), *made),
+    )
+    if isinstance(record, Entity):
+        entity_names.keep(connection, number, record)
+
+
+def get(connection: Connection, number: int, of: type[R], organization: str, id: str) -> R | None:
+    """Give a record, or None."""
+    table = table_of(of)
+    condition, values = _key(number, of, id)
+    row = connection.execute(
+        f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}",  # noqa: S608
+        values,
+    ).fetchone()
+    return None if row is None else table.record_of(of, organization, row)
+
+
+def find(
+    connection: Connection,
+    number: int,
+    of: type[R],
+    where: Filter,
+    order: Sequence[str],
+    limit: int | None,
+    offset: int,
+) -> list[R]:
+    """Give the selected records, in order."""
+    table = table_of(of)
+    end = f" ORDER BY {order_by(table, order)} LIMIT %s OFFSET %s"
+    rows = _select(connection, number, of, where, table.fields, end, (limit, offset))
+    return [table.record_of(of, where.organization, row) for row in rows]
+
+
+def page(
+    connection: Connection,
+    of: type[R],
+    wheres: Sequence[tuple[int, Filter]],
+    order: Sequence[str],
+    limit: int,
+    offset: int,
+) -> list[R]:
+    """Return a page of several selections: the first of each are merged on the server."""
+    found: list[R] = []
+    for start in range(0, len(wheres), _SELECTIONS):
+        found += _merged(connection, of, wheres[start : start + _SELECTIONS], order, limit + offset)
+    # Each sort keeps what is equal in the order of those before it: at last that of the selections.
+    for name, descends in reversed(ordering(table_of(of), order)):
+        found.sort(
+            key=lambda record, name=name: _none_first(getattr(record, name)),  # type: ignore[misc]
+            reverse=descends,
+        )
+    return found[offset : offset + limit]
+
+
+def each(
+    connection: Connection, number: int, of: type[R], where: Filter, order: Sequence[str]
+) -> Iterator[R]:
+    """Yield the selected records one at a time, in order; the connection is inside a transaction."""
+    table = table_of(of)
+    condition, values = selection(number, of, where)
+    with connection.cursor(name="each") as cursor:
+        cursor.itersize = _FETCHED
+        cursor.execute(
+            f"SELECT {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+            f" ORDER BY {order_by(table, order)}",
+            values,
+        )
+        for row in cursor:
+            yield table.record_of(of, where.organization, row)
+
+
+def ids(
+    connection: Connection, number: int, of: type[Record], where: Filter, order: Sequence[str]
+) -> list[str]:
+    """Return the ids of the selected records, in order."""
+    end = f" ORDER BY {order_by(table_of(of), order)}"
+    return [id for (id,) in _select(connection, number, of, where, "r.id", end)]
+
+
+def count(connection: Connection, number: int, of: type[Record], where: Filter) -> int:
+    """Count the selected records."""
+    ((counted,),) = _select(connection, number, of, where, "count(*)")
+    return int(counted)
+
+
+def groups(
+    connection: Connection,
+    number: int,
+    of: type[Record],
+    where: Filter,
+    by: Sequence[str],
+    span: str,
+) -> list[Group]:
+    """Put together the selected records that agree in some text fields, latest first."""
+    columns = [f"r.{name}" for name in by]
+    rows = _select(
+        connection,
+        number,
+        of,
+        where,
+        f"count(*), min(r.{span}), max(r.{span}) AS latest, {', '.join(columns)}",
+        f" GROUP BY {', '.join(columns)} ORDER BY latest DESC, {', '.join(map(ordered, columns))}",
+    )
+    return [
+        Group(tuple(agreed), counted, instant(first), instant(last))
+        for counted, first, last, *agreed in rows
+    ]
+
+
+def delete(
+    connection: Connection, number: int, of: type[Record], organization: str, id: str
+) -> bool:
+    """Remove a record and all that goes with it; tell whether it was there."""
+    if not _delete_where(connection, number, of, _key(number, of, id)):
+        return False
+    if of is Entity:
+        entity_names.forget(connection, number, id)
+    for part, field in GOES_WITH.get(of, ()):
+        where = Filter(organization=organization, equal={field: id}, with_deleted=True)
+        _delete_where(connection, number, part, selection(number, part, where))
+    return True
+
+
+def edges(
+    connection: Connection,
+    number: int,
+    organization: str,
+    nodes: Collection[str],
+    limit: int | None,
+) -> list[Edge]:
+    """Give the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
+    table, distinct = table_of(Link), sorted(set(nodes))
+    order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
+    rows = connection.execute(
+        f"SELECT r.kind, {table.fields} FROM {table.name} AS r WHERE r.organization = %s"  # noqa: S608
+        f" AND (r.source = ANY(%s) OR r.target = ANY(%s)) ORDER BY {order} LIMIT %s",
+        (number, distinct, distinct, limit),
+    )
+    return [_edge_of(table, organization, kind, row) for kind, *row in rows]
+
+
+def _edge_of(table: Table, organization: str, kind: str, row: Sequence[Any]) -> Edge:
+    if kind not in EDGE_CLASSES:
+        raise damaged(f"the database is damaged: an edge has the kind {kind!r}")
+    return table.record_of(EDGE_CLASSES[kind], organization, row)
+
+
+def _select(
+    connection: Connection,
+    number: int,
+    of: type[Record],
+    where: Filter,
+    columns: str,
+    end: str = "",
+    further: Sequence[Any] = (),
+) -> list[tuple[Any, ...]]:
+    """Query columns of the selected records; `end` follows the condition, `further` are its values."""
+    condition, values = selection(number, of, where)
+    return connection.execute(
+        f"SELECT {columns} FROM {table_of(of).name} AS r WHERE {condition}{end}",  # noqa: S608
+        (*values, *further),
+    ).fetchall()
+
+
+def _merged(
+    connection: Connection,
+    of: type[R],
+    wheres: Sequence[tuple[int, Filter]],
+    order: Sequence[str],
+    needed: int,
+) -> list[R]:
+    """Return the first records of each of some selections, one after the other."""
+    table, parts, values = table_of(of), list[str](), list[Any]()
+    for place, (number, where) in enumerate(wheres):
+        condition, named = selection(number, of, where)
+        parts.append(
+            f"(SELECT {place}, {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+            f" ORDER BY {order_by(table, order)} LIMIT %s)"
+        )
+        values += (*named, needed)
+    found = connection.execute(" UNION ALL ".join(parts), values).fetchall()
+    rows = sorted(found, key=lambda row: int(row[0]))
+    return [table.record_of(of, wheres[place][1].organization, row) for place, *row in rows]
+
+
+@cache
+def _insertion(kind: Kind) -> str:
+    """Write what keeps a record, gives it the next sequence and takes its mark of deletion away."""
+    table = table_of(CLASSES[kind])
+    columns = [*table.stored, *derived(table)]
+    key = ("organization", "kind", "id") if "kind" in table.stored else ("organization", "id")
+    assigned = [f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in columns if name not in key]
+    if table.has_text:
+        kept = "CASE WHEN r.text_digest = EXCLUDED.text_digest THEN r.{0} END"
+        assigned += [
+            f"{name} = {kept.format(name)}"
+            for name in ("space", "vectors", "states", "token_states")
+        ]
+    return (
+        f"WITH drawn AS ({NEXT_SEQUENCE}), back AS (DELETE FROM deletions"  # noqa: S608
+        " WHERE organization = %s AND kind = %s AND id = %s)"
+        f" INSERT INTO {table.name} AS r (organization, sequence, {', '.join(map(quoted, columns))})"
+        f" VALUES (%s, (SELECT sequence FROM drawn), {', '.join(['%s'] * len(columns))})"
+        f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET sequence = EXCLUDED.sequence,"
+        f" {', '.join(assigned)}"
+    )
+
+
+def _key(number: int, of: type[Record], id: str) -> Selection:
+    condition, values = "r.organization = %s AND r.id = %s", [number, id]
+    if "kind" in table_of(of).stored:
+        return f"{condition} AND r.kind = %s", [*values, of.kind]
+    return condition, cast("list[Any]", values)
+
+
+def _delete_where(
+    connection: Connection, number: int, of: type[Record], chosen: Selection
+) -> list[str]:
+    """Delete records and leave their marks; return their ids."""
+    condition, values = chosen
+    rows = connection.execute(
+        f"DELETE FROM {table_of(of).name} AS r WHERE {condition} RETURNING r.id",  # noqa: S608
+        values,
+    )
+    gone = [id for (id,) in rows]
+    change_feed.note_deletions(connection, number, of.kind, gone)
+    return gone
+
+
+def _none_first(value: Any) -> tuple[bool, Any]:
+    return (False, 0) if value is None else (True, value)

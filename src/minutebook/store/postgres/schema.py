@@ -1,0 +1,265 @@
+"""The tables, and the way from each earlier form of them to the present one.
+
+An organization's number leads every key. `organizations`, `spaces`, `identity` and `format` are
+small, read by all and seldom written; a change's sequence stands in `feeds`, by organization, whose row
+a writer locks first. No extension, sequence object, trigger or foreign key is used.
+"""
+
+import re
+from contextlib import suppress
+
+from psycopg import Connection, errors
+
+from minutebook.domain.errors import StoreError, StoreTooNew
+
+LEAST_SERVER = 160000
+"""The earliest version of PostgreSQL that the engine is tested with, as the server numbers it."""
+
+# `text` stands for text that sorts by code point, whatever the database's own collation: what an index
+# of any other holds changes its meaning when the operating system's rules change.
+_FIRST = """
+CREATE TABLE identity (id text NOT NULL);
+INSERT INTO identity VALUES (replace(gen_random_uuid()::text, '-', ''));
+
+CREATE TABLE organizations (
+    number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE
+);
+CREATE TABLE spaces (
+    number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    name text NOT NULL, digest text NOT NULL, dimensions integer NOT NULL,
+    UNIQUE (name, digest, dimensions)
+);
+
+-- `sequence` is that of the latest change. It is drawn under the row's lock, so that in an organization
+-- the order of sequences is the order of commits.
+CREATE TABLE feeds (organization integer PRIMARY KEY, sequence bigint NOT NULL)
+    WITH (fillfactor = 50);
+CREATE TABLE deletions (
+    organization integer, kind text, id text, sequence bigint NOT NULL,
+    PRIMARY KEY (organization, kind, id)
+);
+
+-- `space` is the space of the vectors, float16 rows; `states` the form of the token states. Both are
+-- NULL while there are none. `text_digest` tells whether a text has changed.
+CREATE TABLE memories (
+    organization integer, id text, sequence bigint NOT NULL,
+    scope text NOT NULL, type text NOT NULL, status text NOT NULL, author text NOT NULL,
+    event_time bigint NOT NULL, ingestion_time bigint NOT NULL, updated_at bigint NOT NULL,
+    valid_from bigint NOT NULL, valid_until bigint, repository text, "user" text,
+    importance double precision NOT NULL, version bigint NOT NULL, superseded_by text,
+    deleted_at bigint, locked_by text, unlocks_to text, given_uuid text, reason text, title text,
+    metadata text NOT NULL, content text NOT NULL, origin text,
+    client text, metadata_digest bytea NOT NULL,
+    text_digest bytea NOT NULL, space integer, vectors bytea, states text, token_states bytea,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX memories_by_time ON memories (organization, ingestion_time, id);
+CREATE INDEX memories_by_status ON memories (organization, status, id);
+CREATE INDEX memories_by_update ON memories (organization, updated_at, id);
+
+CREATE TABLE versions (
+    organization integer, id text, sequence bigint NOT NULL, memory text NOT NULL,
+    number bigint NOT NULL, changed_by text NOT NULL, changed_at bigint NOT NULL,
+    request text NOT NULL, title text, content text NOT NULL, origin text, client text,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX versions_by_memory ON versions (organization, memory, number, id);
+
+CREATE TABLE entities (
+    organization integer, id text, sequence bigint NOT NULL, name text NOT NULL,
+    type text NOT NULL, author text NOT NULL, created_at bigint NOT NULL, description text,
+    aliases text NOT NULL, repository text, "user" text, origin text, client text,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX entities_by_name ON entities (organization, left(name, 200));
+-- Each name and alias as a JSON list of words, found by the first 200 characters of its first word.
+CREATE TABLE names (
+    organization integer NOT NULL, first text NOT NULL, entity text NOT NULL, words text NOT NULL
+);
+CREATE INDEX names_by_first ON names (organization, first);
+CREATE INDEX names_by_entity ON names (organization, entity);
+
+CREATE TABLE edges (
+    organization integer, kind text, id text, sequence bigint NOT NULL, source text NOT NULL,
+    target text NOT NULL, type text NOT NULL, created_at bigint NOT NULL,
+    weight double precision NOT NULL, origin text, client text,
+    PRIMARY KEY (organization, kind, id)
+);
+CREATE INDEX edges_by_source ON edges (organization, source);
+CREATE INDEX edges_by_target ON edges (organization, target);
+
+CREATE TABLE entries (
+    organization integer, id text, sequence bigint NOT NULL, number bigint NOT NULL,
+    at bigint NOT NULL, actor text NOT NULL, role text NOT NULL, act text NOT NULL,
+    subject_kind text NOT NULL, subject text NOT NULL, request text NOT NULL, outcome text NOT NULL,
+    before text NOT NULL, after text NOT NULL, previous text NOT NULL, digest text NOT NULL,
+    token text NOT NULL, origin text, client text,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX entries_by_number ON entries (organization, number, id);
+CREATE INDEX entries_by_subject ON entries (organization, left(subject, 200), number, id);
+CREATE TABLE heads (
+    organization integer, id text, sequence bigint NOT NULL, number bigint NOT NULL,
+    digest text NOT NULL,
+    PRIMARY KEY (organization, id)
+) WITH (fillfactor = 50);
+
+CREATE TABLE projects (
+    organization integer, id text, sequence bigint NOT NULL, path text NOT NULL,
+    author text NOT NULL, state text NOT NULL, started_at bigint NOT NULL, read_at bigint,
+    completed_at bigint, total_files bigint NOT NULL, indexed_files bigint NOT NULL,
+    skipped text NOT NULL, reason text, repository text, "user" text,
+    PRIMARY KEY (organization, id)
+);
+CREATE TABLE files (
+    organization integer, id text, sequence bigint NOT NULL, project text NOT NULL,
+    path text NOT NULL, stamp text NOT NULL, digest text NOT NULL, repository text, "user" text,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX files_by_project ON files (organization, project, id);
+CREATE TABLE chunks (
+    organization integer, id text, sequence bigint NOT NULL, project text NOT NULL,
+    path text NOT NULL, language text NOT NULL, type text NOT NULL, name text NOT NULL,
+    signature text NOT NULL, start_line bigint NOT NULL, end_line bigint NOT NULL,
+    repository text, "user" text, content text NOT NULL,
+    text_digest bytea NOT NULL, space integer, vectors bytea, states text, token_states bytea,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX chunks_by_project ON chunks (organization, project, id);
+CREATE INDEX chunks_by_name ON chunks (organization, left(name, 200));
+
+CREATE TABLE decisions (
+    organization integer, id text, sequence bigint NOT NULL, target text NOT NULL,
+    status text NOT NULL, authorship text NOT NULL, author text NOT NULL,
+    created_at bigint NOT NULL, supersedes text NOT NULL, superseded_by text NOT NULL,
+    proposal text, repository text, "user" text, commit_id text, title text NOT NULL,
+    consequences text NOT NULL, rationale text NOT NULL, origin text, target_key text NOT NULL,
+    client text,
+    text_digest bytea NOT NULL, space integer, vectors bytea, states text, token_states bytea,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX decisions_by_target ON decisions (organization, left(target_key, 200), status, id);
+CREATE INDEX decisions_by_status ON decisions (organization, status, id);
+CREATE TABLE proposals (
+    organization integer, id text, sequence bigint NOT NULL, target text NOT NULL,
+    status text NOT NULL, author text NOT NULL, created_at bigint NOT NULL,
+    supersedes text NOT NULL, settled_at bigint, settled_by text, decision text,
+    repository text, "user" text, title text NOT NULL, consequences text NOT NULL,
+    rationale text NOT NULL, origin text, client text,
+    text_digest bytea NOT NULL, space integer, vectors bytea, states text, token_states bytea,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX proposals_by_status ON proposals (organization, status, id);
+CREATE TABLE ledgers (
+    organization integer, id text, sequence bigint NOT NULL, commit_id text NOT NULL,
+    verified_at bigint NOT NULL,
+    PRIMARY KEY (organization, id)
+);
+CREATE TABLE tokens (
+    organization integer, id text, sequence bigint NOT NULL, name text NOT NULL,
+    role text NOT NULL, digest text NOT NULL, author text NOT NULL, created_at bigint NOT NULL,
+    bound_organization text, bound_repositories text, bound_user text, expires_at bigint,
+    last_used_at bigint, revoked_at bigint,
+    PRIMARY KEY (organization, id)
+);
+
+CREATE TABLE turns (
+    organization integer, id text, sequence bigint NOT NULL, session text NOT NULL,
+    at bigint NOT NULL, author text NOT NULL, repository text, "user" text, prompt text NOT NULL,
+    thought text NOT NULL, response text NOT NULL, origin text, client text,
+    text_digest bytea NOT NULL, space integer, vectors bytea, states text, token_states bytea,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX turns_by_session ON turns (organization, left(session, 200), at, id);
+CREATE INDEX turns_by_time ON turns (organization, at, id);
+CREATE TABLE summaries (
+    organization integer, id text, sequence bigint NOT NULL, session text NOT NULL,
+    at bigint NOT NULL, category text NOT NULL, turn_count bigint NOT NULL,
+    quality bigint NOT NULL, productivity bigint NOT NULL, impact bigint NOT NULL,
+    complexity bigint NOT NULL, made_by text NOT NULL, last_turn text NOT NULL,
+    author text NOT NULL, repository text, "user" text, title text NOT NULL,
+    technologies text NOT NULL, reasons text NOT NULL, summary text NOT NULL, origin text,
+    client text,
+    text_digest bytea NOT NULL, space integer, vectors bytea, states text, token_states bytea,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX summaries_by_time ON summaries (organization, at, id);
+CREATE INDEX summaries_by_category ON summaries (organization, category, at, id);
+CREATE INDEX summaries_by_session ON summaries (organization, left(session, 200));
+"""
+
+_TABLES = (
+    *("deletions", "memories", "versions", "entities", "edges", "entries", "heads", "projects"),
+    *("files", "chunks", "decisions", "proposals", "ledgers", "tokens", "turns", "summaries"),
+)
+_WITH_TEXT = ("memories", "chunks", "decisions", "proposals", "turns", "summaries")
+
+# Which records lack vectors is asked of all organizations at once; the states are compressed already.
+_FIRST += "".join(
+    f"CREATE INDEX {table}_by_sequence ON {table} (organization, sequence);\n" for table in _TABLES
+) + "".join(
+    f"CREATE INDEX {table}_by_space ON {table} (space, states, organization, id);\n"
+    f"ALTER TABLE {table} ALTER COLUMN token_states SET STORAGE EXTERNAL;\n"
+    for table in _WITH_TEXT
+)
+
+SCRIPTS = (re.sub(r" text\b", ' text COLLATE "C"', _FIRST),)
+"""Script n leads from version n to version n + 1; a script that was released never changes."""
+
+VERSION = len(SCRIPTS)
+
+
+def prepare(connection: Connection, place: str) -> None:
+    """Bring the tables to the present form, unless they have it; others wait meanwhile.
+
+    Raises StoreTooNew if a later version wrote them, StoreError if the server is too old, the
+    database's texts are not UTF-8 or another program's tables stand there.
+    """
+    if connection.info.server_version < LEAST_SERVER:
+        raise StoreError(
+            f"{place}: the server is PostgreSQL {connection.info.server_version // 10000}; "
+            f"Minutebook needs {LEAST_SERVER // 10000} or later"
+        )
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreError(
+            f"{place}: the database keeps texts as {encoding}; make one with ENCODING 'UTF8'"
+        )
+    if _is_current(connection, place):
+        return
+    # Of several that find an empty database one makes the table; then all wait at its row.
+    with suppress(errors.UniqueViolation, errors.DuplicateTable):
+        connection.execute(
+            "CREATE TABLE IF NOT EXISTS format (one boolean PRIMARY KEY, version integer NOT NULL)"
+        )
+    connection.execute("INSERT INTO format VALUES (TRUE, 0) ON CONFLICT DO NOTHING")
+    with connection.transaction():
+        connection.execute("SELECT version FROM format FOR UPDATE")
+        for script in SCRIPTS[_version(connection) :]:
+            connection.execute(script.encode())
+        connection.execute("UPDATE format SET version = %s", (VERSION,))
+
+
+def _is_current(connection: Connection, place: str) -> bool:
+    """Tell whether the tables have the present form. Raises StoreTooNew or StoreError."""
+    found = connection.execute(
+        "SELECT count(*) FILTER (WHERE relname = 'format'), count(*) FROM pg_class"
+        " WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')"
+    ).fetchone()
+    has_format, tables = found or (0, 0)
+    if tables and not has_format:
+        raise StoreError(
+            f"{place}: this database holds another program's tables; name an empty one"
+        )
+    version = _version(connection) if has_format else 0
+    if version > VERSION:
+        raise StoreTooNew(
+            f"{place}: the store has format {version}, this version of Minutebook reads up to "
+            f"{VERSION}; upgrade Minutebook, or name another database. Nothing was changed"
+        )
+    return version == VERSION
+
+
+def _version(connection: Connection) -> int:
+    found = connection.execute("SELECT version FROM format").fetchone()
+    return 0 if found is None else int(found[0])

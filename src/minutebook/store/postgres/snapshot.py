@@ -1,0 +1,35 @@
+"""Some organizations as they were at one moment."""
+
+from collections.abc import Iterator, Mapping
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Record
+from minutebook.store.postgres import rows
+from minutebook.store.postgres.connections import Connection
+from minutebook.store.protocol import R
+from minutebook.store.transaction_names import check_in_snapshot
+
+
+class PostgresSnapshot:
+    """A `Snapshot` on a connection that is inside a reading transaction."""
+
+    def __init__(
+        self, connection: Connection, organizations: frozenset[str], numbers: Mapping[str, int]
+    ) -> None:
+        self._connection = connection
+        self._organizations = organizations
+        self._numbers = numbers
+
+    def count(self, of: type[Record], where: Filter) -> int:
+        """Count the selected records."""
+        check_in_snapshot(self._organizations, where.organization)
+        number = self._numbers.get(where.organization)
+        return 0 if number is None else rows.count(self._connection, number, of, where)
+
+    def each(self, of: type[R], where: Filter) -> Iterator[R]:
+        """Give the selected records one at a time, by id."""
+        check_in_snapshot(self._organizations, where.organization)
+        number = self._numbers.get(where.organization)
+        if number is None:
+            return iter(())
+        return rows.each(self._connection, number, of, where, ())

@@ -1,0 +1,40 @@
+"""Vectors as they are kept, float16 rows, and which are refused."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.store.protocol import Vectors, VectorSpace
+
+_SQUARE_TOLERANCE = 0.02
+
+
+def check_query(space: VectorSpace, vector: Vectors) -> None:
+    """Raise InvalidInput if a vector has not the space's dimensions or length 1."""
+    if vector.shape != (space.dimensions,):
+        raise InvalidInput(
+            "vector", f"must have shape ({space.dimensions},) for {space.name}, not {vector.shape}"
+        )
+    square = float(vector.astype(np.float32) @ vector.astype(np.float32))
+    if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
+        raise InvalidInput("vector", f"must be finite and of length 1, not {square**0.5}")
+
+
+def checked_rows(space: VectorSpace, vectors: Vectors, states: bytes | None) -> NDArray[np.float16]:
+    """Return vectors as they are kept, shape (parts, dimensions).
+
+    Raises InvalidInput if the space has no such vectors, or no form for token states.
+    """
+    if vectors.ndim != 2 or len(vectors) == 0 or vectors.shape[1] != space.dimensions:
+        raise InvalidInput(
+            "vectors",
+            f"must have shape (parts, {space.dimensions}) for {space.name}, not {vectors.shape}",
+        )
+    rows = vectors.astype(np.float32)
+    squares = (rows * rows).sum(axis=1).tolist()
+    for square in squares:
+        if not abs(square - 1.0) <= _SQUARE_TOLERANCE:
+            raise InvalidInput("vectors", f"must be finite rows of length 1, not {square**0.5}")
+    if states is not None and not space.states:
+        raise InvalidInput("states", f"need a form, which the space of {space.name} does not name")
+    return vectors.astype(np.float16)

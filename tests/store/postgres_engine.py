@@ -1,0 +1,59 @@
+"""The server engine, as the conformance tests open, kill and examine it."""
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import ClassVar
+
+from minutebook.store.postgres import PostgresStore
+from minutebook.store.protocol import Store
+from tests.postgres_server import server
+from tests.store.engine import Engine
+
+_NAME = "database"
+"""The file in a folder that names the store's database."""
+
+
+class PostgresEngine(Engine):
+    name = "postgres"
+    version: ClassVar[int] = 16
+
+    def make(self, folder: Path) -> None:
+        super().make(folder)
+        (folder / _NAME).write_text(_name_of(folder))
+        server(self.version).make_store(_name_of(folder))
+
+    def open(self, folder: Path) -> PostgresStore:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not (folder / _NAME).exists():
+            server(self.version).make_empty(_name_of(folder))
+            (folder / _NAME).write_text(_name_of(folder))
+        url = server(self.version).url((folder / _NAME).read_text())
+        return PostgresStore(url, folder / "index", durability="normal", pool=4)
+
+    def crash(self, store: Store, folder: Path) -> Path:
+        # Of the index, files may come and go meanwhile: it has to put up with that.
+        copy = Path(mkdtemp())
+        shutil.copytree(folder, copy, dirs_exist_ok=True, ignore_dangling_symlinks=True)
+        name = (folder / _NAME).read_text()
+        server(self.version).execute(
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+        )
+        store.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        return copy
+
+    def faults(self, store: Store) -> list[str]:
+        assert isinstance(store, PostgresStore)
+        return store.check()
+
+    def discard(self, folder: Path) -> None:
+        if (folder / _NAME).exists():
+            server(self.version).drop((folder / _NAME).read_text())
+        super().discard(folder)
+
+
+def _name_of(folder: Path) -> str:
+    return f"store_{hashlib.blake2b(os.fsencode(folder.resolve()), digest_size=12).hexdigest()}"

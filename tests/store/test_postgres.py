@@ -1,0 +1,49 @@
+"""The server engine keeps the protocol's promises."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.records import Memory
+from minutebook.search.text import parse_query
+from tests.store.conformance import StoreConformance
+from tests.store.postgres_engine import PostgresEngine
+from tests.store.promises import ACME, SPACE, ids
+from tests.store.samples import entity, memory, unit
+from tests.store.small_index import small_index
+
+
+class TestPostgres(StoreConformance):
+    engine = PostgresEngine()
+
+
+@pytest.mark.slow
+class TestPostgresWithCodesAndFilesFromTheFirstRecordOn(StoreConformance):
+    engine = PostgresEngine()
+
+    @pytest.fixture(scope="class", autouse=True)
+    @staticmethod
+    def sizes() -> Iterator[None]:
+        with small_index():
+            yield
+
+
+class Postgres18Engine(PostgresEngine):
+    version = 18
+
+
+def test_the_latest_server_keeps_and_finds(tmp_path: Path) -> None:
+    with Postgres18Engine().fresh(tmp_path / "store") as store:
+        with store.transaction("acme"):
+            store.put(memory("a", "bread \0\ud800"))
+            store.put(entity("e", "Ana"))
+            store.put_vectors(Memory, "acme", "a", SPACE, unit(1, 0, 0, 0)[None])
+        store.put(memory("b", "wine"))
+        store.delete(Memory, "acme", "b")
+        assert store.find(Memory, ACME) == [memory("a", "bread \0\ud800")]
+        assert ids(store.match(Memory, ACME, parse_query("bread"), 9)) == ["a"]
+        assert ids(store.nearest(Memory, ACME, SPACE, unit(1, 0, 0, 0), 9)) == ["a"]
+        assert store.entities_named(ACME, ["ana"]) == ["e"]
+        assert [change.id for change in store.changes("acme", 0)] == ["e", "a", "b"]
+        assert Postgres18Engine().faults(store) == []

@@ -1,0 +1,17 @@
+"""Several processes on one database, killed processes, a killed server: nothing acknowledged is lost."""
+
+import pytest
+
+from tests.postgres_server import server
+from tests.store.postgres_engine import PostgresEngine
+from tests.store.promises_of_processes import ProcessPromises
+
+
+class TestPostgresProcesses(ProcessPromises):
+    engine = PostgresEngine()
+
+    @pytest.fixture(autouse=True)
+    @staticmethod
+    def _server() -> None:
+        """Start the server here, so that the processes of a test find it."""
+        server()

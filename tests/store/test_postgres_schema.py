@@ -1,0 +1,75 @@
+"""The tables' form: what lets any machine of a cluster hold an organization, and any system its texts."""
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from minutebook.store.postgres import tables
+from tests.postgres_server import server
+from tests.store.postgres_engine import PostgresEngine
+
+SHARED = {"organizations", "spaces", "identity", "format"}
+"""Small tables that are the same everywhere; they hold no records."""
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    engine, folder = PostgresEngine(), tmp_path_factory.mktemp("schema") / "store"
+    engine.make(folder)
+    name = (folder / "database").read_text()
+
+    def ask(query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(server().url(name)) as connection:
+            return connection.execute(query.encode()).fetchall()
+
+    yield ask
+    engine.discard(folder)
+
+
+def test_the_organization_leads_every_unique_key(asked: Any) -> None:
+    keys = asked(
+        "SELECT i.indrelid::regclass::text, a.attname FROM pg_index AS i"
+        " JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+        " WHERE i.indisunique AND i.indrelid IN"
+        " (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)"
+    )
+    assert len(keys) > len(tables.ALL_TABLES)
+    assert {name for name, column in keys if column != "organization"} <= SHARED
+
+
+def test_every_table_of_records_has_its_organization(asked: Any) -> None:
+    columns = asked(
+        "SELECT table_name, column_name FROM information_schema.columns"
+        " WHERE table_schema = 'public'"
+    )
+    with_organization = {table for table, column in columns if column == "organization"}
+    assert {table for table, _ in columns} - with_organization == SHARED
+
+
+def test_every_text_sorts_by_code_point(asked: Any) -> None:
+    texts = asked(
+        "SELECT table_name, column_name, collation_name FROM information_schema.columns"
+        " WHERE table_schema = 'public' AND data_type = 'text'"
+    )
+    assert len(texts) > 100
+    assert {collation for _, _, collation in texts} == {"C"}
+
+
+def test_each_column_holds_null_where_a_field_may_be_none(asked: Any) -> None:
+    rows = asked(
+        "SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns"
+        " WHERE table_schema = 'public'"
+    )
+    nullable = {(table, column): may for table, column, may in rows}
+    for table in tables.ALL_TABLES:
+        for name, column in table.columns.items():
+            assert nullable[table.name, name] == column.is_optional, (table.name, name)
+
+
+def test_nothing_is_used_that_holds_on_one_machine_only() -> None:
+    folder = Path(tables.__file__).parent
+    code = "\n".join(path.read_text().lower() for path in sorted(folder.glob("*.py")))
+    for word in ("advisory", "listen ", "notify", "nextval", "create sequence", "create trigger"):
+        assert word not in code
