@@ -19,6 +19,7 @@ NAMES = (
         "decisions",
         "journal",
         "summarizing",
+        "retractions",
         "embedding",
         "quality",
         "code",

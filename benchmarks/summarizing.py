@@ -179,28 +179,31 @@ def _words(text: str) -> list[str]:
     return re.findall(r"[\w'-]*\w", text.lower())
 
 
-def _session(told: dict[str, Any]) -> Labelled:
-    turns = []
-    for number, (prompt, thought, response) in enumerate(told["turns"]):
-        at = START + timedelta(minutes=number)
-        turns.append(
-            Turn(
-                organization=DEFAULT_ORGANIZATION,
-                id=turn_id(at),
-                session=told["id"],
-                at=at,
-                prompt=prompt,
-                thought=thought,
-                response=response,
-                author="agent",
-            )
+def turns_of(session: str, told: Sequence[Sequence[str]]) -> tuple[Turn, ...]:
+    """Make the turns of a session from prompts, thoughts and responses, a minute apart."""
+    instants = [START + timedelta(minutes=number) for number in range(len(told))]
+    return tuple(
+        Turn(
+            organization=DEFAULT_ORGANIZATION,
+            id=turn_id(at),
+            session=session,
+            at=at,
+            prompt=prompt,
+            thought=thought,
+            response=response,
+            author="agent",
         )
+        for at, (prompt, thought, response) in zip(instants, told, strict=True)
+    )
+
+
+def _session(told: dict[str, Any]) -> Labelled:
     return Labelled(
         id=told["id"],
         language=told["language"],
         part=told["part"],
         category=told["category"],
-        turns=tuple(turns),
+        turns=turns_of(told["id"], told["turns"]),
         title_words=tuple(told["title_words"]),
         must=tuple(told["must"]),
         retracted=tuple(told["retracted"]),

@@ -4,6 +4,7 @@ from collections import Counter
 
 import pytest
 
+from benchmarks import retractions
 from benchmarks.summarizing import PARTS, Judged, is_whole, judged, read, spearman
 from minutebook.domain.records import SCORES, Category
 from tests.store.samples import turn
@@ -67,3 +68,13 @@ def test_the_judge_knows_a_whole_title(title: str, whole: bool) -> None:
 def test_ranks_correlate_as_by_hand() -> None:
     assert spearman([1, 2, 3], [10, 30, 20]) == pytest.approx(0.5)
     assert spearman([1, 1, 2], [5, 5, 9]) == pytest.approx(1.0)
+
+
+def test_few_retractions_are_missed_and_little_is_taken_for_one() -> None:
+    for part in retractions.PARTS:
+        own = [retractions.judged(each) for each in retractions.read() if each.part == part]
+        assert len({each.session.language for each in own}) == 3
+        labelled = sum(len(each.session.retracted) for each in own)
+        hold = sum(len(each.session.holds) for each in own)
+        assert sum(len(each.repeated) for each in own) <= 0.2 * labelled, part
+        assert sum(len(each.dropped) for each in own) <= 0.03 * hold, part

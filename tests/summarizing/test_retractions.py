@@ -1,10 +1,16 @@
 """What a later statement of a session takes back, and what it leaves."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.summarizing.retractions import Statement, clauses, retracted, takes_back
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Turn
+from minutebook.domain.turns import turn_id
+from minutebook.summarizing.extractive import sayings, standing
+from minutebook.summarizing.retractions import retracted, takes_back
+from minutebook.summarizing.statements import Statement, clauses
 
 
 def said(text: str, turn: int, *, by_user: bool = False) -> Statement:
@@ -115,3 +121,77 @@ def test_the_last_statement_always_stands(told: list[tuple[str, bool]]) -> None:
     gone = retracted(listed, listed)
     assert len(listed) - 1 not in gone
     assert gone == retracted(listed, listed)
+
+
+def left(*turns: tuple[str, str]) -> str:
+    """Give what stands, at the end of a session of prompts and responses, of all that was said in it."""
+    instants = [
+        datetime(2026, 3, 2, 9, tzinfo=UTC) + timedelta(minutes=n) for n in range(len(turns))
+    ]
+    found = sayings(
+        [
+            Turn(
+                organization=DEFAULT_ORGANIZATION,
+                id=turn_id(at),
+                session="s",
+                at=at,
+                prompt=prompt,
+                thought="",
+                response=response,
+                author="agent",
+            )
+            for at, (prompt, response) in zip(instants, turns, strict=True)
+        ],
+        len(turns),
+    )
+    return " ".join(standing(found, range(len(found))).values())
+
+
+@pytest.mark.parametrize(
+    ("first", "answer", "objection", "other", "gone"),
+    [
+        ("Who runs the shop?", "Ada runs the shop in Kiel.", "Ada left in May.", "Then Bo runs the shop in Kiel.", "Ada runs"),
+        ("Wo liegt die Datei?", "Die Datei liegt in alt/a.txt.", "Da ist sie nicht.", "Die Datei liegt in neu/b.txt.", "alt/a.txt"),
+        ("Is the report ready?", "The report is not printed yet.", "Look again.", "The report is printed.", "not printed"),
+        ("Schalte die Pumpe ein.", "Die Pumpe ist eingeschaltet.", "Sie tropft.", "Die Pumpe ist ausgeschaltet.", "ist eingeschaltet"),
+        ("Abre la tienda.", "La tienda está abierta.", "Hoy es fiesta.", "La tienda está cerrada.", "está abierta"),
+        ("Why is it cold?", "The boiler valve is stuck.", "I replaced the valve today.", "Then a window is open upstairs.", "valve is stuck"),
+        ("Warum piept es?", "Vermutlich ist der Akku leer.", "Der Akku ist voll.", "Der Sensor meldet Rauch.", "Akku leer"),
+        ("Write the letter in French.", "The letter is written in French.", "Better in Dutch.", "The letter is written in Dutch.", "in French"),
+        ("Nimm für das Dach Schiefer.", "Für das Dach ist Schiefer bestellt.", "Lieber Ziegel.", "Für das Dach sind Ziegel bestellt.", "Schiefer"),
+    ],
+)  # fmt: skip
+def test_what_holds_is_what_the_last_answer_says_of_it(
+    first: str, answer: str, objection: str, other: str, gone: str
+) -> None:
+    assert gone in left((first, answer))
+    standing_text = left((first, answer), (objection, other))
+    assert gone not in standing_text
+    assert other in standing_text
+
+
+@pytest.mark.parametrize(
+    ("first", "answer", "following", "other"),
+    [
+        ("How tall are they?", "The oak measures 20 metres.", "And the elm?", "The elm measures 14 metres."),
+        ("Add Ada.", "The user ada is created.", "We need one more for Bo.", "The user bo is created."),
+        ("Wann öffnen die Bäder?", "Das Bad Nord öffnet um 8 Uhr.", "Was kostet es?", "Das Bad Nord kostet 5 Euro."),
+        ("¿Qué cubre?", "El seguro no cubre el garaje.", "¿Y la bici?", "El seguro cubre la bici en casa."),
+        ("Where do they stand?", "The plotter stands in Kiel.", "We bought a scanner.", "The scanner stands in Bonn."),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_another_thing_takes_nothing_back(
+    first: str, answer: str, following: str, other: str
+) -> None:
+    standing_text = left((first, answer), (following, other))
+    assert answer in standing_text
+    assert other in standing_text
+
+
+def test_a_reason_goes_with_the_statement_that_it_is_for() -> None:
+    text = left(
+        ("Is the gate open?", "The gate is closed, because the guard is ill. The lamp is on."),
+        ("He is back.", "The gate is open."),
+    )
+    assert "guard" not in text
+    assert "The lamp is on." in text

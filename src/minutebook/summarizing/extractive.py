@@ -5,7 +5,7 @@ The built-in summarizer, without any model. The same turns make the same account
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby, pairwise
@@ -25,10 +25,21 @@ from minutebook.summarizing.evidence import (
     quality_of,
     read_part,
 )
-from minutebook.summarizing.retractions import Statement, clauses, is_correction, retracted
+from minutebook.summarizing.retractions import retracted
 from minutebook.summarizing.salience import by_words, mmr_select, word_rows
 from minutebook.summarizing.sentences import sentences
 from minutebook.summarizing.session_words import CHANGED, DONE, DONE_FIRST
+from minutebook.summarizing.statements import (
+    UNPROMPTED,
+    Prompting,
+    Statement,
+    adds,
+    asks,
+    clauses,
+    gives_reason,
+    is_correction,
+    prefers,
+)
 from minutebook.summarizing.summary_draft import SummaryDraft
 from minutebook.summarizing.titles import phrases, title_of
 
@@ -50,6 +61,9 @@ LEAST, MOST, TURNS_A_SENTENCE = 5, 10, 3
 OPENING = 200
 """Characters that are shown of a session in which there is no sentence."""
 
+LEAD = 60
+"""Characters of a text's beginning that can tell how it takes what was said before."""
+
 MOST_FILES, MOST_ERRORS = 8, 4
 """Files and errors that a summary names."""
 
@@ -64,12 +78,16 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence of a session: in which turn, whose, and how much its place and form speak for it."""
+    """A sentence of a session: in which turn, whose, and how much its place and form speak for it.
+
+    `lead` is how the text begins whose first sentence it is; what is too short for a sentence stands there.
+    """
 
     text: str
     turn: int
     part: Part
     weight: float
+    lead: str = ""
 
 
 _OF_PART = {Part.USER: 1.0, Part.THOUGHT: 0.45, Part.AGENT: 1.0}
@@ -149,20 +167,26 @@ def shortlist(found: Sequence[Sentence]) -> list[Sentence]:
     for index in ranked:
         first.setdefault(_plain(found[index].text), index)
     pool = sorted(list(first.values())[:POOL])
-    standing = _standing(found, pool)
-    kept = [index for index in first.values() if index in standing][:SHORTLIST]
-    return [replace(found[index], text=standing[index]) for index in sorted(kept)]
+    left = standing(found, pool)
+    kept = [index for index in first.values() if index in left][:SHORTLIST]
+    return [replace(found[index], text=left[index]) for index in sorted(kept)]
 
 
-def _standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
+def standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
     """Return the sentences of the pool without what later ones retract, by index."""
-    later = [_statement(found, index) for index in range(len(found))]
+    promptings = _promptings(found)
+    whole_ones = [_statement(found, index, promptings) for index in range(len(found))]
     parts = [(index, part) for index in pool for part in clauses(found[index].text)]
-    gone = retracted([replace(later[index], text=part) for index, part in parts], later)
+    later = [replace(each, text=part) for each in whole_ones for part in clauses(each.text)]
+    gone = retracted([replace(whole_ones[index], text=part) for index, part in parts], later)
     left: defaultdict[int, list[str]] = defaultdict(list)
     whole = Counter(index for index, _ in parts)
+    last_gone: tuple[int, int] | None = None
     for number, (index, part) in enumerate(parts):
-        if number not in gone:
+        # What gave the reason of a statement goes with it.
+        if number in gone or ((index, number - 1) == last_gone and gives_reason(part)):
+            last_gone = (index, number)
+        else:
             left[index].append(part)
     return {
         index: " ".join(texts).rstrip(" ;,") + ("." if len(texts) < whole[index] else "")
@@ -212,14 +236,47 @@ def title(listed: Sequence[Sentence], evidence: Evidence) -> str:
     return title_of(listed[0].text) if listed else ""
 
 
-def _statement(found: Sequence[Sentence], index: int) -> Statement:
+def _promptings(found: Sequence[Sentence]) -> dict[int, Prompting]:
+    """Return what the user said in each turn in which the user said something."""
+    said: defaultdict[int, list[str]] = defaultdict(list)
+    for each in found:
+        if each.part is Part.USER:
+            said[each.turn].append(each.text)
+    return {
+        turn: Prompting(
+            terms=frozenset(terms(" ".join(texts))),
+            only_asks=all(map(asks, texts)),
+            prefers=any(map(prefers, texts)),
+            adds=any(map(adds, texts)),
+            objects=frozenset(
+                term
+                for text in texts
+                if not asks(text) and not is_request(text)
+                for term in terms(text)
+            ),
+        )
+        for turn, texts in said.items()
+    }
+
+
+def _statement(
+    found: Sequence[Sentence], index: int, promptings: Mapping[int, Prompting]
+) -> Statement:
     each, before = found[index], found[index - 1] if index else None
     follows = (
         before is not None
         and (before.turn, before.part) == (each.turn, each.part)
         and is_correction(before.text)
     )
-    return Statement(each.text, each.turn, each.part is Part.USER, follows)
+    prompting = promptings.get(each.turn, UNPROMPTED)
+    return Statement(
+        each.text,
+        each.turn,
+        each.part is Part.USER,
+        follows,
+        prompting,
+        each.lead,
+    )
 
 
 def _sayings_of(turn: Turn, index: int, count: int) -> Iterator[Sentence]:
@@ -230,9 +287,10 @@ def _sayings_of(turn: Turn, index: int, count: int) -> Iterator[Sentence]:
         kept = found if len(found) <= head + tail else found[:head] + found[-tail:]
         # What was wanted is said first by the user, and what came of it last by the agent.
         is_end = index == (0 if part is Part.USER else count - 1)
-        for sentence in kept:
+        for place, sentence in enumerate(kept):
             weight = _weight(sentence, part) * (_AT_AN_END if is_end else 1.0)
-            yield Sentence(sentence, index, part, weight)
+            lead = text[:LEAD] if place == 0 else ""
+            yield Sentence(sentence, index, part, weight, lead)
 
 
 def _weight(sentence: str, part: Part) -> float:

@@ -5,173 +5,34 @@ A later statement takes back an earlier one about the same thing if it corrects 
 says nearly the same with another number. An agent's statement takes back its own, a user's anyone's.
 """
 
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
-from minutebook.search.text import GAP, is_stop_term, terms
-from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS, FUNCTION_WORDS
+from minutebook.summarizing.statements import MEASURES, Statement, is_figure
 
 RECENT = 3
 """Turns back, at most, to what a correction that names its subject only in passing concerns."""
 
-BARELY, NEAR, SAME = 0.24, 0.34, 0.6
+BARELY, NEAR, HALF, SAME, MOST = 0.24, 0.34, 0.5, 0.6, 0.75
 """Shares of common words: what a correction just after, any correction, any statement needs to be about
 the same thing; and what says the same again."""
 
-_WRONG = (
-    r"(?:(?:was|were) wrong|wrong about|mistaken|misread|misjudged|scratch that|retract|disregard|i take (?:that|it) back|"
-    r"no longer true|not true|war falsch|waren falsch|stimmt (?:so |doch )?nicht|stimmt das nicht|mich geirrt|mich vertan|"
-    r"mich verlesen|nehme (?:das|es) zurück|me equivoqué|me he equivocado|estaba (?:mal|equivocad[oa])|no (?:era|es) cierto)"
-)
-_IS_WRONG = re.compile(rf"\b{_WRONG}\b", re.IGNORECASE)
-_CORRECTS = re.compile(
-    rf"\b(?:{_WRONG}|correction|corrected|overlooked|i had (?:included|forgotten|missed)|you(?:'re| are) right|sorry|"
-    r"korrektur|korrigier\w*|berichtig\w*|du hast recht|corrección|corrijo|corregido|rectifico|tienes razón|"
-    r"es cierto|cierto(?=,))(?![^\W_])",
-    re.IGNORECASE,
-)
-_TURNS = re.compile(
-    r"\b(?:actually|in fact|in reality|after all|turns out|turned out|rather|instead|changed|now|measured again|again|"
-    r"no longer|at last|change of plan|tatsächlich|in wirklichkeit|eigentlich|vielmehr|stattdessen|lieber|doch (?:nicht|erst|schon|nur)|"
-    r"jetzt|nun|neu gemessen|nicht mehr|erst|planänderung|en realidad|de hecho|resulta que|resultó|al final|finalmente|ahora|de nuevo|cambio de planes|"
-    r"mejor|ya no|entonces no)\b",
-    re.IGNORECASE,
-)
-_DENIES = re.compile(
-    r"\b(?:not|\w+n't|never|no longer|nicht|kein\w*|nie|niemals|no|nunca|tampoco|ya no|ningún\w*)\b",
-    re.IGNORECASE,
-)
-_NAMES_OF_NUMBERS = """
-    two three four five six seven eight nine ten eleven twelve
-    zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
-    dos tres cuatro cinco seis siete ocho nueve diez once doce
-"""
-_NUMBER_WORDS = frozenset(_NAMES_OF_NUMBERS.split())
-_TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|%|€|\$|[^\W\d_][\w.-]*[^\W_]|[^\W\d_]")
-_NEGATED_NUMBER = re.compile(
-    r"\b(?:not|nicht|kein\w*|no|rather than|instead of|statt|anstatt|en vez de|en lugar de)\s+([\w.,:]*\w)",
-    re.IGNORECASE,
-)
-_CLAUSES = re.compile(
-    r"(?<=;)\s+|(?<=\w)\s+[–—]\s+|(?<=,)\s+(?=(?:and|und|y) \w+ \w+ \w+ \w+)", re.IGNORECASE
-)
-_DIMENSIONS = {
-    "time": "ms s sec min h second seconds minute minutes hour hours day days week weeks month months sekunde sekunden minute "
-    "minuten stunde stunden tag tage tagen woche wochen monat monate monaten segundo segundos minuto minutos hora horas "
-    "día días semana semanas mes meses",
-    "size": "kb mb gb tb kib mib gib bytes",
-    "money": "€ $ euro euros dollar dollars eur usd céntimos cent cents",
-    "share": "% percent prozent porcentaje por ciento",
-    "times": "times times. mal veces",
-    "clock": "uhr o'clock at um las",
-    "value": "is are was were be ist sind war waren es son era eran beträgt von",
-}
-_DIMENSION_OF = {word: name for name, words in _DIMENSIONS.items() for word in words.split()}
-_MEASURES = frozenset(_DIMENSIONS)
-_NO_NAMES = FUNCTION_WORDS | FILLERS
-_MEASURE_TERMS = frozenset(term for word in _DIMENSION_OF for term in (word, *terms(word)))
-_CONCEDES = re.compile(
-    r"\W*(?:right, (?:i|that) (?:was|were|had)|you(?:'re| are) right|my mistake|i was (?:wrong|looking|mistaken)|i had not|sorry|"
-    r"good catch|du hast recht|sie haben recht|stimmt[,.:]|(?:dann |da )?lag ich (?:daneben|falsch)|das war falsch|mein fehler|"
-    r"ich (?:habe mich|hatte mich|lag)|entschuldig|es verdad|es cierto|cierto,|tienes razón|me equivoqué|perdón|tiene razón)",
-    re.IGNORECASE,
-)
-_REJECTS = re.compile(
-    r"^\W*(?:not|no|nein|kein\w*|nicht|nada de)\b|\b(?:don't|do not|doesn't|never) (?:want|use|need|like|allow)|"
-    r"\b(?:agreed on|far too|too (?:many|few|long|short|slow|big|much))\b|\b(?:möchten|wollen|brauchen|dürfen|nehmen) wir nicht|"
-    r"\bwir (?:möchten|wollen|brauchen|dürfen|nehmen|haben) kein|\b(?:viel zu|zu (?:viel|lang|kurz|groß))\b|"
-    r"\bno (?:queremos|quiero|usamos|usemos|necesitamos|podemos|uses)\b|\bdemasiad[oa]s?\b",
-    re.IGNORECASE,
-)
+LEAST_STEM = 4
+"""Letters that two forms of a word have in common at least."""
+
+LONGEST_VALUE = 2
+"""Words of a value that is not a figure, at most."""
 
 
-@dataclass(frozen=True)
-class Statement:
-    """A sentence, its turn, whether the user said it, and whether one that corrects stands before it."""
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place where two statements say something else, and the words beside it, which both have."""
 
-    text: str
-    turn: int
-    by_user: bool
-    follows_correction: bool = False
-
-    @cached_property
-    def subject(self) -> frozenset[str]:
-        """What it is about: its telling words, without numbers."""
-        return frozenset(
-            term
-            for term in takewhile(GAP.__ne__, terms(self.text))
-            if not is_stop_term(term)
-            and term not in FILLER_TERMS
-            and term not in _NUMBER_WORDS
-            and term not in _MEASURE_TERMS
-            and not term[0].isdigit()
-        )
-
-    @cached_property
-    def numbers(self) -> frozenset[tuple[str, str]]:
-        """Each number in it, beside the word after it and before it; of a measure, what it measures."""
-        tokens = [token.lower() for token in _TOKENS.findall(self.text)]
-        padded = ["", *tokens, ""]
-        return frozenset(
-            (token, _DIMENSION_OF.get(neighbour, neighbour))
-            for index, token in enumerate(tokens, start=1)
-            if _is_number(token)
-            for neighbour in (padded[index + 1], padded[index - 1])
-            if neighbour
-            and not _is_number(neighbour)
-            and (neighbour in _DIMENSION_OF or neighbour not in _NO_NAMES)
-        )
-
-    @cached_property
-    def corrects(self) -> bool:
-        """Whether it says that something said before is not so."""
-        return self.follows_correction or _CORRECTS.search(self.text) is not None
-
-    @cached_property
-    def is_wrong(self) -> bool:
-        """Whether it says that its own subject was told wrongly."""
-        return _IS_WRONG.search(self.text) is not None
-
-    @cached_property
-    def turns(self) -> bool:
-        """Whether it says that something is otherwise than it was, or seemed."""
-        return self.corrects or _TURNS.search(self.text) is not None
-
-    @cached_property
-    def concedes(self) -> bool:
-        """Whether it begins by owning a fault."""
-        return not self.by_user and _CONCEDES.match(self.text) is not None
-
-    @cached_property
-    def rejects(self) -> bool:
-        """Whether the user turns down what was proposed or done."""
-        is_question = self.text.rstrip().endswith("?")
-        return self.by_user and not is_question and _REJECTS.search(self.text) is not None
-
-    @cached_property
-    def denies(self) -> bool:
-        """Whether it holds a negation."""
-        return _DENIES.search(self.text) is not None
-
-    @cached_property
-    def denied_numbers(self) -> frozenset[str]:
-        """Numbers of which it says that they are not so."""
-        found = (match[1].lower() for match in _NEGATED_NUMBER.finditer(self.text))
-        return frozenset(filter(_is_number, found))
-
-
-def clauses(sentence: str) -> list[str]:
-    """Cut a sentence where one of its statements could be taken back without the others."""
-    return [part.strip() for part in _CLAUSES.split(sentence) if part.strip()]
-
-
-def is_correction(text: str) -> bool:
-    """Tell whether a sentence says outright that something said before is not so."""
-    return _CORRECTS.search(text) is not None
+    old: frozenset[str]
+    new: frozenset[str]
+    beside: frozenset[str]
 
 
 def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> frozenset[int]:
@@ -179,10 +40,10 @@ def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> froze
     gone: dict[int, Statement] = {}
     later = list(later)
     _concede(earlier, later, gone)
+    _refute(earlier, later, gone)
+    refuted = set(gone)
     left = [(index, each) for index, each in enumerate(earlier) if index not in gone]
     for statement in later:
-        if not (statement.turns or statement.numbers or statement.denies or statement.rejects):
-            continue
         kept = []
         for index, each in left:
             if each.turn < statement.turn and takes_back(statement, each):
@@ -190,25 +51,69 @@ def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> froze
             else:
                 kept.append((index, each))
         left = kept
-    # A repetition of what was taken back, made before that, adds nothing.
+    said = _said_by_agent(later)
     for index, each in enumerate(earlier):
-        if index not in gone and any(
-            each.turn < gone[other].turn and _repeats(each, earlier[other]) for other in gone
+        if index in gone or each.is_question:
+            continue
+        if any(
+            each.turn < by.turn
+            and (
+                _repeats(each, earlier[other])
+                or (other not in refuted and _says_replaced(each, earlier[other], by, said))
+            )
+            for other, by in list(gone.items())
         ):
             gone[index] = each
     return frozenset(gone)
 
 
+def _said_by_agent(statements: Iterable[Statement]) -> dict[int, set[str]]:
+    """Return the words of the answer of each turn."""
+    said: defaultdict[int, set[str]] = defaultdict(set)
+    for each in statements:
+        if not each.by_user:
+            said[each.turn] |= each.subject
+    return said
+
+
+def _repeats(one: Statement, other: Statement) -> bool:
+    return bool(one.numbers & other.numbers) and bool(one.subject & other.subject)
+
+
+def _says_replaced(
+    each: Statement, gone: Statement, by: Statement, said: Mapping[int, set[str]]
+) -> bool:
+    """Tell whether a statement says what `by` replaced in the one that is gone.
+
+    That is a word in whose place `by` says another or, of a wish and the answer that fulfilled it, a word
+    that the answer to another wish no longer has.
+    """
+    common = each.subject & gone.subject
+    if each.turn > gone.turn or not common:
+        return False
+    old = frozenset[str]().union(*(place.old for place in _differing(by, gone))) & common
+    if old and common - old:
+        return True
+    wish = each if each.by_user else gone
+    is_wish = each.by_user is not gone.by_user and each.turn == gone.turn and not wish.is_question
+    is_done_anew = not by.by_user and (
+        by.prompting.prefers or (wish.is_request and not by.prompting.only_asks)
+    )
+    return is_wish and is_done_anew and bool(common - said.get(by.turn, set()))
+
+
 def _concede(
     earlier: Sequence[Statement], later: Sequence[Statement], gone: dict[int, Statement]
 ) -> None:
-    """Enter what the agent gives up when it owns a fault: of its answer before, what the talk is of.
+    """Add what the agent gives up when it owns a fault: of its answer before, what the talk is of.
 
     That is what shares a word with the user's objection or with the new answer, or holds a number,
     unless a later statement says it again.
     """
     conceding = {each.turn: each for each in later if each.concedes}
     words: defaultdict[int, set[str]] = defaultdict(set)
+    first: dict[int, int] = {}
+    meant: set[int] = set()
     for each in later:
         if each.turn in conceding:
             words[each.turn] |= each.subject
@@ -216,9 +121,15 @@ def _concede(
         turn = each.turn + 1
         if each.by_user or turn not in conceding:
             continue
+        first.setdefault(turn, index)
         is_meant = bool(each.subject & words[turn]) or bool(each.numbers)
-        if is_meant and not any(_says_again(other, each) for other in later):
-            gone[index] = conceding[turn]
+        if is_meant:
+            meant.add(turn)
+            if not any(_says_again(other, each) for other in later):
+                gone[index] = conceding[turn]
+    # Whoever owns a fault means something: what was said first, where no word tells what.
+    for turn in first.keys() - meant:
+        gone[first[turn]] = conceding[turn]
 
 
 def _says_again(later: Statement, earlier: Statement) -> bool:
@@ -229,9 +140,49 @@ def _says_again(later: Statement, earlier: Statement) -> bool:
     return is_same and not _other_number(later, earlier)
 
 
+def _refute(
+    earlier: Sequence[Statement], later: Sequence[Statement], gone: dict[int, Statement]
+) -> None:
+    """Add what the user refuted: of the answer before, what shares a word with the objection.
+
+    An objection is what the user states without asking for anything, if the answer had been a guess or the
+    agent draws a consequence from it, and does not say the same again.
+    """
+    first: dict[int, Statement] = {}
+    for each in later:
+        if not each.by_user:
+            first.setdefault(each.turn, each)
+    for index, each in enumerate(earlier):
+        answer = first.get(each.turn + 1)
+        if each.by_user or answer is None or not (answer.concludes or each.guesses):
+            continue
+        objects = answer.prompting.objects
+        named = objects | answer.subject if objects and answer.discards else objects
+        is_meant = any(_is_alike(one, other) for one in each.subject for other in named)
+        if is_meant and not any(_says_again(other, each) for other in later):
+            gone.setdefault(index, answer)
+
+
+def _is_alike(one: str, other: str) -> bool:
+    """Tell whether terms are one word, forms of one, or a German compound and its last part."""
+    if one == other:
+        return True
+    short, long = sorted((one, other), key=len)
+    if long.endswith(short):
+        return len(short) >= LEAST_STEM
+    common = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
+    )
+    return common > LEAST_STEM and common > SAME * len(long)
+
+
 def takes_back(later: Statement, earlier: Statement) -> bool:
     """Tell whether the later statement takes the earlier one back."""
-    if later.turn <= earlier.turn or (earlier.by_user and not later.by_user):
+    if later.turn <= earlier.turn or earlier.is_question:
+        return False
+    if _fulfils_another_wish(later, earlier):
+        return True
+    if earlier.by_user and not later.by_user:
         return False
     common = later.subject & earlier.subject
     measured = {neighbour for _, neighbour in later.numbers} & {
@@ -249,12 +200,129 @@ def takes_back(later: Statement, earlier: Statement) -> bool:
         return True
     if later.corrects:
         differs = is_other or later.is_wrong or later.denies != earlier.denies
-        return differs and (share >= NEAR or (is_recent and share > BARELY))
-    if later.turns and later.denies and not earlier.denies:
-        return share > BARELY and is_recent
-    if later.turns and is_other:
-        return of_earlier >= NEAR
-    return is_other and of_earlier >= SAME and len(common) > 1
+        if differs and (share >= NEAR or (is_recent and share > BARELY)):
+            return True
+    if later.turns and later.denies and not earlier.denies and share > BARELY and is_recent:
+        return True
+    if later.turns and is_other and of_earlier >= NEAR:
+        return True
+    if is_other and of_earlier >= SAME and len(common) > 1:
+        return len(_differing(later, earlier)) < 2
+    return _substitutes(later, earlier) or _settles(later, earlier)
+
+
+def _fulfils_another_wish(later: Statement, earlier: Statement) -> bool:
+    """Tell whether the later is an answer that does of the same thing what the user now wants of it."""
+    wish = later.prompting
+    if (
+        later.by_user
+        or not wish.prefers
+        or earlier.is_question
+        or later.turn - earlier.turn > RECENT
+    ):
+        return False
+    common = later.subject & earlier.subject
+    is_new = bool((later.subject & wish.terms) - earlier.subject)
+    is_kept = earlier.subject <= later.subject or later.adds
+    return is_new and not is_kept and len(common) > BARELY * len(earlier.subject)
+
+
+def _substitutes(later: Statement, earlier: Statement) -> bool:
+    """Tell whether the later statement says the same of the same thing with another value in one place.
+
+    Two places that differ compare two things, as "A costs 15, B costs 35" does.
+    """
+    if later.is_question or later.adds:
+        return False
+    places = _differing(later, earlier) or _differing_in_all(later, earlier)
+    if len(places) != 1:
+        return False
+    (place,) = places
+    rest = earlier.content - place.old
+    common = rest & later.content
+    if not common - place.beside:
+        return False
+    if not all(map(is_figure, place.old)):
+        return _says_other_words(later, earlier, place)
+    share = len(common) / len(rest)
+    if later.by_user or (place.old | place.new) & later.prompting.terms:
+        return share >= BARELY
+    if later.prompting.only_asks:
+        return rest == common == later.content - place.new
+    return share >= HALF or _has_what_stands_before(later, earlier, place)
+
+
+def _says_other_words(later: Statement, earlier: Statement, place: Place) -> bool:
+    """Tell whether words, no figures, that stand in a place are another value of the same thing."""
+    prompting = later.prompting
+    if (
+        max(len(place.old), len(place.new)) > LONGEST_VALUE
+        or prompting.adds
+        or (earlier.measures - later.measures and later.measures - earlier.measures)
+        or (prompting.only_asks and not later.by_user)
+    ):
+        return False
+    rest = earlier.content - place.old
+    common = rest & later.content
+    share = len(common) / len(rest)
+    if not place.beside and (len(common) < 2 or not place.new & prompting.terms):
+        return False
+    if later.by_user or (place.old | place.new) & prompting.terms:
+        return share >= SAME or _has_what_stands_before(later, earlier, place)
+    if earlier.measures - later.measures:
+        return False
+    if not prompting.objects:
+        return rest == common and later.is_of_single and earlier.is_of_single
+    return rest == common or (share >= SAME and len(common) > 1)
+
+
+def _has_what_stands_before(later: Statement, earlier: Statement, place: Place) -> bool:
+    """Tell whether the later statement has all the words that the earlier one says before its value."""
+    before = set(takewhile(lambda term: term not in place.old, earlier.terms)) & earlier.content
+    return bool(before) and before <= later.content
+
+
+def _settles(later: Statement, earlier: Statement) -> bool:
+    """Tell whether the later statement tells the other state of the same thing."""
+    is_other_state = later.state * earlier.state < 0
+    if later.is_question or not (is_other_state or later.denies != earlier.denies):
+        return False
+    rest = earlier.matter
+    common = {one for one in rest if any(_is_alike(one, other) for other in later.matter)}
+    if not common or any(
+        not (place.old <= earlier.states and place.new <= later.states)
+        for place in _differing(later, earlier)
+    ):
+        return False
+    share = len(common) / len(rest)
+    if is_other_state:
+        is_recent = later.turn - earlier.turn <= RECENT
+        return share >= HALF or (later.matter <= earlier.matter and is_recent)
+    of_later = len(common) / len(later.matter)
+    if earlier.denies:
+        return share >= (SAME if earlier.state < 0 else MOST) and of_later >= HALF
+    return not later.prompting.only_asks and share >= MOST and of_later >= MOST
+
+
+def _differing(later: Statement, earlier: Statement) -> list[Place]:
+    """Return the places, before or after the same word, where the statements say something else."""
+    before, after = earlier.runs(set(later.terms)), later.runs(set(earlier.terms))
+    found: dict[frozenset[str], Place] = {}
+    for key in before.keys() & after.keys():
+        old = before[key]
+        new = after[key]
+        are_forms = any(_is_alike(one, other) for one in old for other in new)
+        if are_forms or all(map(is_figure, old)) is not all(map(is_figure, new)):
+            continue
+        known = found.get(old, Place(old, new, frozenset()))
+        found[old] = replace(known, beside=known.beside | {key[1]})
+    return list(found.values())
+
+
+def _differing_in_all(later: Statement, earlier: Statement) -> list[Place]:
+    """Return what the statements do not have in common as one place, wherever it stands in them."""
+    old, new = earlier.content - later.content, later.content - earlier.content
+    return [Place(old, new, frozenset())] if old and new else []
 
 
 def _other_number(later: Statement, earlier: Statement, *, named: bool = False) -> bool:
@@ -264,14 +332,6 @@ def _other_number(later: Statement, earlier: Statement, *, named: bool = False) 
     """
     before = {neighbour: number for number, neighbour in earlier.numbers}
     after = {neighbour: number for number, neighbour in later.numbers}
-    words = before.keys() & after.keys() - (_MEASURES if named else frozenset())
+    words = before.keys() & after.keys() - (MEASURES if named else frozenset())
     same = {number for number, _ in earlier.numbers} & {number for number, _ in later.numbers}
     return bool(words) and not same and any(before[word] != after[word] for word in words)
-
-
-def _repeats(one: Statement, other: Statement) -> bool:
-    return bool(one.numbers & other.numbers) and bool(one.subject & other.subject)
-
-
-def _is_number(token: str) -> bool:
-    return token[:1].isdigit() or token in _NUMBER_WORDS
