@@ -74,6 +74,8 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
         (["serve", "nothing"], "CONTRACT must be one of knowledge"),
         (["serve", "--tool-names", "short"], "tool_names must be one of contract, safe"),
         (["serve", "catalog", "governance"], "must not name both catalog and governance"),
+        (["serve", "--ui"], "--ui needs --http"),
+        (["serve", "--ui", "--http", "0.0.0.0:0"], "would send its cookies over plain http"),
         (["export-schema", "nothing"], "CONTRACT must be one of knowledge"),
         (["list", "--role", "king"], "role must be one of viewer, agent"),
         (

@@ -35,6 +35,7 @@ BEGIN = {
 
 OPEN_NONE = {
     ("serve",),
+    ("ui",),
     ("demo",),
     ("install",),
     ("export-schema",),

@@ -51,6 +51,7 @@ from minutebook.services.maintenance.overview import Overview
 from minutebook.services.search.code import CodeSearch
 from minutebook.services.search.combined import CombinedRecall
 from minutebook.services.search.decisions import DecisionSearch
+from minutebook.services.search.explained import ExplainedRecall
 from minutebook.services.search.filtered import FilteredSearch
 from minutebook.services.search.governed import GovernedMemories
 from minutebook.services.search.recall import Recall
@@ -106,8 +107,7 @@ class App:
         )
         self.status = StatusChanges(store, writer, trail, clock, rules)
         self.entities = Entities(store, trail, mentions, clock, randbits)
-        self.browsing = Browsing(store)
-        self.id_lookup = IdLookup(store)
+        self.browsing, self.id_lookup = Browsing(store), IdLookup(store)
 
         self.ledgers = Ledgers(store, trail, embeddings, locks, place_of(settings), clock, randbits)
         decision_writer = DecisionWriter(store, self.ledgers, embeddings, trail)
@@ -128,6 +128,7 @@ class App:
 
         self.decision_search = DecisionSearch(store, embeddings, self.ledgers)
         self.recall = Recall(store, embeddings, clock, self.decision_search)
+        self.explained = ExplainedRecall(store, self.recall)
         self.code_search = CodeSearch(store, embeddings)
         self.combined = CombinedRecall(self.recall, self.code_search)
         self.filtered_search = FilteredSearch(store, embeddings, clock)

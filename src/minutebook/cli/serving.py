@@ -1,7 +1,10 @@
 """Serve, connect clients, and show what is served and set."""
 
 import difflib
+import getpass
 import sys
+import threading
+import webbrowser
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,11 +13,10 @@ from typing import TYPE_CHECKING
 import click
 
 from minutebook.cli.printing import body, echo, say_exactly, style, warn
-from minutebook.cli.terminal import (
-    serving,
-)
+from minutebook.cli.terminal import identity, person_of, serving, settings_of
 from minutebook.config import Settings, environment, load, option_of
 from minutebook.domain.caller import ANYBODY
+from minutebook.domain.errors import InvalidInput
 from minutebook.invocation import DEFAULT_CONTRACT, SERVING
 from minutebook.server.logs import log_to_stderr
 
@@ -36,8 +38,19 @@ if TYPE_CHECKING:
     help="Serve over HTTP at this address: each contract at /mcp/CONTRACT, the first at /mcp too; "
     "all of them if none is named.",
 )
+@click.option(
+    "--ui",
+    "with_pages",
+    is_flag=True,
+    help="With --http: serve the web pages too, at / of the same address.",
+)
 @serving
-def serve(options: dict[str, str], contracts: tuple[str, ...], http: str | None) -> None:
+def serve(
+    options: dict[str, str],
+    contracts: tuple[str, ...],
+    http: str | None,
+    with_pages: bool,  # noqa: FBT001
+) -> None:
     """Serve contracts to MCP clients: over stdio (the setting `contract`, else knowledge), or HTTP.
 
     Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
@@ -47,6 +60,8 @@ def serve(options: dict[str, str], contracts: tuple[str, ...], http: str | None)
     settings = load(options)
     log_to_stderr(settings)
     if http is None:
+        if with_pages:
+            raise InvalidInput("--ui", "needs --http: the pages are served over HTTP")
         from minutebook.server.stdio import in_process
 
         in_process.serve(settings, opened(contracts or (settings.contract or DEFAULT_CONTRACT,)))
@@ -56,11 +71,49 @@ def serve(options: dict[str, str], contracts: tuple[str, ...], http: str | None)
 
     # Each has its path, so that none stands in another's way.
     by_name = {name: opened([name])[0] for name in contracts or CONTRACTS}
-    serve_http(settings, by_name, address_given(http), _announce)
+    sign_ins = None
+    if with_pages:
+        from minutebook.web.sign_ins import SignIns
+
+        sign_ins = SignIns()
+
+    def announce(url: str) -> None:
+        warn(f"Minutebook serves at {url}/mcp")
+        if sign_ins is not None:
+            warn(f"Its pages are at {settings.public_url or url}; a token lets people in")
+
+    serve_http(settings, by_name, address_given(http), announce, sign_ins)
 
 
-def _announce(url: str) -> None:
-    warn(f"Minutebook serves at {url}/mcp")
+@click.command(short_help="Open the web pages in the browser.")
+@click.option("--no-browser", is_flag=True, help="Print the link; open nothing.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="0 (the default): any.")
+@identity
+def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: FBT001
+    """Open the web pages in the browser, and serve them to this machine until Ctrl-C.
+
+    The link lets in once, within two minutes, and whoever follows it acts as you do here.
+    """
+    from minutebook.server.http.hosts import Address
+    from minutebook.server.http.process import serve as serve_http
+    from minutebook.web.sign_ins import SignIns
+
+    settings = settings_of(options)
+    log_to_stderr(settings)
+    sign_ins = SignIns(person_of(settings, options, getpass.getuser()))
+
+    def announce(url: str) -> None:
+        link = f"{url}/enter?key={sign_ins.link()}"
+        echo(link, "It lets in once, within two minutes. Ctrl-C ends the pages.")
+        sys.stdout.flush()
+        if not no_browser:
+            # Some browsers of a terminal keep the thread that opens them.
+            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+
+    # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
+    serve_http(
+        replace(settings, public_url=None), {}, Address("127.0.0.1", port), announce, sign_ins
+    )
 
 
 @click.command(short_help="Show what it does, on a store of its own.")
@@ -206,4 +259,4 @@ def export_schema(
     say_exactly(text.encode())
 
 
-COMMANDS = (install, serve, demo, export_schema)
+COMMANDS = (install, serve, ui, demo, export_schema)

@@ -324,21 +324,25 @@ def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         else:
             hosted.host.check_same(settings)
             app, user = hosted.host.app(), hosted.command.user or getpass.getuser()
-        asks = replace(
-            settings.caller(),
-            writes_system=True,
-            call=Call(
-                request="command-line",
-                origin=Origin(client="minutebook", version=__version__),
-                progress=until_loaded(app.embedding),
-            ),
+        call = Call(
+            request="command-line",
+            origin=Origin(client="minutebook", version=__version__),
+            progress=until_loaded(app.embedding),
         )
-        if asks.role is Role.AGENT and "role" not in options:
-            asks = replace(asks, role=Role.HUMAN)
-        if asks.name == ANYBODY:
-            asks = replace(asks, name=user)
+        asks = replace(person_of(settings, options, user), call=call)
         yield app, asks
         warn(*(note.text for note in asks.call.notes.values()))
+
+
+def person_of(settings: Settings, options: dict[str, str], user: str) -> Caller:
+    """Return the caller that a person at the keyboard is, to whom system scope is open too.
+
+    `user` is their name unless they gave another; they are no agent unless they said so.
+    """
+    asks = replace(settings.caller(), writes_system=True)
+    if asks.role is Role.AGENT and "role" not in options:
+        asks = replace(asks, role=Role.HUMAN)
+    return replace(asks, name=user) if asks.name == ANYBODY else asks
 
 
 def time_given(option: str, text: str | None, *, ahead: bool = False) -> datetime | None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -53,15 +53,28 @@ Observer = Callable[[str, str, float, Failure | None], None]
 """Is told of each job: the contract, the act, its seconds, and its failure if it failed."""
 
 
+class Wording(Protocol):
+    """What words errors for those who asked: a contract, or the pages."""
+
+    @property
+    def name(self) -> str:
+        """Its name in the log, in metrics and in provenance."""
+
+    def worded(
+        self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
+    ) -> Failure:
+        """Word an error as the caller may read it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job(Generic[T_co]):
-    """What a request asks of a contract, and in whose name.
+    """What a request asks of a contract or of the pages, and in whose name.
 
     `act` is its name in the log and in metrics; errors are worded with the `arguments`. `preopen`
     answers as long as the store is not open; None if the job waits for the store.
     """
 
-    contract: Contract
+    contract: Wording
     act: str
     arguments: Mapping[str, Any]
     caller: Caller

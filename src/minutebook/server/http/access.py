@@ -54,6 +54,13 @@ class AccessControl:
         header = request.headers.get("authorization")
         if header is None and self._needs_token:
             raise Unidentified("a token is needed here", is_given=False)
+        return await self.identify(header)
+
+    async def identify(self, header: str | None) -> Caller:
+        """Return the caller of an Authorization header, or of none, in a thread.
+
+        Raises Unidentified, KeysUnavailable, StoreError.
+        """
         return await anyio.to_thread.run_sync(self._authenticate, header, limiter=self._threads)
 
     def _authenticate(self, header: str | None) -> Caller:

@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Route
+from starlette.routing import BaseRoute, Mount, Route
 
 from minutebook.config import Settings
 from minutebook.contracts import openapi
@@ -29,10 +29,12 @@ from minutebook.server.http.errors import MCP, refusal
 from minutebook.server.http.health import health_routes, metrics_routes
 from minutebook.server.http.hosts import AllowedHosts, HostCheck
 from minutebook.server.http.metrics import Metrics
+from minutebook.server.http.pages import PageHost
 from minutebook.server.http.rest import plain_routes
 from minutebook.server.http.sse import SSE, Stream
 from minutebook.server.limits import Limits
 from minutebook.server.protocol.server import as_promised, build_server
+from minutebook.web.sign_ins import SignIns
 
 _LOOPBACK_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
@@ -44,8 +46,12 @@ def application(
     authenticator: Authenticator,
     names: AllowedHosts,
     leaving: anyio.Event,
+    sign_ins: SignIns | None = None,
 ) -> Starlette:
-    """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set."""
+    """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set.
+
+    With `sign_ins`, the pages are served at every other path.
+    """
     metrics = Metrics(loader)
     limits = Limits(
         rate=settings.rate_limit,
@@ -65,8 +71,10 @@ def application(
         for name, contract in contracts.items()
     }
     endpoints = {path: Endpoint(server, access) for path, server in servers.items()}
-    first = next(iter(servers))
-    paths = {MCP: endpoints[first], **{f"{MCP}{path}": at for path, at in endpoints.items()}}
+    paths = {f"{MCP}{path}": at for path, at in endpoints.items()}
+    streams = {f"{SSE}{path}": server for path, server in servers.items()}
+    if first := next(iter(servers), None):
+        paths, streams = {MCP: endpoints[first], **paths}, {SSE: servers[first], **streams}
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
@@ -76,19 +84,32 @@ def application(
             yield
 
     guard = [Middleware(AccessMiddleware, access=access)]
-    guarded = [Route(path, endpoint, middleware=guard) for path, endpoint in paths.items()]
+    guarded = [Route(path, each, middleware=guard) for path, each in paths.items()]
     guarded += metrics_routes(metrics, settings.metrics, guard)
-    for path, server in {"": servers[first], **servers}.items():
-        guarded += Stream(server, SSE + path, access).routes(guard)
+    for path, server in streams.items():
+        guarded += Stream(server, path, access).routes(guard)
     routes: list[BaseRoute] = [*health_routes(loader), *authenticator.routes(paths), *guarded]
     for contract in filter(openapi.is_offered, contracts.values()):
         routes += plain_routes(contract, dispatcher, access, guard)
+    if sign_ins is not None:
+        routes.append(_pages(settings, dispatcher, access, sign_ins))
     return Starlette(
         routes=routes,
         lifespan=lifespan,
         middleware=_middleware(metrics, names),
         exception_handlers={HTTPException: _unserved},
     )
+
+
+def _pages(
+    settings: Settings, dispatcher: Dispatcher, access: AccessControl, sign_ins: SignIns
+) -> Mount:
+    """Return the pages at every path; it comes last, so that no path of a contract is theirs."""
+    from minutebook.web.application import pages_application
+
+    is_secure = (settings.public_url or "").startswith("https://")
+    host = PageHost(dispatcher, access, is_secure=is_secure)
+    return Mount("/", pages_application(host, sign_ins))
 
 
 def _middleware(metrics: Metrics, names: AllowedHosts) -> list[Middleware]:

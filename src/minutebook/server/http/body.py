@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.types import Message, Receive
 
 JSON = "application/json"
+FORM = "application/x-www-form-urlencoded"
 
 
 @dataclass(eq=False)
@@ -17,15 +18,15 @@ class BadBody(Exception):
     reason: str
 
 
-async def read_json(request: Request, limit: int, within: float) -> bytes:
-    """Read a JSON body of at most `limit` bytes in `within` seconds.
+async def read_body(request: Request, limit: int, within: float, type: str = JSON) -> bytes:
+    """Read a body of a media type, of at most `limit` bytes, in `within` seconds.
 
     Raises BadBody if it is larger, slower or of another type, ClientDisconnect if the client
     leaves.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != JSON:
-        raise BadBody(415, f"Content-Type must be {JSON} (it is {kind[:100]!r})")
+    if kind != type:
+        raise BadBody(415, f"Content-Type must be {type} (it is {kind[:100]!r})")
     too_large = BadBody(413, f"The body is larger than {limit} bytes, which http_body allows")
     if int(request.headers.get("content-length") or 0) > limit:
         raise too_large

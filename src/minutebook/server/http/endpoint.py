@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope, Send
 
 from minutebook.server.http.access import AccessControl
-from minutebook.server.http.body import read_json, replayed
+from minutebook.server.http.body import read_body, replayed
 from minutebook.server.http.errors import REFUSALS, refused
 from minutebook.server.limits import SESSIONS
 from minutebook.server.protocol.message import parsed
@@ -74,7 +74,7 @@ class Endpoint:
 
     async def _post(self, request: Request, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await read_json(request, self._limits.body_bytes, self._limits.body_seconds)
+            body = await read_body(request, self._limits.body_bytes, self._limits.body_seconds)
             message = parsed(body)
         except ClientDisconnect:
             return

@@ -23,6 +23,7 @@ from minutebook.server.http.connections import bounded
 from minutebook.server.http.hosts import Address, AllowedHosts
 from minutebook.server.http.traces import trace_to
 from minutebook.server.limits import CONNECTIONS
+from minutebook.web.sign_ins import SignIns
 
 log = logging.getLogger(__name__)
 
@@ -38,12 +39,21 @@ def serve(
     contracts: Mapping[str, Contract],
     address: Address,
     announce: Callable[[str], None],
+    sign_ins: SignIns | None = None,
 ) -> None:
     """Serve contracts at an address until a signal comes, then end the process.
 
-    Raises InvalidInput if the address cannot be used, or others can reach it while no token is
-    needed. Raises StoreError if the store cannot be opened.
+    With `sign_ins`, the pages are served too. Raises InvalidInput if the address cannot be used, or
+    others can reach it while no token is needed, or pages over plain http. Raises StoreError if the
+    store cannot be opened.
     """
+    is_https = (settings.public_url or "").startswith("https://")
+    if sign_ins is not None and not address.is_loopback and not is_https:
+        raise InvalidInput(
+            "--ui",
+            f"at {address} would send its cookies over plain http; serve behind a proxy and name its "
+            "https address as `public_url`, or serve at 127.0.0.1",
+        )
     loader = AppLoader(settings)
     authenticator = Authenticator(settings, loader)
     names = _names(settings, address)
@@ -68,7 +78,7 @@ def serve(
 
     async def run() -> None:
         leaving = anyio.Event()
-        app = application(settings, loader, contracts, authenticator, names, leaving)
+        app = application(settings, loader, contracts, authenticator, names, leaving, sign_ins)
 
         def leave() -> None:
             leaving.set()

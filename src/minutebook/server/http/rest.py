@@ -17,7 +17,7 @@ from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import in_call
 from minutebook.server.dispatch import Dispatcher, tool_job
 from minutebook.server.http.access import AccessControl
-from minutebook.server.http.body import read_json
+from minutebook.server.http.body import read_body
 from minutebook.server.http.errors import REFUSALS, refusal, refused
 from minutebook.server.limits import Limits
 from minutebook.server.protocol.message import BadMessage, decoded
@@ -83,7 +83,7 @@ async def _arguments(request: Request, limits: Limits) -> Mapping[str, Any]:
     is_empty = request.headers.get("content-length", "0") == "0"
     if is_empty and "transfer-encoding" not in request.headers:
         return {}
-    arguments = decoded(await read_json(request, limits.body_bytes, limits.body_seconds))
+    arguments = decoded(await read_body(request, limits.body_bytes, limits.body_seconds))
     if not isinstance(arguments, dict):
         raise BadMessage(INVALID_REQUEST, "The body must be an object of arguments")
     return arguments

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from minutebook.server.http.access import AccessControl
-from minutebook.server.http.body import read_json, replayed
+from minutebook.server.http.body import read_body, replayed
 from minutebook.server.http.errors import REFUSALS, refused
 from minutebook.server.limits import ConcurrencyLimit, TooManyRequests
 from minutebook.server.protocol.message import parsed
@@ -69,7 +69,7 @@ class Stream:
     async def _post(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
         try:
-            body = await read_json(request, self._limits.body_bytes, self._limits.body_seconds)
+            body = await read_body(request, self._limits.body_bytes, self._limits.body_seconds)
             parsed(body)
         except ClientDisconnect:
             return

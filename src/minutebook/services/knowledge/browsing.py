@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
 from minutebook.domain.ids import is_id, uuid_of
-from minutebook.domain.records import Edge, Entry, Kind, Memory
+from minutebook.domain.records import Edge, Entity, Entry, Kind, Memory
 from minutebook.services.access.visibility import filters, read
 from minutebook.store.protocol import Store
 
@@ -48,6 +48,18 @@ class Browsing:
             except NotFound:
                 continue
         return found
+
+    def mentioned(self, caller: Caller, memory: Memory) -> list[Entity]:
+        """Give the entities that a memory which was read names, as far as the caller sees them."""
+        found = []
+        for edge in self._store.edges(memory.organization, [memory.id]):
+            if edge.kind is not Kind.MENTION:
+                continue
+            try:
+                found.append(read(self._store, caller, Entity, edge.target))
+            except NotFound:
+                continue
+        return sorted(found, key=lambda each: each.name)
 
     def successor(self, caller: Caller, memory: Memory) -> str | None:
         """Return the id of what took a memory's place; None if nothing did that the caller may see."""

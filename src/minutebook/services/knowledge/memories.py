@@ -100,10 +100,11 @@ class Memories:
         draft: Draft,
         links: Sequence[tuple[str, str]],
         supersedes: Sequence[str],
+        reason: str | None = None,
     ) -> Memory:
         """Keep a new memory that leads to others, by id and type of link, and replaces others.
 
-        All or nothing. Raises as `store`, `Links.link` and `invalidate` do.
+        All or nothing; `reason` tells why those end. Raises as `store`, `Links.link` and `invalidate` do.
         """
         text = text_of(draft.title, draft.content)
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
@@ -115,7 +116,7 @@ class Memories:
             for target, type in links:
                 self._links.link(caller, memory.id, target, type)
             for old in supersedes:
-                self.invalidate(caller, old, None, memory.id)
+                self.invalidate(caller, old, reason, memory.id)
         self._similar.note(caller, memory)
         return memory
 
@@ -262,10 +263,15 @@ class Memories:
             return self._store.delete(Memory, organization, id)
 
     def page(
-        self, caller: Caller, limit: int, offset: int, where: MemoryQuery | None = None
+        self,
+        caller: Caller,
+        limit: int,
+        offset: int,
+        where: MemoryQuery | None = None,
+        at: datetime | None = None,
     ) -> Page:
-        """Return a page of the memories the caller may see, newest first."""
-        reach = filters(self._store, caller)
+        """Return a page of the memories the caller may see, newest first; `at` an instant, those true then."""
+        reach = [replace(each, valid_at=at) for each in filters(self._store, caller)]
         if where is not None:
             reach = [where.narrow(each) for each in reach]
         if where is not None and where.asks_metadata:

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from heapq import nsmallest
 
 from minutebook.domain.caller import Caller, Note
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Decision, Memory, Status
 from minutebook.search.calibration import relevance
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
@@ -26,6 +27,23 @@ NOTHING_ABOUT_IT = Note(
 
 WEIGHTS = {**TEXT_WEIGHTS, Signal.GRAPH: 0.45}
 """How much each signal says where the caller does not choose."""
+
+
+_ENDED = (Status.DEPRECATED, Status.SUPERSEDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which memories are ranked: what a query narrows them to, and when they hold; `at` None: now.
+
+    A query for a status in which memories have ended selects them whenever they held.
+    """
+
+    query: MemoryQuery = field(default_factory=MemoryQuery)
+    at: datetime | None = None
+
+
+WHAT_HOLDS = Selection()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,14 +130,19 @@ class Recall:
         )
 
     def recall(
-        self, caller: Caller, query: str, limit: int, weights: Mapping[Signal, float]
+        self,
+        caller: Caller,
+        query: str,
+        limit: int,
+        weights: Mapping[Signal, float],
+        selection: Selection = WHAT_HOLDS,
     ) -> Recollection:
-        """Rank memories by vector, lexical and graph signals together.
+        """Rank the selected memories by vector, lexical and graph signals together.
 
         Weights are relative; a signal that has nothing to say costs the others nothing. Without a
         model the other two answer.
         """
-        return self._recall(caller, query, limit, weights, None)
+        return self._recall(caller, query, limit, weights, None, selection)
 
     def recall_with_decisions(
         self, caller: Caller, query: str, limit: int, weights: Mapping[Signal, float]
@@ -128,7 +151,7 @@ class Recall:
 
         No edge leads to a decision: the graph signal says nothing of one.
         """
-        return self._recall(caller, query, limit, weights, self._decided)
+        return self._recall(caller, query, limit, weights, self._decided, WHAT_HOLDS)
 
     def _recall(
         self,
@@ -137,12 +160,13 @@ class Recall:
         limit: int,
         weights: Mapping[Signal, float],
         decided: DecisionSearch | None,
+        selection: Selection,
     ) -> Recollection:
         asked = self._signals.embed(query, caller, Memory)
         parsed = parse_query(query)
         memories: dict[Key, Memory] = {}
         total, nodes = self._signals.nothing(asked), 0
-        for where in self._current_filters(caller):
+        for where in self._selected(caller, selection):
             found = self._candidates(where, asked, parsed)
             if weights[Signal.GRAPH] > 0:
                 nodes += self._graph.add(where, query, found)
@@ -171,6 +195,13 @@ class Recall:
             if hit.id in truths.records
         ]
         return Recollection(recalled, nodes, decisions)
+
+    def _selected(self, caller: Caller, selection: Selection) -> list[Filter]:
+        query = selection.query
+        at = selection.at
+        if at is None and query.status not in _ENDED:
+            at = self._clock()
+        return [query.narrow(replace(where, valid_at=at)) for where in filters(self._store, caller)]
 
     def _current_filters(self, caller: Caller) -> list[Filter]:
         now = self._clock()

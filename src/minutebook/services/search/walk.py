@@ -50,11 +50,13 @@ class GraphWalk:
         scores = found.fused()
         best = nsmallest(SEEDS, scores, key=lambda key: (-scores[key], key))
         seeds = {key[1]: scores[key] for key in best}
-        named = self._store.entities_named(replace(where, valid_at=None), words(query))
+        # What narrows the memories that are sought narrows neither entities nor the way.
+        around = replace(where, equal={}, client=None, since=None, until=None)
+        named = self._store.entities_named(replace(around, valid_at=None), words(query))
         # What the question names says twice as much about where to look as what was found.
         share = 2 * sum(seeds.values()) or 1.0
         starts = seeds | dict.fromkeys(named, share / max(1, len(named)))
-        edges = self._subgraph(where, set(starts))
+        edges = self._subgraph(around, set(starts))
         if not edges:
             return 0
         arrived = arrivals([(e.source, e.target, e.weight) for e in edges], starts)

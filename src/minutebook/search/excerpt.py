@@ -1,0 +1,65 @@
+"""Cut from a text the stretch that answers a query, with the words that matched."""
+
+import re
+from collections.abc import Set as AbstractSet
+
+from minutebook.search.text import TextQuery, parse_query, terms
+
+READ = 8_000
+"""Characters of a text that are looked through."""
+
+_WORD = re.compile(r"\w+(?:['’._-]\w+)*")
+
+
+def sought_terms(query: str) -> frozenset[str]:
+    """Return the terms that a query looks for, those of its phrases too."""
+    parsed: TextQuery = parse_query(query)
+    return frozenset([*parsed.terms, *(term for each in parsed.phrases for term in each)])
+
+
+def matched_words(text: str, sought: AbstractSet[str]) -> tuple[str, ...]:
+    """Return the words of a text that match terms sought, each once, as they first stand there."""
+    return tuple(dict.fromkeys(text[a:b].lower() for a, b in _matches(text, sought)))
+
+
+def excerpt(text: str, sought: AbstractSet[str], length: int) -> list[tuple[str, bool]]:
+    """Cut about `length` characters around the first match; each part says whether it is a match."""
+    whole = text[:READ]
+    places = _matches(whole, sought)
+    begin = _beginning(whole, places[0][0] if places else 0, length)
+    end = _ending(whole, begin + length)
+    parts: list[tuple[str, bool]] = [("… ", False)] if begin else []
+    at = begin
+    for a, b in places:
+        if a < at or b > end:
+            continue
+        parts += [(whole[at:a], False), (whole[a:b], True)]
+        at = b
+    parts.append((whole[at:end], False))
+    if end < len(text):
+        parts.append((" …", False))
+    return [part for part in parts if part[0]]
+
+
+def _matches(text: str, sought: AbstractSet[str]) -> list[tuple[int, int]]:
+    if not sought:
+        return []
+    return [
+        each.span() for each in _WORD.finditer(text[:READ]) if not sought.isdisjoint(terms(each[0]))
+    ]
+
+
+def _beginning(text: str, first: int, length: int) -> int:
+    """Return where to begin: at the text's, unless the first match would be far behind the end."""
+    if first < length * 2 // 3:
+        return 0
+    begin = first - length // 4
+    space = text.find(" ", begin, first)
+    return begin if space < 0 else space + 1
+
+
+def _ending(text: str, end: int) -> int:
+    if end >= len(text):
+        return len(text)
+    space = text.rfind(" ", end - 30, end)
+    return end if space < 0 else space

@@ -1,0 +1,102 @@
+"""The pages' side of the server: who asks, forms, tasks in threads within the limits of all callers."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from minutebook.app import App
+from minutebook.contracts.answers import Failure
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.origin import Origin
+from minutebook.domain.redaction import redacted_for
+from minutebook.server.dispatch import Dispatcher, Job
+from minutebook.server.http.access import AccessControl
+from minutebook.server.http.body import FORM, BadBody, read_body
+from minutebook.server.limits import TooManyRequests
+from minutebook.web.host import Rejected
+
+T = TypeVar("T")
+
+CLIENT = "browser"
+"""The program of what is done on a page, in provenance: browsers call themselves by many names."""
+
+MOST_FIELDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class _Raised(Failure):
+    """A failure that keeps its error, which the pages word."""
+
+    error: MinutebookError | None = None
+
+
+class _Pages:
+    """What the dispatcher knows the pages by."""
+
+    name = "web"
+
+    def worded(
+        self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]
+    ) -> Failure:
+        """Keep the error, as the caller may read it."""
+        return _Raised(str(error), cause=type(error).__name__, error=redacted_for(caller, error))
+
+
+_WORDING: Any = _Pages()
+
+
+class PageHost:
+    """Identifies people, reads their forms, and runs what pages ask for."""
+
+    def __init__(self, dispatcher: Dispatcher, access: AccessControl, *, is_secure: bool) -> None:
+        self._dispatcher = dispatcher
+        self._access = access
+        self.is_secure = is_secure
+
+    async def identify(self, authorization: str) -> Caller:
+        """Return the caller that an Authorization header authenticates.
+
+        Raises Unidentified, KeysUnavailable, StoreError.
+        """
+        return await self._access.identify(authorization)
+
+    async def form(self, request: Request) -> dict[str, str]:
+        """Read the fields of a form. Raises Rejected if it is too large, too slow or no form."""
+        limits = self._access.limits
+        try:
+            body = await read_body(request, limits.body_bytes, limits.body_seconds, FORM)
+            text = body.decode("utf-8")
+            return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=MOST_FIELDS))
+        except BadBody as error:
+            raise Rejected(error.status, error.reason, {"Connection": "close"}) from error
+        except ValueError as error:
+            raise Rejected(400, f"The form cannot be read: {error}") from error
+
+    async def run(
+        self, request: Request, act: str, caller: Caller, task: Callable[[App, Caller], T]
+    ) -> T:
+        """Run a task on the open app in a worker thread, logged and counted under the act's name.
+
+        Raises MinutebookError as the caller may read it, Rejected if a limit is reached.
+        """
+        limits = self._access.limits
+        if caller.token and (wait := limits.requests.wait(caller.principal)):
+            reason = f"This token has made too many requests; come again in {wait} s"
+            raise Rejected(429, reason, {"Retry-After": str(wait)})
+        origin = Origin(client=CLIENT)
+        caller = in_call(caller, request=request.state.id, origin=origin, notes={})
+        request.state.caller = caller = self._access.in_session(caller)
+        try:
+            with limits.calls.hold(caller.principal):
+                outcome = await self._dispatcher.run(Job(_WORDING, act, {}, caller, task))
+        except TooManyRequests as error:
+            raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
+        if isinstance(outcome, _Raised):
+            assert outcome.error is not None
+            raise outcome.error
+        assert not isinstance(outcome, Failure)
+        return outcome

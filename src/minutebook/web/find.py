@@ -1,0 +1,218 @@
+"""Find: one field over memories, decisions, sessions and code; each hit says why it was found."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
+from typing import Any, TypeVar
+from urllib.parse import urlencode
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import MemoryQuery
+from minutebook.domain.records import MemoryType, ScopeLevel, Status
+from minutebook.search.excerpt import excerpt, sought_terms
+from minutebook.services.search.decisions import Mode
+from minutebook.services.search.explained import EXCERPT
+from minutebook.services.search.recall import Selection
+from minutebook.web.catalogue import text as _
+from minutebook.web.pages import Page, View, Visit
+
+LIMIT = 10
+"""Hits of the ranking that are shown."""
+
+BESIDE = 3
+"""Turns and pieces of code that are shown below it."""
+
+LISTED = 20
+"""Memories on a page of the list that stands where nothing is asked."""
+
+E = TypeVar("E", bound=StrEnum)
+
+
+class Kinds(StrEnum):
+    """What is searched."""
+
+    ALL = "all"
+    MEMORIES = "memories"
+    DECISIONS = "decisions"
+    SESSIONS = "sessions"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address asks for: the question, what is searched, and which memories."""
+
+    text: str
+    kinds: Kinds
+    selection: Selection
+    offset: int
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """The filters as they were typed, those that are not empty."""
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether a filter is set, which only memories have."""
+        return bool(self.fields)
+
+    def address(self, **changes: object) -> str:
+        """Return the address of the same search with some of its parts changed."""
+        parts = {"q": self.text, "in": self.kinds, **self.fields, "from": self.offset} | changes
+        standard = {"in": Kinds.ALL, "from": 0}
+        told = {
+            name: value
+            for name, value in parts.items()
+            if value not in ("", None) and value != standard.get(name)
+        }
+        return f"/?{urlencode(told)}" if told else "/"
+
+
+def show(visit: Visit) -> Page:
+    """Show what was found; without a question the memories kept last."""
+    asked = asked_of(visit.query)
+    facts: dict[str, Any] = {
+        "asked": asked,
+        "kinds": KINDS,
+        "choices": CHOICES,
+        "hits": [],
+        "turns": [],
+        "code": [],
+        "listed": None,
+        "is_empty": False,
+    }
+    if asked.text:
+        facts |= _found(visit, asked)
+    elif asked.kinds in (Kinds.ALL, Kinds.MEMORIES):
+        page = visit.app.memories.page(
+            visit.caller, LISTED, asked.offset, asked.selection.query, asked.selection.at
+        )
+        # Memories of the system are everybody's: a store with nothing else is still an empty one.
+        facts |= {"listed": page, "is_empty": not page.total and not asked.is_narrowed}
+    facts["notes"] = {name: note.text for name, note in visit.caller.call.notes.items()}
+    return Page("results.html" if visit.wants_part else "find.html", facts)
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/"): ("find", show)}
+
+
+def asked_of(query: Mapping[str, str]) -> Asked:
+    """Read what an address asks for. Raises InvalidInput, which names the field that is not fit."""
+    given = {name: query.get(name, "").strip() for name in FIELDS}
+    where = MemoryQuery(
+        type=_choice(MemoryType, "type", given["type"]),
+        status=_choice(Status, "status", given["status"]),
+        scope=_choice(ScopeLevel, "scope", given["scope"]),
+        author=given["by"] or None,
+        client=given["client"] or None,
+        since=day("since", given["since"]),
+        until=day("until", given["until"], ends=True),
+    )
+    at = day("as_of", given["as_of"], ends=True)
+    return Asked(
+        query.get("q", "").strip(),
+        _choice(Kinds, "in", query.get("in", "")) or Kinds.ALL,
+        Selection(where, at),
+        offset(query),
+        {name: value for name, value in given.items() if value},
+    )
+
+
+def offset(query: Mapping[str, str]) -> int:
+    """Read how many to leave out first. Raises InvalidInput if it is no number."""
+    given = query.get("from", "0")
+    if not given.isdecimal() or len(given) > 9:
+        raise InvalidInput("from", f"must be a number of 0 or more (got {given[:50]!r})")
+    return int(given)
+
+
+def day(name: str, given: str, *, ends: bool = False) -> datetime | None:
+    """Read a day or an instant, in UTC; `ends` gives the end of a day. Raises InvalidInput."""
+    if not given:
+        return None
+    try:
+        if len(given) <= len("2026-01-31"):
+            told = date.fromisoformat(given)
+            begins = datetime.combine(told, time(), UTC)
+            return begins + timedelta(days=1) if ends else begins
+        instant = datetime.fromisoformat(given)
+        return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise InvalidInput(
+            name, f"must be a day or a time, such as 2026-01-31 (got {given[:50]!r})"
+        ) from error
+
+
+def _choice(of: type[E], name: str, given: str) -> E | None:
+    if not given:
+        return None
+    try:
+        return of(given)
+    except ValueError as error:
+        known = ", ".join(of)
+        raise InvalidInput(name, f"must be one of {known} (got {given[:50]!r})") from error
+
+
+def _found(visit: Visit, asked: Asked) -> dict[str, Any]:
+    app, caller = visit.app, visit.caller
+    match asked.kinds:
+        case Kinds.MEMORIES:
+            hits = app.explained.memories(caller, asked.text, LIMIT, asked.selection)
+            return {"hits": hits}
+        case Kinds.DECISIONS:
+            found = app.decision_search.search(caller, asked.text, Mode.AUDIT, LIMIT)
+            return {"hits": app.explained.decisions(asked.text, found)}
+        case Kinds.SESSIONS:
+            return {"turns": _turns(visit, asked.text, LIMIT)}
+        case Kinds.CODE:
+            return {"code": _code(visit, asked.text, LIMIT)}
+        case _:
+            if asked.is_narrowed:
+                hits = app.explained.memories(caller, asked.text, LIMIT, asked.selection)
+                return {"hits": hits}
+            return {
+                "hits": app.explained.memories_and_decisions(caller, asked.text, LIMIT),
+                "turns": _turns(visit, asked.text, BESIDE),
+                "code": _code(visit, asked.text, BESIDE),
+            }
+
+
+def _turns(visit: Visit, text: str, limit: int) -> list[dict[str, Any]]:
+    sought = sought_terms(text)
+    found = visit.app.journal_search.turns(visit.caller, text, limit)
+    found.sort(key=lambda each: -each.score)
+    return [
+        {
+            "turn": each.record,
+            "score": each.score,
+            "prompt": excerpt(each.record.prompt, sought, EXCERPT // 2),
+            "response": excerpt(each.record.response, sought, EXCERPT),
+        }
+        for each in found
+    ]
+
+
+def _code(visit: Visit, text: str, limit: int) -> list[dict[str, Any]]:
+    sought = sought_terms(text)
+    found = visit.app.code_search.search(visit.caller, text, limit)
+    return [
+        {"chunk": each.chunk, "lines": excerpt(each.chunk.content.strip("\n"), sought, EXCERPT)}
+        for each in found
+    ]
+
+
+FIELDS = ("type", "status", "scope", "by", "client", "since", "until", "as_of")
+"""The filters, as the address names them."""
+
+KINDS = {
+    Kinds.ALL: _("Everything"),
+    Kinds.MEMORIES: _("Memories"),
+    Kinds.DECISIONS: _("Decisions"),
+    Kinds.SESSIONS: _("Sessions"),
+    Kinds.CODE: _("Code"),
+}
+
+CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "type": (_("Type"), tuple(MemoryType)),
+    "status": (_("Status"), tuple(Status)),
+    "scope": (_("Scope"), tuple(ScopeLevel)),
+}

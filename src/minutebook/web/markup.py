@@ -1,0 +1,74 @@
+"""Turn what is stored into markup that does nothing but show it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup, escape
+
+from minutebook.domain.control_characters import escaped
+
+LONGEST_MARKDOWN = 50_000
+"""Characters up to which a text is read as Markdown; a longer one is shown as it is."""
+
+_MARKDOWN = (
+    MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
+    .enable(["table", "strikethrough"])
+    # A picture would be fetched from another host, and could tell it who reads.
+    .disable("image")
+)
+
+
+def visible(text: str) -> str:
+    r"""Write control and bidirectional characters as escapes (`\x1b`), but line ends and tabs."""
+    return escaped(text.replace("\r\n", "\n"), keep="\n\t")
+
+
+def markdown(text: str) -> Markup:
+    """Render stored Markdown without HTML, pictures, or links that run script."""
+    text = visible(text)
+    if len(text) > LONGEST_MARKDOWN:
+        return Markup('<pre class="plain">{}</pre>').format(text)
+    tokens = _MARKDOWN.parse(text)
+    _mark_links(tokens)
+    return Markup(_MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {}))  # noqa: S704 - escaped by the renderer
+
+
+def _mark_links(tokens: Sequence[Token]) -> None:
+    """Have links tell nobody where they were followed, and headings stand below the page's own."""
+    for token in tokens:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(6, int(token.tag[1]) + 2)}"
+        for child in token.children or ():
+            if child.type == "link_open":
+                child.attrs["rel"] = "noopener noreferrer nofollow"
+
+
+def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
+    """Show an instant in UTC as `<time>`, which script turns to local time; the exact one on hover."""
+    if instant is None:
+        return Markup("–")
+    told = instant.astimezone(UTC)
+    shown = f"{told:%Y-%m-%d %H:%M:%S}" if exact else f"{told:%Y-%m-%d %H:%M}"
+    return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
+        told.isoformat(), f"{told:%Y-%m-%d %H:%M:%S.%f}", shown
+    )
+
+
+def percent(part: float) -> str:
+    """Show a part of one as a percentage."""
+    return f"{part:.0%}"
+
+
+def shown(value: object) -> object:
+    """Make every text that a template shows visible; what is markup already stays."""
+    return visible(value) if type(value) is str else value
+
+
+def marked(parts: Sequence[tuple[str, bool]]) -> Markup:
+    """Join parts of a text, those that are to stand out within `<mark>`."""
+    return Markup("").join(
+        Markup("<mark>{}</mark>").format(visible(part)) if stands_out else escape(visible(part))
+        for part, stands_out in parts
+    )

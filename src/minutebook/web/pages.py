@@ -1,0 +1,126 @@
+"""Render pages: the templates, what all of them have, and errors as pages."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from minutebook import __version__
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.web import catalogue, markup
+from minutebook.web.wording import Trouble
+
+STATIC = Path(__file__).parent / "static"
+
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: then browsers would not say where a form came from.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+"""What every page is sent with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request of a person who is signed in.
+
+    `path` holds the parts of the address, `query` what follows the `?`, `form` the fields that were
+    sent. `wants_part` says that script asks for the results alone.
+    """
+
+    app: App
+    caller: Caller
+    path: Mapping[str, str]
+    query: Mapping[str, str]
+    form: Mapping[str, str] = field(repr=False)
+    wants_part: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What a view shows: a template, what it is given, and the HTTP status."""
+
+    template: str
+    facts: Mapping[str, Any]
+    status: int = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Goto:
+    """Where a view leads the browser after an act."""
+
+    path: str
+
+
+View = Callable[[Visit], Page | Goto]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around each page: who is signed in, the key of its forms, which part is open."""
+
+    caller: Caller | None = None
+    csrf: str = ""
+    here: str = ""
+
+
+def rendered(answer: Page | Goto, frame: Frame) -> Response:
+    """Return a view's answer as a response."""
+    if isinstance(answer, Goto):
+        return RedirectResponse(answer.path, 303, headers=HEADERS)
+    body = environment().get_template(answer.template).render(frame=frame, **answer.facts)
+    return HTMLResponse(body, answer.status, headers=HEADERS)
+
+
+def trouble_page(trouble: Trouble, frame: Frame, headers: Mapping[str, str] = {}) -> Response:
+    """Return the page that says what went wrong, with its status."""
+    response = rendered(Page("trouble.html", {"trouble": trouble}, trouble.status), frame)
+    response.headers.update(headers)
+    return response
+
+
+@cache
+def environment() -> Environment:
+    """Return what finds and renders the templates: everything is escaped but markup."""
+    made = Environment(
+        loader=PackageLoader("minutebook.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=markup.shown,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    made.globals.update(
+        _=catalogue.text,
+        number_of=catalogue.number_of,
+        version=__version__,
+        static=static_address,
+        phrase=HTTPStatus,
+    )
+    made.filters.update(
+        markdown=markup.markdown,
+        moment=markup.moment,
+        percent=markup.percent,
+        marked=markup.marked,
+    )
+    return made
+
+
+@cache
+def static_address(name: str) -> str:
+    """Return the address of a file that never changes under it: its digest is a part of the name."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:12]
+    return f"/static/{digest}/{name}"

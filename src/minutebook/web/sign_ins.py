@@ -1,0 +1,108 @@
+"""Who is signed in with which browser: kept in memory, so that the end of the server ends them all."""
+
+import hashlib
+import hmac
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from minutebook.domain.caller import Caller
+
+IDLE = 8 * 3600.0
+"""Seconds without a request after which a person must sign in again."""
+
+LONGEST = 7 * 24 * 3600.0
+"""Seconds after which they must in any case."""
+
+LINK_LASTS = 120.0
+"""Seconds within which a one-time link must be followed."""
+
+MOST = 1000
+"""Browsers that are signed in at once; beyond it the one unused for longest is signed out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SignIn:
+    """A browser that is signed in: how its person is identified at each request.
+
+    `authorization` is the header that a token's bearer would send; None for the owner, who came by
+    a one-time link. `csrf` is what every form of this browser must send back.
+    """
+
+    authorization: str | None = field(repr=False)
+    csrf: str = field(repr=False)
+    began: float
+    used: float
+
+
+class SignIns:
+    """Begins, finds and ends what keeps a browser signed in.
+
+    `owner` is the caller that a one-time link makes; None if there is no such link.
+    """
+
+    def __init__(
+        self, owner: Caller | None = None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.owner = owner
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._kept: dict[str, SignIn] = {}
+        self._links: dict[str, float] = {}
+        self._key = secrets.token_bytes(32)
+
+    def begin(self, authorization: str | None) -> str:
+        """Sign a browser in; return the secret for its cookie."""
+        secret, now = secrets.token_urlsafe(32), self._clock()
+        sign_in = SignIn(authorization, secrets.token_urlsafe(32), now, now)
+        with self._lock:
+            self._kept = {key: each for key, each in self._kept.items() if not _is_over(each, now)}
+            if len(self._kept) >= MOST:
+                del self._kept[min(self._kept, key=lambda key: self._kept[key].used)]
+            self._kept[_digest(secret)] = sign_in
+        return secret
+
+    def find(self, secret: str) -> SignIn | None:
+        """Return what a cookie's secret stands for, and note its use; None if it ended or never was."""
+        key, now = _digest(secret), self._clock()
+        with self._lock:
+            found = self._kept.get(key)
+            if found is None:
+                return None
+            if _is_over(found, now):
+                del self._kept[key]
+                return None
+            self._kept[key] = replace(found, used=now)
+            return found
+
+    def end(self, secret: str) -> None:
+        """Sign a browser out."""
+        with self._lock:
+            self._kept.pop(_digest(secret), None)
+
+    def link(self) -> str:
+        """Return the key of a new one-time link, which lets the owner in."""
+        key = secrets.token_urlsafe(32)
+        with self._lock:
+            self._links[_digest(key)] = self._clock() + LINK_LASTS
+        return key
+
+    def redeem(self, key: str) -> bool:
+        """Tell whether a one-time link lets in; it does so once."""
+        with self._lock:
+            ends = self._links.pop(_digest(key), None)
+        return self.owner is not None and ends is not None and self._clock() < ends
+
+    def form_key(self, visitor: str) -> str:
+        """Return what the sign-in form of a browser that is not signed in must send back."""
+        return hmac.new(self._key, visitor.encode(), hashlib.sha256).hexdigest()
+
+
+def _is_over(sign_in: SignIn, now: float) -> bool:
+    return now - sign_in.used > IDLE or now - sign_in.began > LONGEST
+
+
+def _digest(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

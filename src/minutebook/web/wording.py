@@ -1,0 +1,141 @@
+"""Errors as a person reads them on a page: a status, a headline, what happened, what to do."""
+
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from minutebook.domain.errors import (
+    Conflict,
+    Decided,
+    EmbeddingNotReady,
+    Fault,
+    Forbidden,
+    GuessedTooOften,
+    InvalidInput,
+    KeysUnavailable,
+    LedgerError,
+    Locked,
+    MinutebookError,
+    ModelUnavailable,
+    NotFound,
+    Refused,
+    StoreBusy,
+    StoreError,
+    UnderReview,
+    Unidentified,
+)
+from minutebook.web.catalogue import text as _
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """What went wrong, for a page: its HTTP status, a headline, what happened, what to do."""
+
+    status: int
+    title: str
+    reason: str
+    remedy: str = ""
+
+
+def trouble_of(error: MinutebookError) -> Trouble:
+    """Word an error."""
+    match error:
+        case NotFound(kind=kind, id=id):
+            return Trouble(
+                HTTPStatus.NOT_FOUND,
+                _("Not here"),
+                _("There is no {kind} {id}, or none that you may see.", kind=kind, id=id),
+                _("It may have been removed since the link was made. Search for it."),
+            )
+        case Refused():
+            return _refusal(error)
+        case Decided(target=target, id=id):
+            return Trouble(
+                HTTPStatus.CONFLICT,
+                _("Decided already"),
+                _("{target} has an active decision already: {id}.", target=target, id=id),
+                _("Supersede that one."),
+            )
+        case Conflict(id=id, reason=reason):
+            return Trouble(
+                HTTPStatus.CONFLICT, _("It is not as it was"), _sentence(f"{id}: {reason}")
+            )
+        case InvalidInput():
+            return Trouble(HTTPStatus.BAD_REQUEST, _("That cannot be read"), _sentence(str(error)))
+        case Unidentified(reason=reason):
+            return Trouble(HTTPStatus.UNAUTHORIZED, _("Sign in again"), _sentence(reason))
+        case Fault():
+            return Trouble(
+                HTTPStatus.INTERNAL_SERVER_ERROR, _("A mistake of Minutebook's"), str(error)
+            )
+        case _:
+            return _unavailable(error)
+
+
+def _refusal(error: Refused) -> Trouble:
+    role = _("Someone with the role {role} may.", role=error.needs) if error.needs else ""
+    match error:
+        case UnderReview(opens=opens):
+            when = f"{opens:%Y-%m-%d %H:%M:%S}"
+            return Trouble(
+                HTTPStatus.CONFLICT,
+                _("Still under review"),
+                _sentence(error.reason),
+                _("It can be accepted from {when} UTC on.", when=when),
+            )
+        case GuessedTooOften(opens=opens):
+            when = f"{opens:%Y-%m-%d %H:%M:%S}"
+            return Trouble(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                _("Too many wrong secrets"),
+                _sentence(error.reason),
+                _("The next is looked at from {when} UTC on.", when=when),
+            )
+        case Locked(id=id, reason=reason):
+            return Trouble(
+                HTTPStatus.FORBIDDEN,
+                _("Locked"),
+                _("{id} stays as it is: {reason}.", id=id, reason=reason),
+                _("Someone with the role {role} may unlock it.", role=error.needs or "manager"),
+            )
+        case Forbidden():
+            title = _("Your role may not")
+        case _:
+            title = _("Not in your scope")
+    told = _("Not allowed to {act}: {reason}.", act=error.act, reason=error.reason)
+    return Trouble(HTTPStatus.FORBIDDEN, title, told, role)
+
+
+def _unavailable(error: MinutebookError) -> Trouble:
+    """Word what stands in the way for now, or until somebody mends it."""
+    match error:
+        case StoreBusy():
+            title, remedy = (
+                _("Others are writing"),
+                _("Nothing was changed. Try again in a moment."),
+            )
+        case StoreError():
+            title = _("The store cannot be used")
+            remedy = _("`minutebook doctor` tells what is wrong and how to mend it.")
+        case EmbeddingNotReady(state="loading"):
+            title = _("The model is loading")
+            remedy = _("Nothing was changed. Try again in some seconds.")
+        case EmbeddingNotReady() | ModelUnavailable():
+            title = _("The model cannot be used")
+            remedy = _("`minutebook doctor` tells what is wrong and how to mend it.")
+        case KeysUnavailable():
+            title = _("Nobody can be identified now")
+            remedy = _("The log of the server tells why.")
+        case LedgerError(remedy=said):
+            title, remedy = _("The decisions cannot be read or written"), _sentence(said)
+            return Trouble(HTTPStatus.SERVICE_UNAVAILABLE, title, _sentence(error.reason), remedy)
+        case _:
+            title, remedy = _("That did not work"), ""
+    return Trouble(HTTPStatus.SERVICE_UNAVAILABLE, title, _sentence(str(error)), remedy)
+
+
+def _sentence(words: str) -> str:
+    """Return words as a sentence: a capital first, a full stop last."""
+    words = words.strip()
+    if not words:
+        return words
+    return words[0].upper() + words[1:] + ("" if words[-1] in ".!?…" else ".")
