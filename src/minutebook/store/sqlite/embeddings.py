@@ -144,7 +144,7 @@ def without(
     among: Collection[str] | None,
 ) -> list[T]:
     """Give records that lack vectors of that space or states of its form, the first kinds first."""
-    organizations = _organizations(connection, among)
+    organizations, numbers = _organizations(connection, among)
     found: list[T] = []
     for of in kinds:
         table = table_of(of)
@@ -155,7 +155,7 @@ def without(
                 f" CROSS JOIN {table.name} AS r INDEXED BY {table.name}_by_space"
                 f" WHERE r.organization = o.number AND {lacking}"
                 " LIMIT ?",
-                (*values, limit - len(found)),
+                (*numbers, *values, limit - len(found)),
             )
             found += (table.record_of(of, value_text(name), row) for name, *row in rows)
             if len(found) >= limit:
@@ -181,13 +181,16 @@ def count(
     return counted
 
 
-def _organizations(connection: apsw.Connection, among: Collection[str] | None) -> str:
-    """Give the table, or what stands for it, of all organizations or of some."""
+def _organizations(
+    connection: apsw.Connection, among: Collection[str] | None
+) -> tuple[str, list[Value]]:
+    """Give the table, or what stands for it, of all organizations or of some, and its values."""
     if among is None:
-        return "organizations"
-    numbers = [change_feed.number_of(connection, name) for name in sorted(set(among))]
-    listed = ", ".join(str(number) for number in numbers if number is not None)
-    return f"(SELECT name, number FROM organizations WHERE number IN ({listed}))"  # noqa: S608
+        return "organizations", []
+    known = [change_feed.number_of(connection, name) for name in sorted(set(among))]
+    numbers = padded([number for number in known if number is not None])
+    marks = ", ".join("?" * len(numbers))
+    return f"(SELECT name, number FROM organizations WHERE number IN ({marks}))", numbers  # noqa: S608
 
 
 def _lacking(wanted: int | None, form: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
