@@ -48,8 +48,8 @@ from minutebook.domain.records import (
 from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
 from minutebook.search.text import words
+from minutebook.store.protocol import Tended
 from minutebook.store.sql.tables import value_text
-from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.tables import table_of
 from tests.empty_database import empty_database
 
@@ -223,7 +223,7 @@ class World:
         return [each for each in self.trail(organization) if each.subject == subject]
 
     @property
-    def store(self) -> SqliteStore:
+    def store(self) -> Tended:
         """The store that the app's services share."""
         return self.app.infrastructure.store
 

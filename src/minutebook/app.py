@@ -57,6 +57,7 @@ from minutebook.services.search.governed import GovernedMemories
 from minutebook.services.search.recall import Recall
 from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.named_locks import NamedLocks
+from minutebook.store.protocol import Tended
 from minutebook.store.sqlite import SqliteStore, damage, missing_database
 
 
@@ -71,7 +72,7 @@ class Infrastructure:
 
     presence: FileLock
     locks: NamedLocks
-    store: SqliteStore
+    store: Tended
     models: Models
     embeddings: Embeddings
     trail: Trail
@@ -158,7 +159,7 @@ class App:
         self.infrastructure.presence.close()
 
 
-def open_store(settings: Settings) -> SqliteStore:
+def open_store(settings: Settings) -> Tended:
     """Open the store in the data directory of these settings; make it if it is missing.
 
     Raises StoreError if the file cannot be opened as a store of this version.

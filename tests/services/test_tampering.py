@@ -10,6 +10,7 @@ import pytest
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entry, Head
+from minutebook.store.sqlite import SqliteStore
 from tests.services.writer import OWN, REFUSED
 from tests.terminal import Run
 from tests.world import Opener, World
@@ -28,8 +29,8 @@ def filled(world: World) -> Path:
 
 
 def database(world: World) -> Path:
-    connection = world.store._connections
-    return connection._path
+    assert isinstance(world.store, SqliteStore)
+    return world.store._path
 
 
 def tamper(path: Path, *statements: str) -> None:

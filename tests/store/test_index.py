@@ -145,7 +145,7 @@ def test_what_is_compared_as_it_is_takes_no_place_from_what_is_chosen_by_code(
     try:
         store = SqliteStore(tmp_path / "store.db", durability="normal")
         fill(store, vectors, 0, 1000)
-        store.rebuild_index()
+        store.rebuild()
         fill(store, vectors, 1000, 1150)
         for number in (3, 500, 1100):
             near = store.nearest(Memory, ACME, SPACE, vectors[number], 10)

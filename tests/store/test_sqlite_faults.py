@@ -113,7 +113,7 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     assert store.find(Entity, replace(ACME, client="cursor")) == []
     same = replace(ACME, equal={"target_key": "api-auth"})
     assert store.find(Decision, same) == [decision("d", target="API-Auth")]
-    store.rebuild_text_index()
+    store.rebuild()
     assert store.check() == []
     store.close()
 
@@ -323,7 +323,7 @@ def test_the_text_index_is_made_anew_from_the_records(path: Path) -> None:
     before = store.match(Memory, ACME, parse_query("bread wine"), 9)
     store._connections._writer.execute("DELETE FROM text_memory_1 WHERE rowid = 2")
     assert any("text index" in said for said in store.check())
-    store.rebuild_text_index()
+    store.rebuild()
     assert store.check() == []
     assert store.match(Memory, ACME, parse_query("bread wine"), 9) == before
     store.close()
@@ -392,7 +392,7 @@ def filled(path: Path) -> Iterator[Path]:
             store.nearest(Memory, ACME, SPACES[0], direction(0), 5)
         store.delete(Memory, "acme", "03")
         store.put(memory("05", "another text"))
-        store.rebuild_index()
+        store.rebuild()
         store.delete(Memory, "acme", "07")
         store.nearest(Memory, ACME, SPACES[0], direction(0), 5)
         store.close()
@@ -436,7 +436,7 @@ def test_an_index_of_a_later_time_than_the_records_is_not_used(
     for id, number in (("lost", 50), ("gone", 51)):
         store.put(memory(id))
         store.put_vectors(Memory, "acme", id, SPACES[0], direction(number)[None])
-    store.rebuild_index()
+    store.rebuild()
     store.close()
     shutil.copy(backup, filled)
     store = SqliteStore(filled)
@@ -458,7 +458,7 @@ def test_an_index_changed_behind_its_back_is_told_by_check_and_mended_by_rebuild
     with small_index():
         store = SqliteStore(filled)
         assert any("vector index" in said for said in store.check())
-        store.rebuild_index()
+        store.rebuild()
         assert store.check() == []
         store.close()
 
@@ -469,7 +469,7 @@ def test_where_the_index_cannot_be_written_a_rebuild_says_so_and_searches_go_on(
     _put_a_file_in_its_place(filled.with_name("store.db-index") / "1-memory-1")
     store = SqliteStore(filled)
     with pytest.raises(StoreError, match="1-memory-1"):
-        store.rebuild_index()
+        store.rebuild()
     assert len(store.nearest(Memory, ACME, SPACES[0], direction(2), 99)) == 9
     store.close()
 
@@ -478,9 +478,7 @@ def test_a_rebuild_removes_what_belongs_to_no_records(filled: Path) -> None:
     stray = filled.with_name("store.db-index") / "9-memory-9"
     stray.mkdir()
     store = SqliteStore(filled)
-    store.rebuild_index("acme")
-    assert stray.exists()
-    store.rebuild_index()
+    store.rebuild()
     assert not stray.exists()
     store.close()
 

@@ -213,6 +213,6 @@ def test_a_check_finds_an_index_that_is_wrong_and_a_rebuild_mends_it(tmp_path: P
     view = index.current()
     index._view = View(view.sequence, view.witness, (view.layers[0].without([b"00001"]),))
     assert store.check() == ["the word index 1-memory-0 is wrong about 1 records"]
-    store.rebuild_index()
+    store.rebuild()
     assert store.check() == []
     store.close()

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol, TypeAlias, TypeVar
 
 import numpy as np
@@ -280,3 +281,33 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Let go of everything; later calls raise StoreClosed until it is opened again."""
+
+
+class Moment(Protocol):
+    """What a whole store holds at one moment."""
+
+    def copy_to(self, path: Path) -> None:
+        """Copy all of it to a new file. Raises StoreError if that cannot be written."""
+
+
+class Tended(Store, Protocol):
+    """A store as those see it who look after it: status, doctor, metrics, backup."""
+
+    @property
+    def writes(self) -> Writes:
+        """What this process has written, and how long that took."""
+
+    def size(self) -> int:
+        """Give the bytes that the store takes, with what it derives from the records."""
+
+    def check(self) -> list[str]:
+        """Say, a sentence each, what is not as it should be; nothing if all is sound."""
+
+    def rebuild(self) -> None:
+        """Make anew from the records all that is derived from them. Raises StoreDamaged."""
+
+    def moment(self) -> AbstractContextManager[Moment]:
+        """Give the present moment of the whole store, however long, to be copied.
+
+        Raises StoreError, which says what to do instead, if the store is not a file.
+        """

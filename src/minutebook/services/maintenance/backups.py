@@ -4,11 +4,11 @@ import hashlib
 import io
 import json
 import tarfile
-from contextlib import AbstractContextManager, ExitStack, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from minutebook.disk.atomic_file import new_file, noted_in, scratch_folder
 from minutebook.domain.caller import Caller
@@ -18,7 +18,7 @@ from minutebook.domain.records import Kind
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
 from minutebook.services.maintenance.data_directory import DataDirectory
-from minutebook.store.protocol import Snapshot, Store
+from minutebook.store.protocol import Tended
 
 FORMAT, VERSION = "minutebook-backup", 1
 MANIFEST = "manifest.json"
@@ -31,20 +31,6 @@ _LOG = "backups.log"
 """Where in the data directory each backup is noted: an instant and a path a line."""
 
 _MOST_KNOWN = 5
-
-
-class Copied(Snapshot, Protocol):
-    """A moment of a store that can be copied as a file."""
-
-    def copy_to(self, path: Path) -> None:
-        """Copy it whole to a new file."""
-
-
-class Copyable(Store, Protocol):
-    """A store whose moments can be copied."""
-
-    def snapshot(self, *organizations: str) -> AbstractContextManager[Copied]:
-        """Return a snapshot of the present state, which can also be copied whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +46,7 @@ class BackedUp:
 class Backups:
     """Makes backups of the data directory of a store."""
 
-    def __init__(
-        self, directory: DataDirectory, store: Copyable, trail: Trail, clock: Clock
-    ) -> None:
+    def __init__(self, directory: DataDirectory, store: Tended, trail: Trail, clock: Clock) -> None:
         self._directory = directory
         self._store = store
         self._trail = trail
@@ -82,7 +66,7 @@ class Backups:
             # Who decides commits inside a transaction: so the ledgers do not move meanwhile, and the
             # moment of the store that is copied afterwards is the same.
             with self._store.transaction(*self._store.organizations()):
-                moment = stack.enter_context(self._store.snapshot())
+                moment = stack.enter_context(self._store.moment())
                 for name, source in self._directory.kept_files():
                     digests[name] = _add(tar, name, source)
             moment.copy_to(draft)

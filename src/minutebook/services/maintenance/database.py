@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -17,7 +16,7 @@ from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.domain.redaction import REASON, redacted_for
 from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.protocol import Store, Writes
+from minutebook.store.protocol import Tended, Writes
 
 log = logging.getLogger(__name__)
 
@@ -30,17 +29,6 @@ BEING_OPENED = "The database is being opened; calls that need it wait for it."
 AS_NONE_WANTS = (
     "The database is closed, as no connection needs it; the next call that does opens it."
 )
-
-
-class Engine(Store, Protocol):
-    """A store whose engine can be stopped and started; it comes started."""
-
-    @property
-    def writes(self) -> Writes:
-        """What this process has written, and how long that took."""
-
-    def size(self) -> int:
-        """Return the bytes on disk, write-ahead log and index included."""
 
 
 class HealthStatus(StrEnum):
@@ -79,7 +67,7 @@ class Database:
     leaves. One that has stopped it is told so, whatever the others do.
     """
 
-    def __init__(self, engine: Engine, embeddings: Embeddings, woken: Callable[[], None]) -> None:
+    def __init__(self, engine: Tended, embeddings: Embeddings, woken: Callable[[], None]) -> None:
         self._engine = engine
         self._embeddings = embeddings
         self._woken = woken

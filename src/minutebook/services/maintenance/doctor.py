@@ -4,7 +4,6 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from minutebook.domain.errors import StoreDamaged
 from minutebook.domain.lineage import Rule
@@ -12,23 +11,7 @@ from minutebook.embedding.service import Embedding
 from minutebook.services.access.audit import Trail
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.repositories import Ledgers
-from minutebook.store.protocol import Store
-
-
-class Examinable(Store, Protocol):
-    """A store that can tell how it is and rebuild what it derived."""
-
-    def check(self) -> list[str]:
-        """Say, a sentence each, what is not as it should be."""
-
-    def rebuild_text_index(self) -> None:
-        """Make the text index again from the records."""
-
-    def rebuild_index(self) -> None:
-        """Make the vector index again from the records."""
-
-    def rebuild_lookups(self) -> None:
-        """Make the engine's own indices again. Raises StoreDamaged if a table cannot be read."""
+from minutebook.store.protocol import Tended
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +31,7 @@ class Doctor:
 
     def __init__(
         self,
-        store: Examinable,
+        store: Tended,
         trail: Trail,
         embedding: Embedding,
         mentions: Mentions,
@@ -78,9 +61,7 @@ class Doctor:
 
     def mend(self) -> None:
         """Rebuild every index and the mentions from the records. Raises StoreDamaged if they are not whole."""
-        self._store.rebuild_lookups()
-        self._store.rebuild_text_index()
-        self._store.rebuild_index()
+        self._store.rebuild()
         self._mentions.rebuild()
 
 
@@ -106,13 +87,13 @@ def _read(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
         return [Finding(f"{what} cannot be read: {error.what}", REPAIR, is_damage=True)]
 
 
-def _of_store(store: Examinable) -> list[Finding]:
+def _of_store(store: Tended) -> list[Finding]:
     return [
         Finding(sentence, REPAIR, is_damage="is damaged" in sentence) for sentence in store.check()
     ]
 
 
-def _of_trails(store: Examinable, trail: Trail) -> list[Finding]:
+def _of_trails(store: Tended, trail: Trail) -> list[Finding]:
     findings = []
     for organization in store.organizations():
         broken = trail.verify(organization)

@@ -20,7 +20,7 @@ from minutebook.store.sqlite.counts import Counts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
-from minutebook.store.sqlite.snapshot import SqliteSnapshot
+from minutebook.store.sqlite.snapshot import SqliteMoment, SqliteSnapshot
 from minutebook.store.transaction_names import TransactionNames
 
 
@@ -88,6 +88,12 @@ class SqliteStore:
         """Give what reads these organizations as of the present moment, however long."""
         with self._connections.dedicated_snapshot() as connection:
             yield SqliteSnapshot(connection, frozenset(organizations))
+
+    @contextmanager
+    def moment(self) -> Iterator[SqliteMoment]:
+        """Give the present moment of the whole file, however long, to be copied."""
+        with self._connections.dedicated_snapshot() as connection:
+            yield SqliteMoment(connection)
 
     def put(self, record: Record) -> None:
         """Keep a record in place of any with its organization, kind and id, and index its text."""
@@ -264,22 +270,19 @@ class SqliteStore:
                 wrong = [*checks.contradictions(connection), *texts.gaps(connection)]
         return wrong or list(self._indices.gaps())
 
-    def rebuild_lookups(self) -> None:
-        """Make SQLite's own indices anew from the tables. Raises StoreDamaged if rows contradict."""
+    def rebuild(self) -> None:
+        """Make SQLite's own indices, the text indices and those of the folder anew from the records.
+
+        Raises StoreDamaged if rows contradict one another.
+        """
         with self._connections.writing() as connection:
             try:
                 connection.execute("REINDEX")
             except apsw.ConstraintError as error:
                 raise damaged(f"{self._path}: two rows have one key ({error})") from error
-
-    def rebuild_text_index(self) -> None:
-        """Make every text index anew from the records, in one transaction."""
         with self._connections.writing() as connection:
             texts.rebuild(connection)
-
-    def rebuild_index(self, organization: str | None = None) -> None:
-        """Make the vector indices of an organization, or of all, anew from the records."""
-        self._indices.rebuild(organization)
+        self._indices.rebuild()
 
     @property
     def writes(self) -> Writes:

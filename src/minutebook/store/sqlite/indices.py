@@ -106,10 +106,10 @@ class Indices:
         """End `keep_up` soon."""
         self._words.stopping.set()
 
-    def rebuild(self, organization: str | None) -> None:
-        """Make the indices of an organization, or of all, anew."""
-        kept = {*self._vectors.rebuild(organization), *self._words.rebuild(organization)}
-        if organization is None and self.folder.is_dir():
+    def rebuild(self) -> None:
+        """Make all indices anew, and remove what belongs to no records."""
+        kept = {*self._vectors.rebuild(), *self._words.rebuild()}
+        if self.folder.is_dir():
             for folder in [path for path in self.folder.iterdir() if path.name not in kept]:
                 shutil.rmtree(folder, ignore_errors=True)
 
@@ -136,8 +136,8 @@ class _Family(ABC, Generic[P]):
         self._wanted: set[Key] = set()
 
     @abstractmethod
-    def keys(self, connection: apsw.Connection, organization: str | None) -> Iterable[Key]:
-        """Name what can be indexed of an organization, or of all."""
+    def keys(self, connection: apsw.Connection) -> Iterable[Key]:
+        """Name what can be indexed."""
 
     @abstractmethod
     def reader(
@@ -195,10 +195,10 @@ class _Family(ABC, Generic[P]):
         for index in [self._open[key] for key in sorted(wanted)]:
             index.save()
 
-    def rebuild(self, organization: str | None) -> list[str]:
-        """Make the indices of an organization, or of all, anew; give the names of their folders."""
+    def rebuild(self) -> list[str]:
+        """Make the indices anew; give the names of their folders."""
         with self._connections.committed() as connection:
-            keys = list(self.keys(connection, organization))
+            keys = list(self.keys(connection))
             indices = [self.index(connection, key) for key in keys]
         for index in indices:
             index.rebuild()
@@ -207,7 +207,7 @@ class _Family(ABC, Generic[P]):
     def gaps(self) -> Iterator[str]:
         """Tell of each index about how many records it is wrong."""
         with self._connections.committed() as connection:
-            opened = [(key, self.index(connection, key)) for key in self.keys(connection, None)]
+            opened = [(key, self.index(connection, key)) for key in self.keys(connection)]
         for key, index in opened:
             view = index.current()
             with self._connections.committed() as connection:
@@ -236,15 +236,14 @@ class _VectorIndices(_Family[VectorRows]):
     payload = VectorRows
     name = "vector"
 
-    def keys(self, connection: apsw.Connection, organization: str | None) -> Iterator[Key]:
+    def keys(self, connection: apsw.Connection) -> Iterator[Key]:
         for of in TEXT_CLASSES.values():
             found: Iterator[tuple[int, int]] = connection.execute(
                 f"SELECT DISTINCT organization, space FROM {table_of(of).name}"  # noqa: S608
                 " WHERE space IS NOT NULL ORDER BY 1, 2"
             )
             for number, space in list(found):
-                if _is_of(connection, organization, number):
-                    yield Key(number, of.kind, space)
+                yield Key(number, of.kind, space)
 
     def reader(
         self, connection: apsw.Connection, key: Key
@@ -284,13 +283,13 @@ class _WordIndices(_Family[Postings]):
         self._large: set[Key] = set()
         self._small_until: dict[Key, int] = {}
 
-    def keys(self, connection: apsw.Connection, organization: str | None) -> Iterator[Key]:
+    def keys(self, connection: apsw.Connection) -> Iterator[Key]:
         found: Iterator[tuple[int, str]] = connection.execute(
             "SELECT organization, kind FROM text_indices ORDER BY 1, 2"
         )
         for number, kind in list(found):
             key = Key(number, Kind(kind), WORDS)
-            if _is_of(connection, organization, number) and self.is_large(connection, key):
+            if self.is_large(connection, key):
                 yield key
 
     def reader(
@@ -348,10 +347,6 @@ class _WordIndices(_Family[Postings]):
         for key in sorted(behind):
             while not self.stopping.is_set() and not self._open[key].advance():
                 pass
-
-
-def _is_of(connection: apsw.Connection, organization: str | None, number: int) -> bool:
-    return organization is None or change_feed.number_of(connection, organization) == number
 
 
 def _folder_name(key: Key) -> str:

@@ -21,17 +21,6 @@ class SqliteSnapshot:
         self._connection = connection
         self._organizations = organizations
 
-    def copy_to(self, path: Path) -> None:
-        """Copy the whole database, whatever is named, to a new file.
-
-        Raises StoreError if it cannot be written.
-        """
-        with translate_errors(path), closing(apsw.Connection(str(path))) as copy:
-            # A caller who needs the copy on the disk syncs it once it is whole.
-            copy.pragma("synchronous", "off")
-            with copy.backup("main", self._connection, "main") as backup:
-                backup.step()
-
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
         check_in_snapshot(self._organizations, where.organization)
@@ -41,3 +30,18 @@ class SqliteSnapshot:
         """Give the selected records one at a time, by id."""
         check_in_snapshot(self._organizations, where.organization)
         return rows.each(self._connection, of, where, ())
+
+
+class SqliteMoment:
+    """A `Moment` on a connection that is inside a reading transaction."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def copy_to(self, path: Path) -> None:
+        """Copy the whole database to a new file. Raises StoreError if it cannot be written."""
+        with translate_errors(path), closing(apsw.Connection(str(path))) as copy:
+            # A caller who needs the copy on the disk syncs it once it is whole.
+            copy.pragma("synchronous", "off")
+            with copy.backup("main", self._connection, "main") as backup:
+                backup.step()
