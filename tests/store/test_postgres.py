@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.domain.errors import StoreError
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
+from minutebook.store.postgres import PostgresStore
 from tests.store.conformance import StoreConformance
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME, SPACE, ids
@@ -47,3 +49,10 @@ def test_the_latest_server_keeps_and_finds(tmp_path: Path) -> None:
         assert store.entities_named(ACME, ["ana"]) == ["e"]
         assert [change.id for change in store.changes("acme", 0)] == ["e", "a", "b"]
         assert Postgres18Engine().faults(store) == []
+
+
+def test_a_copy_of_the_whole_store_is_refused_with_what_to_do_instead(tmp_path: Path) -> None:
+    with PostgresEngine().fresh(tmp_path / "store") as store:
+        assert isinstance(store, PostgresStore)
+        with pytest.raises(StoreError, match="recovery to any point in time"), store.moment():
+            pass

@@ -2,11 +2,11 @@
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Literal
 
-from minutebook.domain.errors import StoreClosed
+from minutebook.domain.errors import StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
@@ -20,6 +20,7 @@ from minutebook.store.protocol import (
     Candidate,
     Change,
     Group,
+    Moment,
     R,
     T,
     Vectors,
@@ -340,6 +341,14 @@ class PostgresStore:
             found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         files = (path for path in self._indices.folder.glob("*/*") if path.is_file())
         return (int(found[0]) if found else 0) + sum(path.stat().st_size for path in files)
+
+    def moment(self) -> AbstractContextManager[Moment]:
+        """Raise StoreError: a server's database is copied by its own means."""
+        raise StoreError(
+            f"{self._place} is no file that could be copied: have it backed up on the server for "
+            "recovery to any point in time (pgBackRest, Barman or what the service that runs it "
+            "offers), and keep the ledgers' folder; `minutebook export` writes the records to a file"
+        )
 
     def close(self) -> None:
         """Let go of everything; later calls raise StoreClosed until it is opened again."""
