@@ -89,7 +89,7 @@ def test_what_the_thin_proxy_takes_for_a_path_is_one_here() -> None:
 
 
 def test_secrets_are_in_no_representation() -> None:
-    assert {each.name for each in fields(Settings) if not each.repr} == invocation.SECRETS
+    assert {each.name for each in fields(Settings) if not each.repr} == invocation.HIDDEN
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,9 +14,11 @@ from itertools import product
 from pathlib import Path
 from random import Random
 from typing import Any
+from uuid import uuid4
 
 import apsw
 import numpy as np
+import pytest
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings
@@ -48,8 +51,9 @@ from minutebook.domain.records import (
 from minutebook.embedding import Embedded, Embedder, Embedding, Model, Vector
 from minutebook.models import models_of
 from minutebook.search.text import words
-from minutebook.store.protocol import Tended
+from minutebook.store.protocol import Store, Tended
 from minutebook.store.sql.tables import value_text
+from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.tables import table_of
 from tests.empty_database import empty_database
 
@@ -145,7 +149,7 @@ class World:
     clock: Clock
     contract: Contract
     caller: Caller
-    database: "DatabaseReader"
+    database: "DatabaseReader | StoreReader"
 
     def call(self, tool: str, /, **arguments: Any) -> dict[str, Any]:
         """Call a tool that must answer; what it answers, as it goes over the wire."""
@@ -226,6 +230,14 @@ class World:
     def store(self) -> Tended:
         """The store that the app's services share."""
         return self.app.infrastructure.store
+
+    @property
+    def file_store(self) -> SqliteStore:
+        """The same, for a test that is about its file; it is skipped where the store is on a server."""
+        store = self.store
+        if not isinstance(store, SqliteStore):
+            pytest.skip("it is about the file of a store, and this one is on a server")
+        return store
 
     def trail(self, organization: str = "default") -> list[Entry]:
         """An organization's audit entries, oldest first."""
@@ -309,6 +321,22 @@ def _record(kind: Kind, organization: str, row: tuple[Any, ...]) -> Record:
     return table_of(CLASSES[kind]).record_of(CLASSES[kind], organization, row)
 
 
+class StoreReader:
+    """Does the same through a store on a server, which nobody reads past."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def records(self) -> dict[tuple[str, Kind, str], Record]:
+        """Return every record but the trail's, by organization, kind and id."""
+        names = self._store.organizations()
+        found = (self._store.find(of, everything(name)) for name, of in product(names, KEPT))
+        return {(each.organization, each.kind, each.id): each for part in found for each in part}
+
+    def close(self) -> None:
+        pass
+
+
 def wait_until(seen: Callable[[], bool]) -> None:
     """Wait until something is seen; it must come to pass in 60 seconds."""
     for _ in range(1200):
@@ -340,6 +368,9 @@ def bare(id: Any) -> str:
     return told
 
 
+ON_SERVER = os.environ.get("STORE_OF_TESTS") == "postgres"
+"""Whether the stores of worlds are databases on a server: `make test-all` runs the contracts so, too."""
+
 Opener = Callable[..., World]
 
 
@@ -347,7 +378,8 @@ Opener = Callable[..., World]
 def worlds(home: Path) -> Iterator[Opener]:
     """Give what opens worlds below a folder, of one clock; they are closed at the end."""
     opened: list[App] = []
-    readers: list[DatabaseReader] = []
+    readers: list[DatabaseReader | StoreReader] = []
+    databases: dict[str, str] = {}
     clock = Clock()
 
     def open_one(
@@ -360,7 +392,14 @@ def worlds(home: Path) -> Iterator[Opener]:
     ) -> World:
         options: dict[str, Any] = {"durability": "normal", "embedding_wait": wait} | changes
         settings = Settings(home=home / name, **options)
-        if not settings.home.exists():
+        if ON_SERVER:
+            from tests.postgres_server import server
+
+            if name not in databases:
+                databases[name] = f"world_{uuid4().hex}"
+                server().make_store(databases[name])
+            settings = replace(settings, store=server().url(databases[name]))
+        elif not settings.home.exists():
             empty_database(settings.database)
         chance = Random(f"{name} {len(opened)}")
         app = open_app(
@@ -374,7 +413,9 @@ def worlds(home: Path) -> Iterator[Opener]:
         opened.append(app)
         if embedding is None:
             app.embedding.wait(60)
-        reader = DatabaseReader(settings.database)
+        reader: DatabaseReader | StoreReader = DatabaseReader(settings.database)
+        if ON_SERVER:
+            reader = StoreReader(app.infrastructure.store)
         readers.append(reader)
         identity = settings.caller() if caller is None else caller
         return World(app, clock, knowledge(), identity, reader)
@@ -386,3 +427,7 @@ def worlds(home: Path) -> Iterator[Opener]:
             reader.close()
         for app in opened:
             app.close()
+        for database in databases.values():
+            from tests.postgres_server import server
+
+            server().drop(database)

@@ -6,7 +6,6 @@ import threading
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
@@ -58,7 +57,8 @@ from minutebook.services.search.recall import Recall
 from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
-from minutebook.store.sqlite import SqliteStore, damage, missing_database
+from minutebook.store.sqlite import damage
+from minutebook.stores import open_store
 
 
 def now() -> datetime:
@@ -159,29 +159,6 @@ class App:
         self.infrastructure.presence.close()
 
 
-def open_store(settings: Settings) -> Tended:
-    """Open the store in the data directory of these settings; make it if it is missing.
-
-    Raises StoreError if the file cannot be opened as a store of this version.
-    """
-    return SqliteStore(
-        settings.database,
-        durability=settings.durability,
-        writer_wait=settings.writer_wait,
-        beside=_beside(settings),
-    )
-
-
-def check_not_lost(settings: Settings) -> None:
-    """Raise StoreLost if there is no database, or an empty one, where a store was kept."""
-    missing_database.check_not_lost(settings.database, _beside(settings))
-
-
-def _beside(settings: Settings) -> tuple[Path, ...]:
-    """Return what is in a data directory only if there was a store."""
-    return settings.ledgers, settings.secret
-
-
 def open_app(
     settings: Settings,
     *,
@@ -227,11 +204,18 @@ def data_directory(settings: Settings) -> DataDirectory:
     """Return the data directory of these settings, with what in it can be made again."""
     archives = Roots(settings.archive_roots, default_organization(settings.caller())).all()
     passing = (settings.models, *(archives or (settings.backups,)))
-    return DataDirectory(settings.database, settings.claims, passing)
+    return DataDirectory(
+        settings.database,
+        settings.claims,
+        (settings.server_index, *passing),
+        is_on_server=settings.store is not None,
+    )
 
 
 def damage_of(settings: Settings) -> list[Finding]:
-    """Return what is lost of a damaged or lost database, and which backups bring it back."""
+    """Return what is lost of a damaged or lost file of a store, and which backups bring it back."""
+    if settings.store is not None:
+        return []
     backups = known_backups(data_directory(settings))
     return of_damage(damage.losses(settings.database), backups)
 

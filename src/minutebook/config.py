@@ -94,6 +94,14 @@ def _url(value: Any, folder: str) -> str:
     return text
 
 
+def _server(value: Any, folder: str) -> str:
+    """Read the URL of a database on a server; only its scheme is looked at."""
+    text = str(value)
+    if not text.startswith(("postgresql://", "postgres://")):
+        raise ValueError
+    return text
+
+
 def _separated(separator: str | None, wanted: str) -> Kind:
     """Read a list of names, or as one text what stands between separators (None: spaces)."""
 
@@ -134,7 +142,7 @@ Metrics = Literal["admin", "all-organizations", "off"]
 
 
 def _setting(default: Any, kind: Kind, help: str, *, is_secret: bool = False) -> Any:
-    metadata = {"kind": kind, "help": help}
+    metadata = {"kind": kind, "help": help, "is_secret": is_secret}
     if callable(default):
         return field(default_factory=default, metadata=metadata)
     return field(default=default, repr=not is_secret, metadata=metadata)
@@ -148,6 +156,19 @@ class Settings:
         lambda: Path(platformdirs.user_data_dir("minutebook", appauthor=False)),
         FOLDER,
         "Data directory: the store, its derived indices, config.toml.",
+    )
+    store: str | None = _setting(
+        None,
+        Kind(_server, "a URL such as postgresql://minutebook@db.example.org/minutebook"),
+        "URL of a PostgreSQL database (16 or later) that holds the records, for many processes and "
+        "machines: postgresql://USER@HOST/DATABASE, its password by PGPASSFILE or PGPASSWORD; needs "
+        "`minutebook[server]`. Not set: a file in the data directory.",
+        is_secret=True,
+    )
+    store_pool: int = _setting(
+        8,
+        COUNT,
+        "Connections to that database with which a process reads at once, and as many to write.",
     )
     models: Path = _setting(
         lambda: Path(platformdirs.user_cache_dir("minutebook", appauthor=False)) / "models",
@@ -366,6 +387,11 @@ class Settings:
         return self.home / "minutebook.db"
 
     @property
+    def server_index(self) -> Path:
+        """Where this machine keeps what it derived from a database on a server."""
+        return self.home / "server-index"
+
+    @property
     def backups(self) -> Path:
         """Where clients may name archives, unless `archive_roots` names folders for them."""
         return self.home / "backups"
@@ -471,10 +497,14 @@ def _read_file(path: Path) -> dict[str, Any]:
 
 _KINDS: Mapping[str, Kind] = {each.name: each.metadata["kind"] for each in fields(Settings)}
 
+_HIDDEN = frozenset(each.name for each in fields(Settings) if each.metadata["is_secret"])
+
 
 def _parsed(name: str, value: Any, origin: str, folder: str) -> Any:
     kind = _KINDS[name]
     try:
         return kind.parse(value, folder)
     except (TypeError, ValueError) as error:
+        if name in _HIDDEN:
+            raise InvalidInput(name, f"must be {kind.wanted} ({origin} is another)") from None
         raise InvalidInput(name, f"must be {kind.wanted} ({origin} is {value!r})") from error

@@ -66,7 +66,10 @@ They ask nothing of the person, and no path in them is one of the person's folde
 """
 
 SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "summary_key"})
-"""The settings whose values are shown nowhere."""
+"""The settings that are secrets: clients of one daemon may have different ones."""
+
+HIDDEN = SECRETS | {"store"}
+"""The settings whose values are shown nowhere; that of `store` may hold a password."""
 
 _PATHS = frozenset({"home", "models", "ledger"})
 _PATH_LISTS = frozenset({"index_roots", "archive_roots"})

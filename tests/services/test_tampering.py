@@ -10,7 +10,6 @@ import pytest
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entry, Head
-from minutebook.store.sqlite import SqliteStore
 from tests.services.writer import OWN, REFUSED
 from tests.terminal import Run
 from tests.world import Opener, World
@@ -29,8 +28,7 @@ def filled(world: World) -> Path:
 
 
 def database(world: World) -> Path:
-    assert isinstance(world.store, SqliteStore)
-    return world.store._path
+    return world.file_store._path
 
 
 def tamper(path: Path, *statements: str) -> None:

@@ -115,13 +115,13 @@ def completing(*classes: type[Named]) -> Complete:
     ) -> list[CompletionItem]:
         # The store alone, without the app: a person waits for each key.
         from minutebook.services.knowledge.id_lookup import IdLookup
-        from minutebook.store.sqlite import SqliteStore
+        from minutebook.stores import open_store
 
         try:
             settings = settings_of(context.find_object(dict) or {})
-            if not _is_begun(settings.database):
+            if settings.store is None and not _is_begun(settings.database):
                 return []
-            with closing(SqliteStore(settings.database)) as store:
+            with closing(open_store(settings)) as store:
                 caller, lookup = settings.caller(), IdLookup(store)
                 found = [
                     each

@@ -14,7 +14,7 @@ from minutebook.cli.printing import echo, say, style, warn
 from minutebook.cli.terminal import as_json, home_option, identity
 from minutebook.config import Settings, check_setting, environment, load, stated, variable_of
 from minutebook.domain.errors import InvalidInput, StoreError
-from minutebook.invocation import FILE, PREFIX, SECRETS
+from minutebook.invocation import FILE, HIDDEN, PREFIX
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -44,7 +44,7 @@ def settings(context: click.Context, options: dict[str, str], as_json: bool) -> 
     found = stated(options)
     values = asdict(load(options))
     if as_json:
-        shape = {name: _shown(value) for name, value in values.items() if name not in SECRETS}
+        shape = {name: _shown(value) for name, value in values.items() if name not in HIDDEN}
         say({**shape, "sources": {name: each.origin for name, each in found.items()}}, "", as_json)
         return
     lines = {
@@ -79,7 +79,7 @@ def set_(options: dict[str, str], name: str, value: str) -> None:
     document = _document(path)
     document[name] = _toml(checked)
     _write(path, tomlkit.dumps(document))
-    shown = "(hidden)" if name in SECRETS else _shown(checked)
+    shown = "(hidden)" if name in HIDDEN else _shown(checked)
     echo(f"Set {name} = {shown} in {path}.")
     _warn_of_environment(name)
 
@@ -116,7 +116,7 @@ def _shown(value: object) -> str:
 
 
 def _lines(name: str, value: object, origin: str) -> tuple[str, str]:
-    shown = "(hidden)" if name in SECRETS and value else _shown(value)
+    shown = "(hidden)" if name in HIDDEN and value else _shown(value)
     source = style(f"  ({origin})", dim=True) if origin else ""
     return f"  {style(name, bold=True)} = {shown}{source}", style(f"      {_HELP[name]}", dim=True)
 

@@ -299,8 +299,8 @@ def opened(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
 
 def check_begun(settings: Settings) -> None:
     """Raise StoreError, with how to begin, if there is no store in the data directory."""
-    if not settings.database.exists():
-        from minutebook.app import check_not_lost
+    if settings.store is None and not settings.database.exists():
+        from minutebook.stores import check_not_lost
 
         check_not_lost(settings)
         raise StoreError(

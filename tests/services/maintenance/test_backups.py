@@ -27,7 +27,7 @@ __all__ = ["small"]
 
 def backed_up(world: World, home: Path, path: Path) -> BackedUp:
     place = data_directory(Settings(home=home))
-    return Backups(place, world.store, world.app.trail, world.clock).make(PERSON, path)
+    return Backups(place, world.file_store, world.app.trail, world.clock).make(PERSON, path)
 
 
 def restored(home: Path, path: Path) -> None:

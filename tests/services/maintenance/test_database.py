@@ -10,7 +10,6 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, StoreClosed
 from minutebook.domain.records import Kind, Memory, Role, Turn
 from minutebook.services.maintenance.database import HealthStatus
-from minutebook.store.sqlite import SqliteStore
 from tests.world import Opener, World, everything, failed, loading
 
 
@@ -148,8 +147,7 @@ def test_health_is_degraded_without_a_model(opener: Opener) -> None:
 
 def test_a_store_that_cannot_be_read_is_unhealthy(world: World) -> None:
     one = connected(world, "one")
-    assert isinstance(world.store, SqliteStore)
-    path = world.store._path
+    path = world.file_store._path
     world.remember("Ana likes tea")
     world.app.database.stop(one)
     for file in path.parent.glob(f"{path.name}*"):

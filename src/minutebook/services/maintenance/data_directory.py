@@ -26,12 +26,13 @@ class DataDirectory:
     """The folder around a database.
 
     `locks` is the folder of the named locks; `passing` are other places in it that are derived, or
-    hold copies.
+    hold copies. If the store `is_on_server`, there is no database in it.
     """
 
     database: Path
     locks: Path
     passing: tuple[Path, ...] = ()
+    is_on_server: bool = False
 
     @property
     def path(self) -> Path:

@@ -16,6 +16,10 @@ from minutebook.services.maintenance.data_directory import ASIDE, DataDirectory
 from minutebook.store.sqlite import SqliteStore, missing_database
 
 _DRAFT = "restore"
+_ON_SERVER = (
+    "the store is a database on a server: bring it back there, to any moment that its backups have; "
+    "without the setting `store` the data directory itself is restored"
+)
 _BLOCK = 1 << 20
 _MOST_MANIFEST = 64 << 20
 
@@ -29,9 +33,14 @@ class Restored:
 
 
 class Restores:
-    """Restores into a data directory, which others must not use meanwhile."""
+    """Restores into a data directory, which others must not use meanwhile.
+
+    Raises StoreError if the store is on a server.
+    """
 
     def __init__(self, directory: DataDirectory) -> None:
+        if directory.is_on_server:
+            raise StoreError(_ON_SERVER)
         self._directory = directory
 
     def check_empty(self) -> None:

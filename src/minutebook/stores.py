@@ -1,0 +1,54 @@
+"""Which engine do the settings name? A file in the data directory, or a database on a server."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minutebook.config import Settings
+from minutebook.domain.errors import InvalidInput
+from minutebook.store.protocol import Tended
+from minutebook.store.sqlite import SqliteStore, missing_database
+
+if TYPE_CHECKING:
+    # What most do without is not installed for all.
+    from minutebook.store.postgres import PostgresStore
+
+
+def open_store(settings: Settings) -> Tended:
+    """Open the store of these settings, on a server or in the data directory; make it if it is missing.
+
+    Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
+    server's store needs is not installed.
+    """
+    if settings.store is not None:
+        return _server_store(settings, settings.store)
+    return SqliteStore(
+        settings.database,
+        durability=settings.durability,
+        writer_wait=settings.writer_wait,
+        beside=_beside(settings),
+    )
+
+
+def check_not_lost(settings: Settings) -> None:
+    """Raise StoreLost if there is no database, or an empty one, where a store was kept in a file."""
+    if settings.store is None:
+        missing_database.check_not_lost(settings.database, _beside(settings))
+
+
+def _server_store(settings: Settings, url: str) -> "PostgresStore":
+    try:
+        from minutebook.store.postgres import PostgresStore
+    except ImportError as error:
+        raise InvalidInput("store", f"needs `pip install minutebook[server]` ({error})") from error
+    return PostgresStore(
+        url,
+        settings.server_index,
+        durability=settings.durability,
+        writer_wait=settings.writer_wait,
+        pool=settings.store_pool,
+    )
+
+
+def _beside(settings: Settings) -> tuple[Path, ...]:
+    """Return what is in a data directory only if there was a store."""
+    return settings.ledgers, settings.secret
