@@ -55,7 +55,12 @@ instants = st.sampled_from(INSTANTS)
 owners = st.sampled_from([None, "r1", "r2"])
 users = st.sampled_from([None, "u1", "u2"])
 texts = st.lists(
-    st.sampled_from(["ana", "Ana", "bread", "running", "run", "in_progress", "C++", "东京", "the"]),
+    st.sampled_from(
+        [
+            *("ana", "Ana", "bread", "running", "run", "in_progress", "C++", "东京", "the"),
+            *("die", "wurden", "Häuser", "Haus", "กำลัง"),
+        ]
+    ),
     max_size=6,
 ).map(" ".join)
 anything = st.text(max_size=20) | st.text(

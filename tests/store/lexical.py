@@ -48,6 +48,7 @@ def rank(query: TextQuery, documents: Mapping[str, Sequence[str]]) -> dict[str, 
             for weight, count in zip(weights, counts, strict=True)
             if count
         )
+        / query.forms
         for id, counts in found.items()
         if any(counts) and all(counts[len(query.terms) :])
     }

@@ -11,7 +11,6 @@ single signs join (`path/to/file.py`, `foo-bar`, an e-mail address, a URL).
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -20,6 +19,15 @@ from itertools import cycle, groupby, pairwise
 import Stemmer
 
 from minutebook.domain.errors import InvalidInput
+from minutebook.search.folding import accented, folded
+from minutebook.search.languages import (
+    Languages,
+    are_certain,
+    are_stemmed,
+    is_function_word,
+    likely_languages,
+    stems,
+)
 
 MAX_TERM = 64
 """Characters of a term; a longer one is cut, in texts and queries alike."""
@@ -43,6 +51,17 @@ _UNSPACED_RUNS = re.compile(
     "\U00016fe0-\U0001b2ff\U00020000-\U0003ffff]+)"
 )
 
+# What is read as one sign there: in Thai, Lao, Khmer and Burmese a consonant with the vowels, marks and
+# closing consonants that lean on it, elsewhere a character. Where one ends, two characters decide.
+_UNITS = re.compile(
+    r"[\u0e40-\u0e44]?[\u0e01-\u0e2e][\u0e31\u0e34-\u0e3a\u0e47-\u0e4e]*[\u0e30\u0e32\u0e45]?"
+    r"|[\u0ec0-\u0ec4]?[\u0e81-\u0eae][\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ecd]*[\u0eb0\u0eb2\u0ebd]?"
+    r"|[\u1780-\u17b3](?:\u17d2[\u1780-\u17b3]|[\u17b4-\u17d1\u17d3\u17dd])*"
+    r"|[\u1000-\u102a\u103f](?:\u1039[\u1000-\u102a]|[\u102b-\u1038\u103a-\u103e]|[\u1000-\u102a]\u103a)*"
+    r"|.",
+    re.DOTALL,
+)
+
 # After folding, whatever is not ASCII belongs to a word.
 _LETTER = r"[^\x00-/:-@\[-`{-\x7f]"
 _WORD = (
@@ -59,23 +78,6 @@ _QUOTED = re.compile(
     r'(?<![0-9A-Za-z])["＂]([^"＂]*)["＂](?![0-9A-Za-z])'
     r"|[“„‟]([^“”„‟]*)[“”‟]|«([^«»]*)»|「([^「」]*)」|『([^『』]*)』"
 )
-
-# Letters whose stroke or ligature Unicode does not decompose, and the hyphens that join.
-_FOLDED_LETTERS = {
-    **dict(zip("øØłŁđĐħĦŧŦı\u2010", "oOlLdDhHtTi-", strict=True)),
-    "æ": "ae",
-    "Æ": "AE",
-    "œ": "oe",
-    "Œ": "OE",
-}
-# Diacritics; Hebrew points, Arabic vowel signs and tatweel, which writers leave out at will.
-_DROPPED = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0652\u0670"
-    "\ufe00-\ufe0f\U000e0100-\U000e01ef]"
-).match
-_DRAWN = re.compile("[\u2190-\u21ff\u2500-\u25ff]").match
-_ZERO_WIDTH_SPACE = "\u200b"
-_ENDLESS_MARKS = re.compile(r"([^\w\s]{32})[^\w\s]+")
 
 _STOP_WORDS = """
     a an the this that these those
@@ -97,10 +99,13 @@ class TextQuery:
     """What to look for; falsy when there is nothing.
 
     A record matches when it holds at least one term or phrase, and all phrases if there are any.
+    A term that is named twice counts twice. Scores are divided by `forms`, the number of terms that
+    stand for each word, so that those of queries in all languages compare.
     """
 
     terms: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
+    forms: int = 1
 
     def __bool__(self) -> bool:
         return bool(self.terms or self.phrases)
@@ -112,8 +117,8 @@ def words(text: str) -> list[str]:
     A name occurs in a text when the name's words stand in a row among the text's words.
     """
     found: list[str] = []
-    for is_unspaced, stretch in _stretches(_folded(text).casefold()):
-        found += stretch if is_unspaced else _WORDS.findall(stretch)
+    for is_unspaced, stretch in _stretches(folded(text).casefold()):
+        found += (_UNITS if is_unspaced else _WORDS).findall(stretch)
     return found
 
 
@@ -133,24 +138,24 @@ def phrase(run: Iterable[str]) -> tuple[str, ...]:
 
 
 def terms(text: str) -> list[str]:
-    """Give what a text index keeps: the term of each word in order, then what else finds the text.
+    """Give what a text index keeps: `word_terms`, then each stem that a word has in a likely language.
+
+    `GAP` stands before each stem. What follows MAX_TEXT characters gives none.
+    """
+    text = text[:MAX_TEXT]
+    kept, spaced = _analyse_text(text)
+    stemmed = _stems_by_word(text, likely_languages(spaced, text))
+    return kept + [term for _, found in stemmed for stem in found for term in (GAP, stem)]
+
+
+def word_terms(text: str) -> list[str]:
+    """Give the term of each word of a text in order, then what else finds it in any language.
 
     That is pairs of neighbours in scripts without spaces, compounds whole and by segment, and the
     parts of identifiers in a row. `GAP` stands before each run that follows the words.
     What follows MAX_TEXT characters gives none.
     """
-    whole: list[str] = []
-    rest: list[str] = []
-    for is_unspaced, stretch in _stretches(_folded(text[:MAX_TEXT])):
-        if is_unspaced:
-            whole += stretch
-            rest += _pairs(stretch)
-            continue
-        for chunk in _CHUNKS.findall(stretch):
-            first, then = _analysed(chunk) if len(chunk) <= MAX_TERM else _analyse(chunk)
-            whole += first
-            rest += then
-    return whole + rest
+    return _analyse_text(text[:MAX_TEXT])[0]
 
 
 def check_query(text: str) -> None:
@@ -162,11 +167,11 @@ def check_query(text: str) -> None:
 
 
 def parse_query(text: str) -> TextQuery:
-    """Read a query: what stands in double quotes are phrases, all else terms, each once, in order.
+    """Read a query: what stands in double quotes are phrases, all else terms, in order.
 
-    Stop words are left out, unless there is nothing else. Identifiers are looked for whole and by
-    parts of at least two characters; a run of one script without spaces by its pairs.
-    Raises InvalidInput if it is too long.
+    Function words of the likely languages are left out, unless there is nothing else. Identifiers are
+    looked for whole and by parts of at least two characters; a run of one script without spaces by its
+    pairs; words as they are and by their stems. Raises InvalidInput if it is too long.
     """
     check_query(text)
     phrases: dict[tuple[str, ...], None] = {}
@@ -176,10 +181,25 @@ def parse_query(text: str) -> TextQuery:
         room -= len(quoted)
         if quoted:
             phrases[quoted] = None
-    found = dict.fromkeys(_sought(_folded(_QUOTED.sub(" ", text))))
-    telling = [term for term in found if not is_stop_term(term)]
+    rest = _QUOTED.sub(" ", text)
+    languages = likely_languages(_analyse_text(rest)[1], rest)
+    is_certain = are_certain(languages)
+    silent = {
+        _term(word) for word in words(rest) if is_certain and is_function_word(word, languages)
+    }
+    found = dict.fromkeys(_sought(folded(rest)))
+    telling = [term for term in found if not is_stop_term(term) and term not in silent]
     kept = telling if telling or phrases else list(found)
-    return TextQuery(tuple(kept[:MAX_QUERY_TERMS]), tuple(phrases))
+    stemmed: dict[str, list[str]] = {}
+    for own, others in _stems_by_word(rest, languages):
+        stemmed.setdefault(own, []).extend(others)
+    if is_certain:
+        # A word without another stem counts as much as one that is looked for in two forms.
+        room = MAX_QUERY_TERMS // 2
+        both = (form for term in kept[:room] for form in (term, *(stemmed.get(term) or [term])))
+        return TextQuery(tuple(both), tuple(phrases), forms=2)
+    forms = dict.fromkeys((*kept, *(stem for term in kept for stem in stemmed.get(term, ()))))
+    return TextQuery((*forms,)[:MAX_QUERY_TERMS], tuple(phrases))
 
 
 def is_stop_term(term: str) -> bool:
@@ -190,8 +210,8 @@ def is_stop_term(term: str) -> bool:
 def _sought(folded: str) -> Iterator[str]:
     for is_unspaced, stretch in _stretches(folded):
         if is_unspaced:
-            for _, same in groupby(stretch, _script):
-                run = "".join(same)
+            for _, same in groupby(_UNITS.findall(stretch), _script):
+                run = list(same)
                 yield from _pairs(run) if len(run) > 1 else run
             continue
         for chunk in _CHUNKS.findall(stretch):
@@ -211,8 +231,9 @@ def _stretches(folded: str) -> Iterable[tuple[bool, str]]:
     return zip(cycle((False, True)), _UNSPACED_RUNS.split(folded), strict=False)
 
 
-def _script(character: str) -> str:
+def _script(unit: str) -> str:
     """Tell apart the scripts that Japanese changes at the borders of words."""
+    character = unit[0]
     if "\u3041" <= character <= "\u309f":
         return "hiragana"
     if (
@@ -222,42 +243,6 @@ def _script(character: str) -> str:
     ):
         return "other"
     return "han"
-
-
-class _Folding(dict[int, str]):
-    """What each character becomes, worked out when first met."""
-
-    def __missing__(self, code: int) -> str:
-        decomposed = unicodedata.normalize("NFKD", chr(code))
-        folded = self[code] = "".join(map(_folded_character, decomposed))
-        return folded
-
-
-def _folded_character(character: str) -> str:
-    category = unicodedata.category(character)
-    if character.isascii():
-        return character
-    if _DROPPED(character) or (category in {"Cf", "Me", "Sk"} and character != _ZERO_WIDTH_SPACE):
-        return ""
-    if category == "Nd":
-        return str(unicodedata.decimal(character))
-    if category[0] in "LMN":
-        return _FOLDED_LETTERS.get(character, character)
-    if category in {"So", "Sc"} and not _DRAWN(character):
-        return f" {character} "
-    return _FOLDED_LETTERS.get(character, " ")
-
-
-_FOLDING = _Folding()
-
-
-def _folded(text: str) -> str:
-    """Normalise but keep the case, which shows where the parts of a camelCase word begin."""
-    if text.isascii():
-        return text
-    decomposed = text.translate(_FOLDING)
-    # Putting a run of marks into canonical order takes the square of its length.
-    return unicodedata.normalize("NFC", _ENDLESS_MARKS.sub(r"\1", decomposed))
 
 
 # Our cache holds whole analyses; a second one inside the stemmer would cost time.
@@ -270,8 +255,50 @@ def _term(word: str) -> str:
     return _stem(word) if word.isascii() and word.isalpha() else word
 
 
-def _pairs(run: str) -> list[str]:
-    return [one + other for one, other in pairwise(run)]
+def _pairs(units: Iterable[str]) -> list[str]:
+    return [one + other for one, other in pairwise(units)]
+
+
+def _stems_by_word(text: str, languages: Languages) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Give the term of each word of a text that has other stems in these languages, and those stems."""
+    if not are_stemmed(languages):
+        return
+    for is_unspaced, stretch in _stretches(accented(text).casefold()):
+        if not is_unspaced:
+            for word in _WORDS.findall(stretch):
+                own, others = _stems(word, languages)
+                if others:
+                    yield own, others
+
+
+@lru_cache(maxsize=1 << 15)
+def _stems(word: str, languages: Languages) -> tuple[str, tuple[str, ...]]:
+    plain = folded(word)
+    own = _term(plain)
+    if len(word) > MAX_TERM or is_function_word(plain, languages):
+        return own, ()
+    found = stems(word, languages)
+    return own, tuple(stem for stem in found if stem != own and not is_stop_term(stem))
+
+
+def _analyse_text(text: str) -> tuple[list[str], list[str]]:
+    """Give the terms of words and, after them, of what else finds a text; and what it holds between spaces."""
+    whole: list[str] = []
+    rest: list[str] = []
+    spaced: list[str] = []
+    for is_unspaced, stretch in _stretches(folded(text)):
+        if is_unspaced:
+            units = _UNITS.findall(stretch)
+            whole += units
+            rest += _pairs(units)
+            continue
+        chunks = _CHUNKS.findall(stretch)
+        spaced += chunks
+        for chunk in chunks:
+            first, then = _analysed(chunk) if len(chunk) <= MAX_TERM else _analyse(chunk)
+            whole += first
+            rest += then
+    return whole + rest, spaced
 
 
 def _analyse(chunk: str) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -3,7 +3,7 @@
 English, German and Spanish. `FILLERS` are words of any talk; `FUNCTION_WORDS` cannot end a phrase.
 """
 
-from minutebook.search.text import terms
+from minutebook.search.text import word_terms
 
 _ENGLISH = """
     really great glad know think love feel feeling thanks thank good time people make makes making lot lots like get
@@ -50,7 +50,7 @@ _ONLY_ENGLISH = "the a an of and to is are that for with our we please can you"
 FILLERS = frozenset((_ENGLISH + _GERMAN + _SPANISH).split())
 """Lower case, as written."""
 
-FILLER_TERMS = frozenset(term for word in FILLERS for term in (word, *terms(word)))
+FILLER_TERMS = frozenset(term for word in FILLERS for term in (word, *word_terms(word)))
 """The same, and as the terms of a text."""
 
 FUNCTION_WORDS = frozenset(_ENDS_NOTHING.split())

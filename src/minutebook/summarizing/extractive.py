@@ -11,7 +11,7 @@ from enum import StrEnum
 from itertools import groupby, pairwise
 
 from minutebook.domain.records import Turn
-from minutebook.search.text import is_stop_term, terms
+from minutebook.search.text import is_stop_term, word_terms
 from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS
 from minutebook.summarizing.evidence import (
     Evidence,
@@ -244,7 +244,7 @@ def _promptings(found: Sequence[Sentence]) -> dict[int, Prompting]:
             said[each.turn].append(each.text)
     return {
         turn: Prompting(
-            terms=frozenset(terms(" ".join(texts))),
+            terms=frozenset(word_terms(" ".join(texts))),
             only_asks=all(map(asks, texts)),
             prefers=any(map(prefers, texts)),
             adds=any(map(adds, texts)),
@@ -252,7 +252,7 @@ def _promptings(found: Sequence[Sentence]) -> dict[int, Prompting]:
                 term
                 for text in texts
                 if not asks(text) and not is_request(text)
-                for term in terms(text)
+                for term in word_terms(text)
             ),
         )
         for turn, texts in said.items()
@@ -310,7 +310,7 @@ def _weight(sentence: str, part: Part) -> float:
 
 def _telling(sentence: str) -> int:
     """Count the words of a sentence that say what it is about."""
-    return sum(_tells(term) for term in terms(sentence))
+    return sum(_tells(term) for term in word_terms(sentence))
 
 
 def _tells(term: str) -> bool:
@@ -392,8 +392,8 @@ def _topics(listed: Sequence[Sentence]) -> list[str]:
     often.sort(key=lambda phrase: (-len(turns[phrase]) * (2 if " " in phrase else 1), phrase))
     chosen: list[str] = []
     for phrase in often:
-        stems = set(terms(phrase))
-        if not any(stems & set(terms(other)) for other in chosen):
+        stems = set(word_terms(phrase))
+        if not any(stems & set(word_terms(other)) for other in chosen):
             chosen.append(phrase)
         if len(chosen) == 4:
             break
@@ -407,7 +407,10 @@ def _is_telling(word: str, called: set[str]) -> bool:
     low = word.lower()
     plain = low.removesuffix("'s")
     return not (
-        plain in FILLERS or plain in called or "'" in plain or any(map(is_stop_term, terms(plain)))
+        plain in FILLERS
+        or plain in called
+        or "'" in plain
+        or any(map(is_stop_term, word_terms(plain)))
     )
 
 
@@ -419,7 +422,7 @@ def _opening(turn: Turn) -> str:
 
 
 def _plain(text: str) -> str:
-    return " ".join(terms(text)) or text
+    return " ".join(word_terms(text)) or text
 
 
 def _listed(names: Sequence[str], most: int) -> str:

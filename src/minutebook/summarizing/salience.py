@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from minutebook.search.text import GAP, is_stop_term, terms
+from minutebook.search.text import GAP, is_stop_term, word_terms
 
 Rows: TypeAlias = NDArray[np.float32]
 """One row a sentence; shape (sentences, dimensions)."""
@@ -76,7 +76,7 @@ def mmr_select(
 
 
 def _weighed(texts: Sequence[str]) -> list[dict[str, float]]:
-    counts = [Counter(filter(_tells, terms(text))) for text in texts]
+    counts = [Counter(filter(_tells, word_terms(text))) for text in texts]
     held = Counter(term for count in counts for term in count)
     idf = {term: log(1 + len(texts) / number) for term, number in held.items()}
     return [

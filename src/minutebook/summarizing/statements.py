@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import takewhile
 
-from minutebook.search.text import GAP, is_stop_term, terms
+from minutebook.search.text import GAP, is_stop_term, word_terms
 from minutebook.summarizing import session_words
 from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS, FUNCTION_WORDS
 from minutebook.summarizing.evidence import is_request
@@ -75,7 +75,7 @@ _DIMENSIONS = {
 _DIMENSION_OF = {word: name for name, words in _DIMENSIONS.items() for word in words.split()}
 MEASURES = frozenset(_DIMENSIONS)
 _NO_NAMES = FUNCTION_WORDS | FILLERS
-_MEASURE_TERMS = frozenset(term for word in _DIMENSION_OF for term in (word, *terms(word)))
+_MEASURE_TERMS = frozenset(term for word in _DIMENSION_OF for term in (word, *word_terms(word)))
 _CONCEDES = re.compile(
     r"\W*(?:right, (?:i|that) (?:was|were|had)|you(?:'re| are) right|my mistake|i was (?:wrong|looking|mistaken)|i (?:had )?(?:not|missed|overlooked|forgotten|forgot)|sorry|"
     r"good catch|du hast recht|sie haben recht|stimmt[,.:]|(?:dann |da )?lag ich (?:daneben|falsch)|das war falsch|mein fehler|"
@@ -106,14 +106,16 @@ _OF_TIMES_AND_ARTICLES = """
     schon el la los las un una ahora entonces pues ya sí dr mr mrs ms sr sra herr frau señor
     señora
 """
-_PASSED_OVER = frozenset(term for word in _OF_TIMES_AND_ARTICLES.split() for term in terms(word))
+_PASSED_OVER = frozenset(
+    term for word in _OF_TIMES_AND_ARTICLES.split() for term in word_terms(word)
+)
 _DAYS_AND_MONTHS = """
     monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
     september october november december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar
     märz mai juni juli oktober dezember lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril
     mayo junio julio agosto septiembre octubre noviembre diciembre today tomorrow heute morgen hoy mañana
 """
-_DATES = frozenset(term for word in _DAYS_AND_MONTHS.split() for term in terms(word))
+_DATES = frozenset(term for word in _DAYS_AND_MONTHS.split() for term in word_terms(word))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class Statement:
         return tuple(
             term
             for place, piece in enumerate(_PATHS.split(self.text))
-            for term in ([piece.lower()] if place % 2 else takewhile(GAP.__ne__, terms(piece)))
+            for term in ([piece.lower()] if place % 2 else takewhile(GAP.__ne__, word_terms(piece)))
             if term not in _PASSED_OVER
         )
 
@@ -228,7 +230,7 @@ class Statement:
             for match in each.finditer(self.text)
         )
         return frozenset(
-            term for words in found for word in (words[0], words[-1]) for term in terms(word)
+            term for words in found for word in (words[0], words[-1]) for term in word_terms(word)
         )
 
     @cached_property
@@ -254,7 +256,7 @@ class Statement:
     @cached_property
     def subject(self) -> frozenset[str]:
         """What it is about: its telling words, without numbers."""
-        return frozenset(filter(_is_subject, takewhile(GAP.__ne__, terms(self.text))))
+        return frozenset(filter(_is_subject, takewhile(GAP.__ne__, word_terms(self.text))))
 
     @cached_property
     def numbers(self) -> frozenset[tuple[str, str]]:

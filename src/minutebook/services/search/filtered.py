@@ -17,7 +17,7 @@ from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
 from minutebook.search.calibration import CUT_OF_COSINE, rank_score, relevance, strength_of_cosine
-from minutebook.search.text import TextQuery, parse_query, terms
+from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.recall import CANDIDATES, Found
@@ -128,7 +128,7 @@ class FilteredSearch:
             parse_query(query),
             CANDIDATES,
         )
-        query_terms = set(terms(query))
+        query_terms = set(word_terms(query))
         found = [
             (_tier(memory, query_terms), Found(memory, scores[key]))
             for key, memory in self._read(wheres, scores)
@@ -276,7 +276,7 @@ def _divided(
 def _tier(memory: Memory, query_terms: AbstractSet[str]) -> int:
     """Give the place of a memory's sort in a governed answer, 0 the first."""
     if memory.repository is not None:
-        return 0 if query_terms <= set(terms(memory.text)) else 1
+        return 0 if query_terms <= set(word_terms(memory.text)) else 1
     return 2 if memory.status in VERIFIED else 3
 
 

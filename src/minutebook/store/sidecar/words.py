@@ -114,7 +114,7 @@ def match(
 ) -> list[Candidate]:
     """Rank the records that hold any of the terms by BM25 (Robertson and Zaragoza 2009); ties by id.
 
-    Exact. The rarest terms are counted first. Once the records that hold them have scores that the
+    A term that is named twice counts twice. Exact. The rarest terms are counted first. Once the records that hold them have scores that the
     terms left over cannot reach, only those records are looked at any further (Turtle and Flood
     1995, "Query evaluation: strategies and optimizations").
     """
@@ -255,13 +255,14 @@ def _common(owners: NDArray[np.uint32], places: Places) -> tuple[Places, Places]
 def _weighted(
     parts: Sequence[_Part], terms: Sequence[str], records: int
 ) -> list[tuple[float, int]]:
-    """Give the weight and digest of each term that any record holds, the heaviest first."""
+    """Give the weight and digest of each term that any record holds, the rarest first."""
     sought = []
-    for digest in map(term_digest, terms):
+    for term, times in Counter(terms).items():
+        digest = term_digest(term)
         held = sum(part.holding(digest) for part in parts)
         if held:
             idf = math.log((records - held + 0.5) / (held + 0.5))
-            sought.append((held, idf if idf > 0 else LEAST_IDF, digest))
+            sought.append((held, times * (idf if idf > 0 else LEAST_IDF), digest))
     return [(idf, digest) for _, idf, digest in sorted(sought)]
 
 

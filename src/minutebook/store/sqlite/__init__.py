@@ -166,10 +166,12 @@ class SqliteStore:
     ) -> list[Candidate]:
         """Rank the selected records that match the query by BM25."""
         found = self._indices.match(of, where, query, limit)
-        if found is not None:
+        if found is None:
+            with self._connections.snapshot() as connection:
+                found = texts.match(connection, of, where, query, limit)
+        if query.forms == 1:
             return found
-        with self._connections.snapshot() as connection:
-            return texts.match(connection, of, where, query, limit)
+        return [Candidate(each.id, each.score / query.forms) for each in found]
 
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]

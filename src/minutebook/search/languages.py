@@ -1,0 +1,257 @@
+"""The languages in which a text may be written, and the stems of its words in each of them.
+
+Function words, letters and endings are enough to tell the languages that are likely; which of them it is need
+not be known, as a word has a stem in each. Scripts that one language shares with few others are not told apart.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any
+
+import Stemmer
+
+from minutebook.search.folding import folded
+from minutebook.search.function_words import FUNCTION_WORDS
+
+_OTHER_SCRIPTS = {
+    "russian": "\u0400-\u052f",
+    "greek": "\u0370-\u03ff\u1f00-\u1fff",
+    "arabic": "\u0600-\u06ff",
+    "persian": "پچژگکی",
+    "hindi": "\u0900-\u097f",
+    "tamil": "\u0b80-\u0bff",
+    "armenian": "\u0530-\u058f",
+}
+"""The letters of languages that are not written in Latin ones."""
+
+_LETTERS = {
+    "german": "äöüß",
+    "dutch": "ĳ",
+    "french": "àâçèéêëîïôûùœ",
+    "spanish": "áéíñóú¿¡",
+    "portuguese": "áâãàçéêíóõôú",
+    "italian": "àèéìòù",
+    "romanian": "ăâîșşțţ",
+    "catalan": "àçèéíïòóú",
+    "swedish": "åäö",
+    "danish": "åæø",
+    "norwegian": "åæø",
+    "finnish": "äö",
+    "hungarian": "áéíóöőúüű",
+    "polish": "ąćęłńóśźż",
+    "czech": "áčďéěíňóřšťúůýž",
+    "turkish": "çğıİöşü",
+    "vietnamese": "ăâđêôơư\u1ea0-\u1ef9",
+}
+"""Letters that English does not have."""
+
+_ENDINGS = {
+    "english": "ing ings tion tions ness ment ments able ible ful less ously ies ity ed ly ers",
+    "german": "ung ungen ing heit heiten keit keiten schaft schaften lich liche lichen isch ische ischen chen lein"
+    " ieren iert tät täten ierung eren",
+    "dutch": "heid heden ing ingen lijk lijke isch ische tje tjes ijk eren",
+    "french": "tion tions ment ments eux euse euses eur eurs ette ettes ique iques isme age ages ité ités aient",
+    "spanish": "ción ciones sión siones mente dad dades ado ados ada adas ando iendo aron ieron miento mientos"
+    " ero eros idad ista istas",
+    "portuguese": "ção ções são sões mente dade dades ado ados ada adas ando endo aram eram mento mentos"
+    " eiro eiros agem agens",
+    "italian": "zione zioni sione sioni mente ità ato ati ata ate ando endo arono irono mento menti iere ieri"
+    " aggio aggi ista isti",
+    "romanian": "ului ilor elor ție ții ții ează esc ește iune iuni toare tate",
+    "catalan": "ció cions sió sions ment itat itats ament aments dors dora",
+    "swedish": "ning ningar ningen ningarna arna erna orna heten heter ade ades",
+    "danish": "ning ninger ningen ningerne erne heden heder ede edes else elser",
+    "norwegian": "ning ninger ningen ningene ene heten heter et ede else elser",
+    "finnish": "ssa ssä sta stä lla llä lta ltä lle ksi inen iset isen isten tta ttä nen set",
+    "hungarian": "nak nek ban ben ból ből hoz hez höz tól től ság ség oknak eknek okat eket",
+    "polish": "ość ości owie ami ach ego emu ych ymi anie ania enie enia owy owa",
+    "czech": "ost osti ého ému ých ými ami ách ání ení ový ová",
+    "turkish": "lar ler ları leri ların lerin lara lere lardan lerden ında inde ından inden mak mek dır dir",
+    "indonesian": "kan annya nya",
+}
+"""Endings of words that have a letter or more before them."""
+
+_TALK = {
+    "english": "let get got like know see thanks thank yes yeah hey hi hello wow great really good nice much many new"
+    " please sure oh ok okay think going love file error use using return import class def"
+}
+"""Words that show a language, but are looked for."""
+
+_ENOUGH = 240
+"""The evidence of one function word that no other language has; with less, endings are looked at."""
+
+_CERTAIN = 2 * _ENOUGH
+"""The evidence that is needed where letters speak for English, or for a language of another script."""
+
+_LIKELY = 0.5
+"""The part of the best language's evidence that another likely language has at least."""
+
+_FEW_WORDS = 8
+"""Up to so many words without evidence are a title or a question; more are no sentence."""
+
+_ENOUGH_WORDS = 1000
+"""So many words of a text tell its languages."""
+
+_FEW_LANGUAGES = 4
+_ENGLISH = ("english",)
+_JOINED = re.compile(r"(.{2,}(?:ung|heit|keit|schaft|ion|tät|ling))s(.{4,})").fullmatch
+_LONGEST_ENDING = 6
+_ENDING = 120
+_LANE = 32
+_IS_LATIN = re.compile("[\0-\u024f\u1e00-\u1eff\u2000-\u20cf]*").fullmatch
+_LETTERS_ONLY = re.compile(r"[^\W\d_]+(?:[^\W\d_]|[\u0900-\u0dff])*").fullmatch
+
+Languages = tuple[str, ...]
+
+LATIN: Languages = tuple(name for name in FUNCTION_WORDS if name not in _OTHER_SCRIPTS)
+
+
+def likely_languages(words: Sequence[str], text: str) -> Languages:
+    """Give the languages in which a text may be written, by its folded words and by its letters.
+
+    All that are written in Latin letters, where a few words tell nothing.
+    """
+    lowered = [word.casefold() for word in words[:_ENOUGH_WORDS]]
+    found = sum([_OF_WORD[word] for word in lowered if word in _OF_WORD])
+    others: Languages = ()
+    if not text.isascii():
+        if _IS_OTHER.search(text):
+            others = _other_languages(text)
+        elif _IS_LATIN(text):
+            found += sum(map(_OF_LETTER.__getitem__, {*_FOREIGN_LETTERS.findall(text)}))
+    weights = _weights(found)
+    best = max(weights)
+    if best < _ENOUGH and not others:
+        weights = _weights(found + sum(map(_of_ending, lowered)))
+        best = max(weights)
+    if not best:
+        is_title = 0 < len(words) <= _FEW_WORDS and not others
+        return LATIN if is_title and _IS_LATIN(text) else others
+    if text.isascii():
+        if weights[_ENGLISH_LANE] == best and (best >= _ENOUGH or weights.count(best) == 1):
+            return _ENGLISH
+        if best < _CERTAIN:
+            weights[_ENGLISH_LANE] = best
+    elif best < _CERTAIN and not _IS_LATIN(text):
+        return others
+    likely = (name for name, weight in zip(LATIN, weights, strict=True) if weight >= best * _LIKELY)
+    return (*likely, *others)
+
+
+def are_stemmed(languages: Languages) -> bool:
+    """Tell whether words have other stems than English ones in one of the languages."""
+    return languages not in ((), _ENGLISH)
+
+
+def are_certain(languages: Languages) -> bool:
+    """Tell whether a text is in one of few languages, and not in English."""
+    return 0 < len(languages) <= _FEW_LANGUAGES and "english" not in languages
+
+
+def _other_languages(text: str) -> Languages:
+    found = [name for name, letters in _IN_SCRIPT.items() if letters.search(text)]
+    if "persian" in found:
+        found.remove("arabic")
+    elif "arabic" in found:
+        # Many a Persian word has none of the letters that Arabic lacks.
+        found.append("persian")
+    return tuple(found)
+
+
+def stems(word: str, languages: Languages) -> tuple[str, ...]:
+    """Give the folded stems of a word, in lower case with its accents, in each language.
+
+    In Vietnamese that is the word itself, whose accents make it another word.
+    """
+    if not _LETTERS_ONLY(word):
+        return ()
+    found: dict[str, None] = {}
+    for language in languages:
+        if language in _OTHER_SCRIPTS and not _IS_OTHER.match(word):
+            continue
+        if language == "vietnamese":
+            found[word] = None
+            continue
+        for part in (word, *(_parts_of(word) if language == "german" else ())):
+            stem = folded(_stemmer(language)(part)).casefold()
+            if len(stem) > 1:
+                found[stem] = None
+    return tuple(found)
+
+
+def _parts_of(word: str) -> tuple[str, ...]:
+    """Give the parts of a German compound that a suffix and the s after it betray."""
+    found = _JOINED(word)
+    return found.groups() if found else ()
+
+
+def is_function_word(word: str, languages: Languages) -> bool:
+    """Tell whether a folded word carries grammar only, in one of the languages."""
+    return any(word in _folded_words(language) for language in languages)
+
+
+@cache
+def _folded_words(language: str) -> frozenset[str]:
+    return frozenset(folded(FUNCTION_WORDS.get(language, "")).casefold().split())
+
+
+@cache
+def _stemmer(language: str) -> Callable[[str], Any]:
+    # What calls it has a cache of its own.
+    return Stemmer.Stemmer(language, 0).stemWord  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=1 << 13)
+def _of_ending(word: str) -> int:
+    """Give how much the longest known ending of a folded word speaks for each language."""
+    for length in range(min(_LONGEST_ENDING, len(word) - 3), 1, -1):
+        found = _OF_ENDING.get(word[-length:])
+        if found is not None:
+            return found
+    return 0
+
+
+def _shared(told: Mapping[str, Iterable[str]], weight: int) -> dict[str, int]:
+    """Give what each sign says for each language; what several share says less for each of them.
+
+    That is one number with a lane of _LANE bits for each language, so that a sum adds all at once.
+    """
+    languages: dict[str, list[int]] = {}
+    for lane, name in enumerate(LATIN):
+        for sign in dict.fromkeys(told.get(name, ())):
+            languages.setdefault(sign, []).append(lane)
+    return {
+        sign: sum(weight // len(shared) << lane * _LANE for lane in shared)
+        for sign, shared in languages.items()
+    }
+
+
+def _weights(lanes: int) -> list[int]:
+    return [lanes >> lane * _LANE & (1 << _LANE) - 1 for lane in range(len(LATIN))]
+
+
+def _spread(letters: str) -> Iterable[str]:
+    for run in re.findall(r".-.|.", letters):
+        if len(run) == 3:
+            yield from map(chr, range(ord(run[0]), ord(run[2]) + 1))
+        else:
+            yield run
+
+
+_IN_SCRIPT = {name: re.compile(f"[{letters}]") for name, letters in _OTHER_SCRIPTS.items()}
+_OF_WORD = _shared(
+    {
+        name: [
+            word for word in (*_folded_words(name), *_TALK.get(name, "").split()) if len(word) > 1
+        ]
+        for name in LATIN
+        if name != "vietnamese"  # without its accents it looks like many others
+    },
+    _ENOUGH,
+)
+_OF_ENDING = _shared({name: folded(endings).split() for name, endings in _ENDINGS.items()}, _ENDING)
+_OF_LETTER = _shared({name: _spread(letters) for name, letters in _LETTERS.items()}, _ENOUGH)
+_FOREIGN_LETTERS = re.compile(f"[{''.join(_OF_LETTER)}]")
+_IS_OTHER = re.compile(f"[{''.join(_OTHER_SCRIPTS.values())}]")
+_ENGLISH_LANE = LATIN.index("english")
