@@ -145,6 +145,30 @@ def test_status_loads_and_prepares_no_model(
     assert not (tmp_path / "models").exists()
 
 
+def test_status_and_doctor_tell_of_texts_that_are_being_analysed_anew(
+    run: Run, tmp_path: Path
+) -> None:
+    import apsw
+
+    from minutebook.disk.filelock import FileLock
+    from minutebook.store.sqlite.missing_database import lock_of
+
+    remembered(run, "one")
+    database = tmp_path / "home" / "minutebook.db"
+    with apsw.Connection(str(database)) as connection:
+        connection.execute("UPDATE text_indices SET reached = 0")
+    writer = FileLock(lock_of(database))
+    # As long as somebody else writes, nothing is analysed.
+    writer.acquire(10)
+    assert json.loads(run("status", "--json").output)["to_analyse"] == 1
+    examined = run("doctor").output
+    writer.close()
+    assert "analysed anew for search by words: 1" in examined
+    assert "doctor --repair" in examined
+    assert run("doctor", "--repair").exit_code == 0
+    assert json.loads(run("status", "--json").output)["to_analyse"] == 0
+
+
 def test_doctor_repairs_a_damaged_index_and_finds_a_changed_trail(run: Run, tmp_path: Path) -> None:
     import apsw
 

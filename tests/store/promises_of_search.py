@@ -85,7 +85,7 @@ class SearchPromises(Promises):
         for number in range(9):
             store.put(memory(str(number), "bread bread", organization="zoo"))
         assert store.match(Memory, ACME, parse_query("bread"), 9) == before
-        hidden = memory("d", "bread again", deleted_at=START)
+        hidden = memory("d", "bread", deleted_at=START)
         store.put(hidden)
         after = store.match(Memory, ACME, parse_query("bread"), 9)
         assert ids(after) == ["a"]

@@ -62,6 +62,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "model_reason": reason,
             "to_embed": waiting,
             "seconds_to_embed": app.embeddings.remaining(waiting),
+            "to_analyse": app.database.to_analyse(),
             "bytes": app.database.size(),
             "token_state_bytes": {
                 _SHOWN[kind]: size

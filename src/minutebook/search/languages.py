@@ -1,7 +1,7 @@
 """The languages in which a text may be written, and the stems of its words in each of them.
 
-Function words, letters and endings are enough to tell the languages that are likely; which of them it is need
-not be known, as a word has a stem in each. Scripts that one language shares with few others are not told apart.
+Function words, letters and endings tell which are likely. Which of those it is need not be known, as a word
+has a stem in each. A script other than the Latin one stands for one language, Arabic letters for two.
 """
 
 import re
@@ -100,7 +100,7 @@ _LONGEST_ENDING = 6
 _ENDING = 120
 _LANE = 32
 _IS_LATIN = re.compile("[\0-\u024f\u1e00-\u1eff\u2000-\u20cf]*").fullmatch
-_LETTERS_ONLY = re.compile(r"[^\W\d_]+(?:[^\W\d_]|[\u0900-\u0dff])*").fullmatch
+_LETTERS_ONLY = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0dff])*").fullmatch
 
 Languages = tuple[str, ...]
 

@@ -29,6 +29,9 @@ from minutebook.search.languages import (
     stems,
 )
 
+ANALYSIS = 2
+"""Counts up when texts give other words or terms: what was kept of them before is then made anew."""
+
 MAX_TERM = 64
 """Characters of a term; a longer one is cut, in texts and queries alike."""
 

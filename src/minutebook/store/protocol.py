@@ -303,6 +303,9 @@ class Tended(Store, Protocol):
     def check(self) -> list[str]:
         """Say, a sentence each, what is not as it should be; nothing if all is sound."""
 
+    def to_analyse(self) -> int:
+        """Count the texts whose text index is being made anew, as another version analysed them."""
+
     def rebuild(self) -> None:
         """Make anew from the records all that is derived from them. Raises StoreDamaged."""
 

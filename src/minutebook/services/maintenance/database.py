@@ -126,6 +126,10 @@ class Database:
         """Return the bytes on disk, log and indices included."""
         return self._engine.size()
 
+    def to_analyse(self) -> int:
+        """Count the texts that are still to be analysed anew, as another version analysed them."""
+        return self._engine.to_analyse()
+
     def counts(self, classes: Iterable[type[Record]]) -> dict[Kind, int]:
         """Count the records of some classes in all organizations. Raises StoreError if it cannot be read."""
         wheres = [Filter(organization=each) for each in self._engine.organizations()]

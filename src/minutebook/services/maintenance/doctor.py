@@ -24,6 +24,7 @@ class Finding:
 
 
 REPAIR = "run `minutebook doctor --repair`; if it stays, restore a backup"
+ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at once"
 
 
 class Doctor:
@@ -88,9 +89,14 @@ def _read(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
 
 
 def _of_store(store: Tended) -> list[Finding]:
-    return [
+    findings = [
         Finding(sentence, REPAIR, is_damage="is damaged" in sentence) for sentence in store.check()
     ]
+    waiting = store.to_analyse()
+    if waiting:
+        sentence = f"Some texts are still being analysed anew for search by words: {waiting:,}."
+        findings.append(Finding(sentence, ANALYSE))
+    return findings
 
 
 def _of_trails(store: Tended, trail: Trail) -> list[Finding]:

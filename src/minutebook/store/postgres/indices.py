@@ -24,11 +24,8 @@ from minutebook.store.sidecar.index import Index
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
 from minutebook.store.sidecar.view import Conditions, Layer, View
-from minutebook.store.sidecar.words import Postings, match, sums_of
+from minutebook.store.sidecar.words import Postings, by_word, match, sums_of
 from minutebook.store.sql import index_columns
-
-_TERMS = 1
-"""Counts up when texts give other terms, so that the indices of words are made anew."""
 
 _BATCH = 1000
 
@@ -76,7 +73,7 @@ class Indices:
             return []
         if not query.phrases:
             conditions = self._conditions(number, of, where)
-            return match(self._words(number, of), conditions, query.terms, limit)
+            return by_word(match(self._words(number, of), conditions, query.terms, limit), query)
         view = self._words(number, of)
         with self._connections.reading() as connection:
             allowed = rows.ids(connection, number, of, where, ())
@@ -84,7 +81,7 @@ class Indices:
         def texts(ids: Collection[str]) -> Mapping[str, Sequence[str]]:
             return {each.id: analysis.terms(each.text) for each in self._records(number, of, ids)}
 
-        return match_phrases(view, query, allowed, texts, limit)
+        return by_word(match_phrases(view, query, allowed, texts, limit), query)
 
     def matches_phrase(
         self, number: int, of: type[TextRecord], where: Filter, words: Sequence[str]
@@ -172,7 +169,7 @@ class Indices:
             "kind": str(key.kind),
         }
         if key.space == WORDS:
-            identity["word"] = _TERMS
+            identity["word"] = analysis.ANALYSIS
         else:
             space = self._spaces.of(key.space)
             identity["vector"] = [space.name, space.digest, space.dimensions]

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from minutebook.search.text import TextQuery
 from minutebook.store.protocol import Candidate
 from minutebook.store.sidecar.block import Columns, Places
 from minutebook.store.sidecar.view import Conditions, Layer, View
@@ -114,9 +115,9 @@ def match(
 ) -> list[Candidate]:
     """Rank the records that hold any of the terms by BM25 (Robertson and Zaragoza 2009); ties by id.
 
-    A term that is named twice counts twice. Exact. The rarest terms are counted first. Once the records that hold them have scores that the
-    terms left over cannot reach, only those records are looked at any further (Turtle and Flood
-    1995, "Query evaluation: strategies and optimizations").
+    A term that is named twice counts twice. Exact. The rarest terms are counted first. Once the
+    records that hold them have scores that the terms left over cannot reach, only those records are
+    looked at any further (Turtle and Flood 1995, "Query evaluation: strategies and optimizations").
     """
     parts = [_Part(layer, conditions) for layer in view.layers]
     records = sum(part.records for part in parts)
@@ -136,6 +137,13 @@ def match(
                 part.narrow(least - rest[index] - _ROUNDING)
             part.add(digest, idf)
     return _best(parts, limit)
+
+
+def by_word(found: list[Candidate], query: TextQuery) -> list[Candidate]:
+    """Divide scores by the number of terms that stand for each word of a query."""
+    if query.forms == 1:
+        return found
+    return [Candidate(each.id, each.score / query.forms) for each in found]
 
 
 def sums_of(view: WordView) -> Iterator[tuple[bytes, int]]:

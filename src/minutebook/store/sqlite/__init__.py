@@ -2,19 +2,29 @@
 
 import threading
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
 import apsw
 
+from minutebook.domain.errors import StoreBusy
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
 from minutebook.store.protocol import Candidate, Change, Group, R, T, Vectors, VectorSpace, Writes
+from minutebook.store.sidecar.words import by_word
 from minutebook.store.sql.vector_rows import check_query
-from minutebook.store.sqlite import change_feed, checks, embeddings, entity_names, rows, texts
+from minutebook.store.sqlite import (
+    change_feed,
+    checks,
+    embeddings,
+    entity_names,
+    rows,
+    text_analysis,
+    texts,
+)
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.counts import Counts
 from minutebook.store.sqlite.errors import damaged
@@ -22,6 +32,9 @@ from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
 from minutebook.store.sqlite.snapshot import SqliteMoment, SqliteSnapshot
 from minutebook.store.transaction_names import TransactionNames
+
+_PATIENCE = 0.1
+"""Seconds for which work in the background waits for its turn to write."""
 
 
 class SqliteStore:
@@ -71,6 +84,8 @@ class SqliteStore:
             self._indices = Indices(self._path, self._connections, housekeeper.want)
             self._housekeeper = housekeeper
             self._is_open = True
+            if self.to_analyse():
+                housekeeper.want()
 
     @property
     def is_open(self) -> bool:
@@ -169,9 +184,7 @@ class SqliteStore:
         if found is None:
             with self._connections.snapshot() as connection:
                 found = texts.match(connection, of, where, query, limit)
-        if query.forms == 1:
-            return found
-        return [Candidate(each.id, each.score / query.forms) for each in found]
+        return by_word(found, query)
 
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
@@ -286,6 +299,11 @@ class SqliteStore:
             texts.rebuild(connection)
         self._indices.rebuild()
 
+    def to_analyse(self) -> int:
+        """Count the texts whose text index is being made anew, as another version analysed them."""
+        with self._connections.reading() as connection:
+            return text_analysis.remaining(connection)
+
     @property
     def writes(self) -> Writes:
         """What this process has written, and how long that took."""
@@ -313,6 +331,11 @@ class SqliteStore:
     def _keep_house(self) -> None:
         self._connections.checkpoint()
         self._indices.keep_up()
+        if self.to_analyse():
+            # Whoever else writes comes first, and a process that ends does not wait for them.
+            with suppress(StoreBusy), self._connections.writing(_PATIENCE) as connection:
+                text_analysis.advance(connection)
+            self._housekeeper.want()
 
     def _files(self) -> Iterator[Path]:
         yield from (self._path.with_name(self._path.name + end) for end in ("", "-wal", "-shm"))

@@ -13,7 +13,7 @@ import apsw
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
 from minutebook.store.protocol import Writes
-from minutebook.store.sqlite import missing_database, schema
+from minutebook.store.sqlite import missing_database, schema, text_analysis
 from minutebook.store.sqlite.errors import translate_errors
 
 _BUSY_MILLISECONDS = 10_000
@@ -128,14 +128,16 @@ class Connections:
             yield
 
     @contextmanager
-    def writing(self) -> Iterator[apsw.Connection]:
+    def writing(self, wait: float | None = None) -> Iterator[apsw.Connection]:
         """Lend the writing connection for one write, inside a transaction.
+
+        Others may make it wait for `wait` seconds, as long as any write does by default.
 
         A write that fails halfway spoils the transaction it is part of. Savepoints would be
         finer, but each makes FTS5 write out what it has gathered.
         """
         if not self.is_writing:
-            with self._whole_transaction() as connection:
+            with self._whole_transaction(wait) as connection:
                 yield connection
             return
         connection = self._usable_writer()
@@ -193,7 +195,7 @@ class Connections:
     def _open_writer(self) -> apsw.Connection:
         connection = self.open()
         try:
-            if not schema.is_current(connection, self._path):
+            if not self._is_prepared(connection):
                 self._file_lock.acquire(self._wait)
                 try:
                     self._prepare(connection)
@@ -206,13 +208,17 @@ class Connections:
         connection.set_wal_hook(self._note_log)
         return connection
 
+    def _is_prepared(self, connection: apsw.Connection) -> bool:
+        return schema.is_current(connection, self._path) and text_analysis.is_current(connection)
+
     def _prepare(self, connection: apsw.Connection) -> None:
-        if schema.is_current(connection, self._path):
+        if self._is_prepared(connection):
             return
         connection.pragma("journal_mode", "wal")
         connection.execute("BEGIN IMMEDIATE")
         try:
             schema.migrate(connection)
+            text_analysis.adopt(connection)
             connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
@@ -240,11 +246,12 @@ class Connections:
         return reader
 
     @contextmanager
-    def _turn_to_write(self) -> Iterator[None]:
+    def _turn_to_write(self, wait: float | None = None) -> Iterator[None]:
         """Wait for this process's other threads, then for the other processes."""
-        deadline = time.monotonic() + self._wait
-        if not self._turn.acquire(timeout=self._wait):
-            raise StoreBusy(f"{self._path}: another thread is writing for over {self._wait:g} s")
+        wait = self._wait if wait is None else wait
+        deadline = time.monotonic() + wait
+        if not self._turn.acquire(timeout=wait):
+            raise StoreBusy(f"{self._path}: another thread is writing for over {wait:g} s")
         try:
             if self._closed:
                 raise StoreClosed(f"{self._path}: the store was closed")
@@ -257,9 +264,9 @@ class Connections:
             self._turn.release()
 
     @contextmanager
-    def _whole_transaction(self) -> Iterator[apsw.Connection]:
+    def _whole_transaction(self, wait: float | None = None) -> Iterator[apsw.Connection]:
         requested = time.perf_counter()
-        with self._turn_to_write(), translate_errors(self._path):
+        with self._turn_to_write(wait), translate_errors(self._path):
             connection = self._writer
             connection.execute("BEGIN IMMEDIATE")
             began = time.perf_counter()

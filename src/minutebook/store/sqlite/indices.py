@@ -13,7 +13,7 @@ import numpy as np
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, TextRecord
-from minutebook.search.text import TextQuery
+from minutebook.search.text import ANALYSIS, TextQuery
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import P
@@ -34,9 +34,6 @@ from minutebook.store.sqlite.index_source import (
 )
 from minutebook.store.sqlite.missing_database import index_of
 from minutebook.store.sqlite.tables import table_of
-
-_TERMS = 1
-"""Counts up when texts give other terms, so that the indices of words are made anew."""
 
 
 class Indices:
@@ -298,7 +295,7 @@ class _WordIndices(_Family[Postings]):
         return lambda connection: WordSource(connection, key.organization, key.kind)
 
     def identity(self, connection: apsw.Connection, key: Key) -> object:
-        return _TERMS
+        return ANALYSIS
 
     def expected(self, connection: apsw.Connection, key: Key) -> Iterator[tuple[bytes, int]]:
         # In pages, as the index itself is made, so that memory is bounded.

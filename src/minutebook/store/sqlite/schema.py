@@ -315,7 +315,14 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
     for table in ("memories", "chunks", "decisions", "proposals", "turns", "summaries")
 )
 
-SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+# By which version of the text analysis the text indices were made; see text_analysis.py.
+_SEVENTH = """
+CREATE TABLE text_analysis (version INTEGER NOT NULL);
+INSERT INTO text_analysis VALUES (1);
+ALTER TABLE text_indices ADD COLUMN reached INTEGER;
+"""
+
+SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)

@@ -32,7 +32,8 @@ def add(
     """Index the text of a record that the index does not hold."""
     name = _name_of(number, of)
     created = connection.execute(
-        "INSERT OR IGNORE INTO text_indices VALUES (?, ?) RETURNING 1", (number, of.kind)
+        "INSERT OR IGNORE INTO text_indices (organization, kind) VALUES (?, ?) RETURNING 1",
+        (number, of.kind),
     ).get
     if created:
         connection.execute(

@@ -1,0 +1,86 @@
+"""Noticing that texts were analysed by another version, and analysing them anew behind the writers' back.
+
+The database keeps the version. When it differs at open, the names of entities are listed anew at once;
+of each text index `reached` then tells the sequence of the last change whose record was taken in anew,
+NULL when all were. Until then such an index holds terms of both versions.
+"""
+
+from collections.abc import Iterator
+from typing import cast
+
+import apsw
+
+from minutebook.domain.records import TEXT_CLASSES, Entity, Kind, TextRecord
+from minutebook.search.text import ANALYSIS
+from minutebook.store.sqlite import entity_names, texts
+from minutebook.store.sqlite.tables import table_of
+
+BATCH = 200
+"""How many texts are analysed in one transaction; others wait for it for about a tenth of a second."""
+
+
+def is_current(connection: apsw.Connection) -> bool:
+    """Tell whether the present version made the text indices, or is making them."""
+    version: int | None = connection.execute("SELECT version FROM text_analysis").get
+    return version == ANALYSIS
+
+
+def adopt(connection: apsw.Connection) -> None:
+    """Have all texts analysed anew, if another version analysed them; list the names of entities anew."""
+    if is_current(connection):
+        return
+    connection.execute("DELETE FROM names")
+    numbers: list[int] = [
+        number for (number,) in connection.execute("SELECT number FROM organizations")
+    ]
+    table = table_of(Entity)
+    for number in numbers:
+        entities = connection.execute(
+            f"SELECT {table.fields} FROM {table.name} AS r WHERE r.organization = ?",  # noqa: S608
+            (number,),
+        ).fetchall()
+        for values in entities:
+            entity_names.keep(connection, number, table.record_of(Entity, "", values))
+    connection.execute("UPDATE text_indices SET reached = 0")
+    connection.execute("DELETE FROM text_analysis")
+    connection.execute("INSERT INTO text_analysis VALUES (?)", (ANALYSIS,))
+
+
+def advance(connection: apsw.Connection) -> None:
+    """Analyse up to BATCH texts anew, inside the caller's transaction."""
+    pending = next(_pending(connection), None)
+    if pending is None:
+        return
+    number, of, reached = pending
+    table = table_of(of)
+    rows = connection.execute(
+        f"SELECT r.sequence, r.row, {table.fields} FROM {table.name} AS r"  # noqa: S608
+        " WHERE r.organization = ? AND r.sequence > ? ORDER BY r.sequence LIMIT ?",
+        (number, reached, BATCH),
+    ).fetchall()
+    for _, row, *values in cast("list[tuple[int, ...]]", rows):
+        texts.remove(connection, number, of, row)
+        texts.add(connection, number, of, row, table.record_of(of, "", values).text)
+    connection.execute(
+        "UPDATE text_indices SET reached = ? WHERE organization = ? AND kind = ?",
+        (rows[-1][0] if len(rows) == BATCH else None, number, of.kind),
+    )
+
+
+def remaining(connection: apsw.Connection) -> int:
+    """Count the texts that are still to be analysed anew."""
+    return sum(
+        connection.execute(
+            f"SELECT count(*) FROM {table_of(of).name} WHERE organization = ? AND sequence > ?",  # noqa: S608
+            (number, reached),
+        ).get
+        for number, of, reached in list(_pending(connection))
+    )
+
+
+def _pending(connection: apsw.Connection) -> Iterator[tuple[int, type[TextRecord], int]]:
+    rows: Iterator[tuple[int, str, int]] = connection.execute(
+        "SELECT organization, kind, reached FROM text_indices WHERE reached IS NOT NULL"
+    )
+    for number, kind, reached in rows:
+        yield number, TEXT_CLASSES[Kind(kind)], reached
