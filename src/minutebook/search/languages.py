@@ -96,6 +96,8 @@ _ENOUGH_WORDS = 1000
 _FEW_LANGUAGES = 4
 _ENGLISH = ("english",)
 _JOINED = re.compile(r"(.{2,}(?:ung|heit|keit|schaft|ion|tät|ling))s(.{4,})").fullmatch
+_SHORTEST, _SHORTEST_GUESSED = 2, 3
+"""Letters of a stem; the second where any language may be meant, as many words are short."""
 _LONGEST_ENDING = 6
 _ENDING = 120
 _LANE = 32
@@ -167,6 +169,7 @@ def stems(word: str, languages: Languages) -> tuple[str, ...]:
     if not _LETTERS_ONLY(word):
         return ()
     found: dict[str, None] = {}
+    shortest = _SHORTEST_GUESSED if languages == LATIN else _SHORTEST
     for language in languages:
         if language in _OTHER_SCRIPTS and not _IS_OTHER.match(word):
             continue
@@ -175,7 +178,7 @@ def stems(word: str, languages: Languages) -> tuple[str, ...]:
             continue
         for part in (word, *(_parts_of(word) if language == "german" else ())):
             stem = folded(_stemmer(language)(part)).casefold()
-            if len(stem) > 1:
+            if len(stem) >= shortest:
                 found[stem] = None
     return tuple(found)
 
