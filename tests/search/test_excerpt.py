@@ -31,4 +31,4 @@ def test_an_excerpt_begins_near_the_first_match() -> None:
 def test_an_excerpt_is_a_stretch_of_the_text(text: str, length: int) -> None:
     parts = [part for part in excerpt(text, sought_terms("tea"), length) if "…" not in part[0]]
     assert "".join(part for part, _ in parts) in text
-    assert all(part.lower().startswith("tea") for part, is_match in parts if is_match)
+    assert all("tea" in part.lower() for part, is_match in parts if is_match)

@@ -115,7 +115,7 @@ def test_an_interrupted_rebuild_goes_on_where_it_was(path: Path) -> None:
 def test_a_rebuild_by_hand_ends_it(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     store = SqliteStore(path)
-    store.rebuild_text_index()
+    store.rebuild()
     assert store.to_analyse() == 0
     assert len(found(store, ACME, "das Haus")) == MANY
     store.close()
