@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from minutebook.disk.filelock import try_lock
+from minutebook.disk.os_locks import try_lock
 from minutebook.domain.errors import InvalidInput, StoreError
 
 PART = ".minutebook.part"

@@ -5,12 +5,27 @@ import random
 import sys
 import time
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from minutebook.disk import lock_queue
+from minutebook.disk.os_locks import try_lock, try_share, unlock
 from minutebook.domain.errors import StoreBusy, StoreError
 
+PATIENCE = 0.1
+"""Seconds in which a waiter only looks whether the lock is free, before it queues up; and in which one
+that has queued up lets others go before it.
+
+Short waits need no order, and are quicker without: the lock goes to whoever runs.
+"""
+
 _POLL_SECONDS = 0.001
+_POLL_SECONDS_OF_THE_FIRST = 0.0003
+_MAX_POLL_SECONDS = 0.01
+_QUEUES = sys.platform != "win32"
+"""On Windows a file that is open cannot be removed; there waiters have no order."""
 
 
 class FileLock:
@@ -22,13 +37,39 @@ class FileLock:
         self._closing: weakref.finalize[..., Any] | None = None
 
     def acquire(self, wait: float) -> None:
-        """Take the lock. Raises StoreBusy if it is not free within `wait` seconds."""
-        deadline = time.monotonic() + wait
-        while not self.try_acquire():
-            if time.monotonic() >= deadline:
-                raise StoreBusy(f"{self._path}: another process is writing for over {wait:g} s")
+        """Take the lock, after those who have waited for it longer than twice PATIENCE.
+
+        Raises StoreBusy if it is not free within `wait` seconds.
+        """
+        now = time.monotonic()
+        deadline, impatient = now + wait, now + PATIENCE
+        if wait and _QUEUES and lock_queue.longest_wait(queue_of(self._path)) > PATIENCE:
+            impatient = now
+        elif self.try_acquire():
+            return
+        if _QUEUES and impatient < deadline:
+            if self._poll(impatient):
+                return
+            with _place_in(queue_of(self._path)) as place:
+                if self._poll(deadline, place):
+                    return
+        elif self._poll(deadline):
+            return
+        raise StoreBusy(f"{self._path}: another process is writing for over {wait:g} s")
+
+    def _poll(self, until: float, place: lock_queue.Place | None = None) -> bool:
+        """Wait until an instant for the lock, and for the turn of a place in its queue; tell whether it is had."""
+        pause = _POLL_SECONDS
+        while time.monotonic() < until:
+            if place is None or place.is_first():
+                if self.try_acquire():
+                    return True
+                pause = _POLL_SECONDS if place is None else _POLL_SECONDS_OF_THE_FIRST
+            else:
+                pause = min(2 * pause, _MAX_POLL_SECONDS)
             # Jitter, so that waiting processes do not knock in step.
-            time.sleep(_POLL_SECONDS * (0.5 + random.random()))  # noqa: S311
+            time.sleep(pause * (0.5 + random.random()))  # noqa: S311
+        return False
 
     def try_acquire(self) -> bool:
         """Take the lock if it is free; tell whether."""
@@ -36,7 +77,7 @@ class FileLock:
 
     def try_share(self) -> bool:
         """Hold the lock with others until it is closed, unless somebody has acquired it; tell whether."""
-        return _try_share(self._opened())
+        return try_share(self._opened())
 
     def is_in_place(self) -> bool:
         """Tell whether the lock's file is the one at its path: who locks another locks nobody out."""
@@ -59,7 +100,7 @@ class FileLock:
     def release(self) -> None:
         """Let the next one have it."""
         if self._file is not None:
-            _unlock(self._file)
+            unlock(self._file)
 
     def close(self) -> None:
         """Let go of the lock and its file."""
@@ -68,47 +109,20 @@ class FileLock:
             self._file = self._closing = None
 
 
-if sys.platform == "win32":
-    import msvcrt
+def queue_of(lock: Path) -> Path:
+    """Return the folder of those who wait for the lock of a file; it is there while somebody waits."""
+    return lock.with_name(f".{lock.name}.queue")
 
-    # To acquire a lock takes all of it; to share it takes one byte, perhaps another's.
-    _ALL = 1 << 30
 
-    def try_lock(file: int) -> bool:
-        """Lock an open file if it is free, until it is closed; tell whether."""
-        return _try_part(file, 0, _ALL)
-
-    def _try_share(file: int) -> bool:
-        return _try_part(file, random.randrange(_ALL), 1)  # noqa: S311
-
-    def _try_part(file: int, start: int, length: int) -> bool:
-        os.lseek(file, start, os.SEEK_SET)
-        try:
-            msvcrt.locking(file, msvcrt.LK_NBLCK, length)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(file: int) -> None:
-        os.lseek(file, 0, os.SEEK_SET)
-        msvcrt.locking(file, msvcrt.LK_UNLCK, _ALL)
-
-else:
-    import fcntl
-
-    def try_lock(file: int) -> bool:
-        """Lock an open file if it is free, until it is closed; tell whether."""
-        return _try(file, fcntl.LOCK_EX)
-
-    def _try_share(file: int) -> bool:
-        return _try(file, fcntl.LOCK_SH)
-
-    def _try(file: int, way: int) -> bool:
-        try:
-            fcntl.flock(file, way | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(file: int) -> None:
-        fcntl.flock(file, fcntl.LOCK_UN)
+@contextmanager
+def _place_in(folder: Path) -> Iterator[lock_queue.Place | None]:
+    """Take a place in a queue meanwhile; None where none can be had: then the wait has no order."""
+    try:
+        place = lock_queue.queue_up(folder)
+    except OSError:
+        yield None
+        return
+    try:
+        yield place
+    finally:
+        place.leave()
