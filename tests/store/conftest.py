@@ -29,7 +29,6 @@ CHOSEN = {
     "test_with_a_limit_the_heaviest_edges_come_first",
     "test_an_entity_is_named_by_its_whole_name_or_alias",
     "test_vectors_and_deletions_are_changes_too",
-    "test_a_kill_at_any_instant_loses_nothing_acknowledged",
 }
 _CLASSES = {"TestPostgres", "TestPostgresProcesses"}
 
