@@ -29,7 +29,7 @@ from minutebook.embedding import Embedded, Embedding, Model, Vector
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.filtered import FilteredSearch
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite import SqliteStore
 
 Written = tuple[str, str, float, float, float]
@@ -104,7 +104,7 @@ def searches(size: int, rounds: int) -> list[tuple[str, float, float, float, flo
     embedding.wait(10)
     matching = FilteredSearch(
         store,
-        Embeddings(store, embedding, 0.0, NamedLocks(path.parent / "turns")),
+        Embeddings(store, embedding, 0.0, FileLocks(path.parent / "turns")),
         lambda: data.NOW,
     )
     nothing = [None] * len(queries)

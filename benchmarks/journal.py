@@ -30,7 +30,7 @@ from minutebook.domain.turns import turn_id
 from minutebook.embedding import Embedding
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.sessions import JournalSearch
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite import SqliteStore
 
 CALLER = Caller(name="agent", role=Role.AGENT, call=Call(request="r"))
@@ -66,7 +66,7 @@ def found(size: int, rounds: int) -> list[tuple[Cell, ...]]:
     embedding.start()
     embedding.wait(10)
     with tempfile.TemporaryDirectory(dir=DATA) as folder:
-        search = JournalSearch(store, Embeddings(store, embedding, 0.0, NamedLocks(Path(folder))))
+        search = JournalSearch(store, Embeddings(store, embedding, 0.0, FileLocks(Path(folder))))
         figures: list[tuple[Cell, ...]] = []
         for name, session in (("all sessions", None), ("one session", "s7")):
             took = timed(partial(_search, search, queries, session), rounds)

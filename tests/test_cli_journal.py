@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from minutebook.cli.terminal import opened_or_made
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from tests.terminal import Run
 
 
@@ -86,7 +86,7 @@ def test_what_has_a_summary_is_not_summarised_again(written: Run) -> None:
 def test_a_session_that_cannot_be_summarised_is_told_and_the_exit_says_so(
     written: Run, tmp_path: Path
 ) -> None:
-    with NamedLocks(tmp_path / "home" / "claims").hold("summary\0default\0summary_s1"):
+    with FileLocks(tmp_path / "home" / "claims").hold("summary\0default\0summary_s1"):
         result = written("summarize", "--json")
     assert result.exit_code == 1
     shape = json.loads(result.stdout)

@@ -58,7 +58,7 @@ from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
 from minutebook.store.sqlite import damage
-from minutebook.stores import open_store
+from minutebook.stores import locks_of, open_store
 
 
 def now() -> datetime:
@@ -172,11 +172,11 @@ def open_app(
     failure leaves nothing open. A start by an admin pins the first secret.
     """
     models = models or models_of(settings)
-    locks = NamedLocks(settings.claims)
     with ExitStack() as opened:
         presence = opened.enter_context(closing(data_directory(settings).use()))
         store = opened.enter_context(closing(open_store(settings)))
         trail = Trail(store, clock)
+        locks = locks_of(settings, store)
         infrastructure = Infrastructure(
             presence=presence,
             locks=locks,

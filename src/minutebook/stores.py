@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
+from minutebook.store.file_locks import FileLocks
+from minutebook.store.leases import LeaseLocks
+from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
 from minutebook.store.sqlite import SqliteStore, missing_database
 
@@ -27,6 +30,11 @@ def open_store(settings: Settings) -> Tended:
         writer_wait=settings.writer_wait,
         beside=_beside(settings),
     )
+
+
+def locks_of(settings: Settings, store: Tended) -> NamedLocks:
+    """Return the locks by name of all that share a store: on a server in it, else in files beside it."""
+    return FileLocks(settings.claims) if store.leases is None else LeaseLocks(store.leases)
 
 
 def check_not_lost(settings: Settings) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from minutebook.domain.errors import Unanswered
 from minutebook.domain.records import Role
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement
 from tests.world import World
@@ -215,7 +215,7 @@ def test_one_failing_session_is_told_and_does_not_stop_the_rest(
     for session in ("s1", "s2", "s3"):
         write(client, session, "one")
     # As another process has it that is at that session just now.
-    with NamedLocks(tmp_path / "one" / "claims").hold("summary\0default\0summary_s2"):
+    with FileLocks(tmp_path / "one" / "claims").hold("summary\0default\0summary_s2"):
         done = client.call("summarize_sessions")
         assert {each["sessionId"] for each in done["sessions"]} == {"s1", "s3"}
         (failed,) = done["failed"]

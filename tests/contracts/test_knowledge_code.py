@@ -12,7 +12,7 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Role
 from minutebook.services.code.watching import QUIET_MS
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from tests.code.given import SAMPLES
 from tests.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, World, failed, loading, ready, wait_until
@@ -251,7 +251,7 @@ def test_a_project_is_pending_then_indexing_then_failed_or_completed(
         seen.append(status())
 
     # Another process that has the project's lock keeps the first run from beginning.
-    with NamedLocks(kettle.parent / "one" / "claims").hold("default\0kettle") as mine:
+    with FileLocks(kettle.parent / "one" / "claims").hold("default\0kettle") as mine:
         assert mine
         world.call("index_project", path=str(kettle))
         assert status() == "pending"

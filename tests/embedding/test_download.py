@@ -13,7 +13,7 @@ from minutebook.embedding import builtin
 from minutebook.embedding import weights as weights_file
 from minutebook.embedding.download import fetch_weights
 from minutebook.services.maintenance import model_preparation
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 
 CONTENT = b"stands for the weights; the digest is checked by whoever prepares"
 
@@ -99,7 +99,7 @@ def test_fetching_prepares_unless_that_is_done(models: Path, weights: object) ->
 def test_fetching_waits_for_whoever_prepares_the_model(models: Path, weights: object) -> None:
     source = str(weights_file.find_source())
     with ThreadPoolExecutor(1) as pool:
-        with NamedLocks(models / ".preparing").hold("prepare"):
+        with FileLocks(models / ".preparing").hold("prepare"):
             fetching = pool.submit(model_preparation.fetch, source, models)
             with pytest.raises(TimeoutError):
                 fetching.result(0.3)

@@ -15,19 +15,19 @@ from minutebook.domain.lineage import superseding
 from minutebook.domain.records import Decision
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.writer import Act, Committed, writing
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from tests.store.samples import START, decision
 
 FOLDER = "docs/decisions"
 
 
 def own(path: Path) -> Repository:
-    turns = NamedLocks(path.with_name("turns"))
+    turns = FileLocks(path.with_name("turns"))
     return Repository.own(path, "acme", partial(turns.hold, "ledger", 60.0))
 
 
 def shared(path: Path) -> Repository:
-    turns = NamedLocks(path.with_name("turns"))
+    turns = FileLocks(path.with_name("turns"))
     return Repository.shared(path, FOLDER, "acme", partial(turns.hold, "ledger", 60.0))
 
 

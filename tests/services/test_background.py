@@ -14,7 +14,7 @@ from minutebook.domain.records import Memory
 from minutebook.embedding import Embedder, Embedding
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from tests.world import Opener, WordEmbedder, World, failed, ready, wait_until
 
 
@@ -22,7 +22,7 @@ from tests.world import Opener, WordEmbedder, World, failed, ready, wait_until
 def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddings]:
     """Run the background work of a world's store with a model of its own, at short intervals."""
     app = world.app
-    embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, NamedLocks(locks))
+    embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, FileLocks(locks))
     stop = threading.Event()
     work = BackgroundWork(embedding, embeddings, app.ledgers, app.projects, stop, interval=0.01)
     work.start()

@@ -10,7 +10,7 @@ from minutebook.store.postgres import tables
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine
 
-SHARED = {"organizations", "spaces", "identity", "format"}
+SHARED = {"leases", "organizations", "spaces", "identity", "format"}
 """Small tables that are the same everywhere; they hold no records."""
 
 

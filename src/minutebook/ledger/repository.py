@@ -25,7 +25,7 @@ _REMEDY_SHARED = (
     "the repository anew from where it was pushed to"
 )
 
-Alone = Callable[[], AbstractContextManager[bool]]
+Alone = Callable[[], AbstractContextManager[object]]
 """Keeps all other processes of ours from committing to a repository meanwhile.
 
 Gives False where another had it for too long.

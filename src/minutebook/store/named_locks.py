@@ -1,59 +1,28 @@
-"""One at a time, of all processes, does what has a name."""
+"""One at a time, of all that share a store, does what has a name: what every kind of lock promises."""
 
-import hashlib
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-
-from minutebook.disk.filelock import FileLock
-from minutebook.domain.errors import StoreBusy, StoreError
+from contextlib import AbstractContextManager
+from typing import Protocol
 
 
-class NamedLocks:
-    """Locks in a folder, each by a name; the system drops a lock when its holder dies."""
+class Held(Protocol):
+    """A lock that its holder has."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def check(self) -> None:
+        """Raise StoreBusy if the lock was lost, as one is that its holder cannot renew.
 
-    @contextmanager
-    def hold(self, name: str, wait: float = 0.0) -> Iterator[bool]:
-        """Hold the lock of a name meanwhile; False where another still has it after `wait` seconds.
-
-        A lock does not keep out its own holder, so do not hold it inside itself. StoreError
-        where the folder cannot be written.
+        Call it inside the transaction of a write that nobody else may make meanwhile: from here to
+        the transaction's end the lock stays the holder's.
         """
-        lock = self._lock(name)
-        try:
-            try:
-                lock.acquire(wait)
-            except StoreBusy:
-                yield False
-            else:
-                yield True
-        finally:
-            lock.close()
 
-    def share(self, name: str) -> FileLock:
-        """Hold the lock of a name, shared with others, until it is closed.
 
-        Raises StoreBusy if another process holds it alone.
+class NamedLocks(Protocol):
+    """Locks by name, for one holder each; a holder that dies loses its locks."""
+
+    def hold(self, name: str, wait: float = 0.0) -> AbstractContextManager[Held | None]:
+        """Hold the lock of a name meanwhile; None where another still has it after `wait` seconds.
+
+        Do not hold a lock inside itself. Raises StoreError if the locks cannot be reached.
         """
-        lock = self._lock(name)
-        if not lock.try_share():
-            lock.close()
-            raise StoreBusy(f"another process has {name} to itself at the moment; try again")
-        return lock
 
     def is_held(self, name: str) -> bool:
         """Tell whether another holds the lock of a name now."""
-        with self.hold(name) as is_ours:
-            return not is_ours
-
-    def _lock(self, name: str) -> FileLock:
-        try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as error:
-            raise StoreError(f"{self._folder}: {error.strerror}") from error
-        # A name may be long or hold any sign; a file's name may not.
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
-        return FileLock(self._folder / f"{digest}.lock")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record, TextRecord
 from minutebook.search.text import TextQuery
+from minutebook.store.leases import LeaseRows
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T", bound=TextRecord)
@@ -296,6 +297,10 @@ class Tended(Store, Protocol):
     @property
     def writes(self) -> Writes:
         """What this process has written, and how long that took."""
+
+    @property
+    def leases(self) -> LeaseRows | None:
+        """Where locks by name are kept for all who share the store; None: in files of one machine."""
 
     def size(self) -> int:
         """Give the bytes that the store takes, with what it derives from the records."""

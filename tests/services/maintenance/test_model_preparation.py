@@ -17,7 +17,7 @@ from minutebook.embedding import Embedding, builtin
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.maintenance import model_preparation
 from minutebook.services.maintenance.model_preparation import BuiltInModel
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from tests.terminal import Run
 from tests.world import World, wait_until
 
@@ -30,7 +30,7 @@ class Deriving:
         self._made = builtin.folder_of(made)
         self._folder = models / model_preparation._FOLDER
         self._held = ExitStack()
-        assert self._held.enter_context(NamedLocks(self._folder).hold(model_preparation._LOCK))
+        assert self._held.enter_context(FileLocks(self._folder).hold(model_preparation._LOCK))
 
     def is_at(self, part: float) -> None:
         (self._folder / "part").write_text(str(part))
@@ -85,7 +85,7 @@ def test_what_is_there_is_opened_without_a_word(tmp_path: Path, models: Path) ->
 
 def test_who_gives_up_says_what_is_under_way(other: Deriving, world: World, tmp_path: Path) -> None:
     embedding = embedding_of(other.models)
-    embedded = Embeddings(world.store, embedding, 1.5, NamedLocks(tmp_path / "claims"))
+    embedded = Embeddings(world.store, embedding, 1.5, FileLocks(tmp_path / "claims"))
     other.is_at(0.42)
     heard: list[str] = []
     with pytest.raises(EmbeddingNotReady) as refusal:
@@ -114,7 +114,7 @@ def test_a_process_that_cannot_derive_is_told_of(
         model_preparation.prepare(tmp_path, lambda part: None)
     assert "ended with status 1" in refusal.value.reason
     assert "minutebook model prepare" in refusal.value.remedy
-    assert not NamedLocks(tmp_path / model_preparation._FOLDER).is_held(model_preparation._LOCK)
+    assert not FileLocks(tmp_path / model_preparation._FOLDER).is_held(model_preparation._LOCK)
 
 
 def test_a_folder_that_cannot_be_written_is_told_in_its_own_words(tmp_path: Path) -> None:
@@ -178,7 +178,7 @@ def test_a_model_whose_first_command_was_interrupted_is_derived_all_the_same(
         [*command, "one"], env={**os.environ, **variables}, stderr=subprocess.PIPE
     )
     wait_until(
-        lambda: NamedLocks(models / model_preparation._FOLDER).is_held(model_preparation._LOCK)
+        lambda: FileLocks(models / model_preparation._FOLDER).is_held(model_preparation._LOCK)
     )
     wait_until((models / model_preparation._FOLDER / "part").exists)
     first.send_signal(signal.SIGINT)

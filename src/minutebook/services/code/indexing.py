@@ -15,6 +15,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.services.access.visibility import Clock, narrowed
+from minutebook.store.named_locks import Held
 from minutebook.store.protocol import Store
 
 BATCH = 128
@@ -49,9 +50,11 @@ class Indexing:
         clock: Clock,
         randbits: RandomBits,
         project: Project,
+        lock: Held,
         progress: Progress,
     ) -> None:
         self._store = store
+        self._lock = lock
         self._clock = clock
         self._randbits = randbits
         self._project = project
@@ -166,6 +169,7 @@ class Indexing:
         organization, batch = self._project.organization, self._batch
         self._project = replace(self._project, indexed_files=read)
         with self._store.transaction(organization):
+            self._lock.check()
             self._check_still_wanted()
             for record in batch.put:
                 self._store.put(record)

@@ -30,7 +30,7 @@ from minutebook.services.access.visibility import Clock, all_within, narrowed, r
 from minutebook.services.code.eta import Pace
 from minutebook.services.code.indexing import BATCH, Indexing
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.named_locks import Held, NamedLocks
 from minutebook.store.protocol import Store
 
 log = logging.getLogger(__name__)
@@ -106,13 +106,13 @@ class Projects:
             policy.check_may_name_folder(caller, roots_named=bool(allowed))
         check = check_root_below if caller.token else check_root
         project = self._registered(caller, home, str(check(path, allowed)))
-        with self._locks.hold(_lock_name(home, project.id), _LOCK_WAIT) as is_held:
-            if not is_held:
+        with self._locks.hold(_lock_name(home, project.id), _LOCK_WAIT) as lock:
+            if lock is None:
                 return Indexed(self._progress(project), None)
             with self._trail.audited(caller, home, "index", Kind.PROJECT, project.id) as audit:
                 audit.check(project)
                 project = self._begun(project)
-            created = self._run(project, caller.call.progress).created
+            created = self._run(project, lock, caller.call.progress).created
         self._await_vectors(project, caller.call.progress, vectors_within)
         return Indexed(self._progress(project), created)
 
@@ -121,8 +121,10 @@ class Projects:
 
         None where another run is under way. Raises as `index`, and NotFound.
         """
-        with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as is_held:
-            return self._read_again(self._kept(organization, id), progress) if is_held else None
+        with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as lock:
+            if lock is None:
+                return None
+            return self._read_again(self._kept(organization, id), lock, progress)
 
     def resume(self, progress: Progress) -> None:
         """Go on with every run that ended before all files were read."""
@@ -135,11 +137,11 @@ class Projects:
 
     def _go_on(self, organization: str, id: str, progress: Progress) -> None:
         """Index the rest of a project, unless the former holder of its lock has done so."""
-        with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as is_held:
-            if is_held and (project := self._kept(organization, id)).read_at is None:
-                self._read_again(project, progress)
+        with self._locks.hold(_lock_name(organization, id), _LOCK_WAIT) as lock:
+            if lock is not None and (project := self._kept(organization, id)).read_at is None:
+                self._read_again(project, lock, progress)
 
-    def _read_again(self, project: Project, progress: Progress) -> int:
+    def _read_again(self, project: Project, lock: Held, progress: Progress) -> int:
         owner = Caller(
             name=project.author,
             role=Role.AGENT,
@@ -147,7 +149,7 @@ class Projects:
             repositories=None if project.repository is None else frozenset({project.repository}),
         )
         check_root(project.path, self._roots.of(owner))
-        return self._run(self._begun(project), progress).touched
+        return self._run(self._begun(project), lock, progress).touched
 
     def _kept(self, organization: str, id: str) -> Project:
         kept = self._store.get(Project, organization, id)
@@ -280,12 +282,13 @@ class Projects:
             self._paces.pop((project.organization, project.id, of), None)
         return begun
 
-    def _run(self, project: Project, progress: Progress) -> Indexing:
+    def _run(self, project: Project, lock: Held, progress: Progress) -> Indexing:
         run = Indexing(
             self._store,
             self._clock,
             self._randbits,
             project,
+            lock,
             lambda part, what: progress(READING * part, what),
         )
         try:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.ids import uuid_named
+from minutebook.store.file_locks import FileLocks
 from minutebook.store.named_locks import NamedLocks
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class LedgerPlaces:
             return Repository.own(path, organization, alone, self._place.durability)
         control = root[0] / ".git"
         # Beside the repository, for processes that share it from another data directory.
-        locks = NamedLocks(control / "minutebook") if control.is_dir() else self._locks
+        beside = FileLocks(control / "minutebook")
+        locks: NamedLocks = beside if control.is_dir() else self._locks
         alone = partial(locks.hold, "ledger", _PATIENCE)
         return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from minutebook.disk.atomic_file import clear_left, clear_noted
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreBusy, StoreDamaged, StoreError
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 from minutebook.store.sqlite.exclusive import IN_USE, exclusive_access
 
 ASIDE = "replaced-"
@@ -90,12 +90,12 @@ class DataDirectory:
         """
         make_home(self.path)
         self.clear()
-        return NamedLocks(self.locks).share(_LOCK)
+        return FileLocks(self.locks).share(_LOCK)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Keep all others from the directory. Raises StoreBusy if another uses it."""
-        with NamedLocks(self.locks).hold(_LOCK) as is_held, ExitStack() as stack:
+        with FileLocks(self.locks).hold(_LOCK) as is_held, ExitStack() as stack:
             if not is_held:
                 # Who has stopped their database has no file open, and would go on in another.
                 raise StoreBusy(f"{self.database}: {IN_USE}")

@@ -15,7 +15,7 @@ from minutebook.disk.atomic_file import scratch_folder
 from minutebook.domain.errors import ModelUnavailable, StoreError
 from minutebook.embedding import builtin
 from minutebook.embedding.protocol import Embedder
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 
 _LOCK = "prepare"
 _FOLDER = ".preparing"
@@ -64,7 +64,7 @@ def prepare(models: Path, report: Report, closing: threading.Event | None = None
     Gives their folder. Raises ModelUnavailable if they cannot be had, or `closing` was set.
     """
     closing = closing or threading.Event()
-    locks = NamedLocks(models / _FOLDER)
+    locks = FileLocks(models / _FOLDER)
     for _ in range(2):
         if builtin.is_whole(models):
             return builtin.folder_of(models)
@@ -143,7 +143,7 @@ def fetch(source: str, models: Path) -> Path:
         models.mkdir(parents=True, exist_ok=True)
         with scratch_folder(models / "fetched") as scratch:
             weights = fetch_weights(source, scratch)
-            with NamedLocks(models / _FOLDER).hold(_LOCK, _LONG):
+            with FileLocks(models / _FOLDER).hold(_LOCK, _LONG):
                 return builtin.prepare(models, weights)
     except (OSError, StoreError) as error:
         reason = f"the weights cannot be written to {models}: {error}"
@@ -161,7 +161,7 @@ def main(models: Path) -> None:
     def report(part: float) -> None:
         file.write_text(f"{part:.3f}", encoding="ascii")
 
-    with NamedLocks(models / _FOLDER).hold(_LOCK, _LONG):
+    with FileLocks(models / _FOLDER).hold(_LOCK, _LONG):
         try:
             builtin.prepare(models, told=report)
         except ModelUnavailable as error:

@@ -15,6 +15,7 @@ from minutebook.store.postgres import change_feed, checks, embeddings, entity_na
 from minutebook.store.postgres.connections import Connection, Connections, place_of
 from minutebook.store.postgres.embeddings import Spaces
 from minutebook.store.postgres.indices import Indices
+from minutebook.store.postgres.leases import PostgresLeases
 from minutebook.store.postgres.snapshot import PostgresSnapshot
 from minutebook.store.protocol import (
     Candidate,
@@ -338,6 +339,11 @@ class PostgresStore:
     def writes(self) -> Writes:
         """What this process has written, and how long that took."""
         return self._connections.writes
+
+    @property
+    def leases(self) -> PostgresLeases:
+        """Where locks by name are kept for all servers over the database."""
+        return PostgresLeases(self._connections)
 
     def size(self) -> int:
         """Give the bytes of the database and of this machine's indices."""

@@ -1,6 +1,6 @@
 """The tables, and the way from each earlier form of them to the present one.
 
-An organization's number leads every key. `organizations`, `spaces`, `identity` and `format` are
+An organization's number leads every key. `organizations`, `spaces`, `leases`, `identity` and `format` are
 small, read by all and seldom written; a change's sequence stands in `feeds`, by organization, whose row
 a writer locks first. No extension, sequence object, trigger or foreign key is used.
 """
@@ -29,6 +29,9 @@ CREATE TABLE spaces (
     name text NOT NULL, digest text NOT NULL, dimensions integer NOT NULL,
     UNIQUE (name, digest, dimensions)
 );
+
+-- Who does what has a name, such as to embed; `leases.py` asks by the database's clock.
+CREATE TABLE leases (name text PRIMARY KEY, holder text NOT NULL, until timestamptz NOT NULL);
 
 -- `sequence` is that of the latest change. It is drawn under the row's lock, so that in an organization
 -- the order of sequences is the order of commits.

@@ -6,33 +6,33 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import StoreBusy, StoreError
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.file_locks import FileLocks
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from minutebook.store.named_locks import NamedLocks
-with NamedLocks(Path(sys.argv[1])).hold("a") as mine:
-    print(mine, flush=True)
+from minutebook.store.file_locks import FileLocks
+with FileLocks(Path(sys.argv[1])).hold("a") as mine:
+    print(mine is not None, flush=True)
     time.sleep(60)
 """
 
 
 def test_one_at_a_time_has_the_claim(tmp_path: Path) -> None:
-    claims = NamedLocks(tmp_path / "claims")
+    claims = FileLocks(tmp_path / "claims")
     assert not claims.is_held("a")
     with claims.hold("a") as mine:
         assert mine
         assert claims.is_held("a")
         assert not claims.is_held("b")
-        with NamedLocks(tmp_path / "claims").hold("a", wait=0.05) as again:
+        with FileLocks(tmp_path / "claims").hold("a", wait=0.05) as again:
             assert not again
     assert not claims.is_held("a")
 
 
 def test_many_share_a_claim_that_nobody_has_alone(tmp_path: Path) -> None:
-    claims = NamedLocks(tmp_path)
-    one, other = claims.share("a"), NamedLocks(tmp_path).share("a")
+    claims = FileLocks(tmp_path)
+    one, other = claims.share("a"), FileLocks(tmp_path).share("a")
     one.close()
     assert claims.is_held("a")
     other.close()
@@ -44,7 +44,7 @@ def test_many_share_a_claim_that_nobody_has_alone(tmp_path: Path) -> None:
 
 
 def test_a_turn_can_be_waited_for(tmp_path: Path) -> None:
-    claims, held, let_go = NamedLocks(tmp_path), threading.Event(), threading.Event()
+    claims, held, let_go = FileLocks(tmp_path), threading.Event(), threading.Event()
 
     def hold() -> None:
         with claims.hold("a"):
@@ -66,7 +66,7 @@ def test_the_turn_of_a_killed_process_is_free(tmp_path: Path) -> None:
     )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "True\n"
-    claims = NamedLocks(tmp_path)
+    claims = FileLocks(tmp_path)
     assert claims.is_held("a")
     holder.kill()
     holder.wait()
@@ -75,7 +75,7 @@ def test_the_turn_of_a_killed_process_is_free(tmp_path: Path) -> None:
 
 
 def test_a_name_may_be_anything(tmp_path: Path) -> None:
-    claims = NamedLocks(tmp_path)
+    claims = FileLocks(tmp_path)
     for name in ("", "a/b\0c", "ü" * 1000, "\ud800"):
         with claims.hold(name) as mine:
             assert mine
@@ -85,6 +85,6 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (
         pytest.raises(StoreError, match="file"),
-        NamedLocks(tmp_path / "file" / "claims").hold("a"),
+        FileLocks(tmp_path / "file" / "claims").hold("a"),
     ):
         pass

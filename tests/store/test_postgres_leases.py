@@ -1,0 +1,56 @@
+"""The server engine keeps leases, and a write under one keeps it from being taken."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from minutebook.store.postgres import PostgresStore
+from minutebook.store.postgres.leases import PostgresLeases
+from tests.store.postgres_engine import PostgresEngine
+from tests.store.promises_of_leases import LeasePromises
+from tests.store.samples import memory
+from tests.world import wait_until
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[PostgresStore]:
+    with PostgresEngine().fresh(tmp_path / "store") as store:
+        assert isinstance(store, PostgresStore)
+        yield store
+
+
+class TestPostgresLeases(LeasePromises):
+    @pytest.fixture
+    def rows(self, store: PostgresStore) -> PostgresLeases:
+        return store.leases
+
+
+def test_nobody_takes_a_lease_that_ran_out_while_its_holder_writes(store: PostgresStore) -> None:
+    rows = store.leases
+    assert rows.take("a", "one", 600)
+    asked, taken = threading.Event(), []
+
+    def take() -> None:
+        asked.set()
+        taken.append(rows.take("a", "other", 600))
+
+    other = threading.Thread(target=take)
+    with store.transaction("acme"):
+        assert rows.keep("a", "one")
+        # As if its time were over: who writes under it goes on undisturbed.
+        store.put(memory("a"))
+        other.start()
+        asked.wait(30)
+        other.join(0.3)
+        assert taken == []
+    wait_until(lambda: taken == [False])
+    other.join()
+
+
+def test_a_lease_outlives_the_transaction_in_which_it_was_taken(store: PostgresStore) -> None:
+    with pytest.raises(ZeroDivisionError), store.transaction("acme"):  # noqa: PT012
+        assert store.leases.take("a", "one", 600)
+        _ = 1 / 0
+    assert store.leases.keep("a", "one")
