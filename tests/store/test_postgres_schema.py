@@ -6,9 +6,12 @@ from typing import Any
 import psycopg
 import pytest
 
+from minutebook.domain.filters import Filter
 from minutebook.store.postgres import tables
 from tests.postgres_server import server
 from tests.store.postgres_engine import PostgresEngine
+from tests.store.promises import ACME
+from tests.store.samples import entity
 
 SHARED = {"leases", "organizations", "spaces", "identity", "format"}
 """Small tables that are the same everywhere; they hold no records."""
@@ -73,3 +76,21 @@ def test_nothing_is_used_that_holds_on_one_machine_only() -> None:
     code = "\n".join(path.read_text().lower() for path in sorted(folder.glob("*.py")))
     for word in ("advisory", "listen ", "notify", "nextval", "create sequence", "create trigger"):
         assert word not in code
+
+
+def test_names_that_another_analysis_made_are_listed_anew(tmp_path: Path) -> None:
+    engine = PostgresEngine()
+    with engine.fresh(tmp_path / "store") as store:
+        store.put(entity("a", "Ana Maria", aliases=("The Boss",)))
+        store.put(entity("b", "Bo", organization="zoo"))
+        name = (tmp_path / "store" / "database").read_text()
+        server().execute(
+            "UPDATE names SET words = '[\"other\"]'; UPDATE identity SET analysis = 0", name
+        )
+        assert store.entities_named(ACME, ["ana", "maria"]) == []
+        store.close()
+        store.open()
+        assert store.entities_named(ACME, ["ana", "maria"]) == ["a"]
+        assert store.entities_named(ACME, ["the", "boss"]) == ["a"]
+        assert store.entities_named(Filter(organization="zoo"), ["bo"]) == ["b"]
+        assert store.sequence("acme") == 1

@@ -84,6 +84,7 @@ class PostgresStore:
                 self._spaces,
                 self._housekeeper.want,
             )
+            entity_names.renew(self._connections)
             self._is_open = True
 
     @property

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity
+from minutebook.search.text import ANALYSIS
 from minutebook.search.text import words as words_of
-from minutebook.store.postgres.connections import Connection
-from minutebook.store.postgres.tables import SHORT, selection
+from minutebook.store.postgres import change_feed
+from minutebook.store.postgres.connections import Connection, Connections
+from minutebook.store.postgres.tables import SHORT, selection, table_of
 
 
 def keep(connection: Connection, number: int, entity: Entity) -> None:
@@ -57,6 +59,34 @@ def entities_named(
         if any(list(words[index : index + len(run)]) == run for index in places[first]):
             found.add(entity)
     return sorted(found)
+
+
+def renew(connections: Connections) -> None:
+    """List every entity anew, organization by organization, if another analysis made the words."""
+    if _analysis(connections) == ANALYSIS:
+        return
+    table = table_of(Entity)
+    with connections.committed() as connection:
+        names = change_feed.organizations(connection, None)
+    for organization in names:
+        with (
+            connections.transaction(organization),
+            connections.writing(organization) as (connection, number),
+        ):
+            for row in connection.execute(
+                f"SELECT {table.fields} FROM entities AS r WHERE r.organization = %s",  # noqa: S608
+                (number,),
+            ).fetchall():
+                keep(connection, number, table.record_of(Entity, organization, row))
+    # If this does not happen, the next who opens the store begins again.
+    with connections.registering() as connection:
+        connection.execute("UPDATE identity SET analysis = %s", (ANALYSIS,))
+
+
+def _analysis(connections: Connections) -> int:
+    with connections.committed() as connection:
+        found = connection.execute("SELECT analysis FROM identity").fetchone()
+    return int(found[0]) if found else 0
 
 
 def _first(word: str) -> str:

@@ -18,8 +18,9 @@ LEAST_SERVER = 160000
 # `text` stands for text that sorts by code point, whatever the database's own collation: what an index
 # of any other holds changes its meaning when the operating system's rules change.
 _FIRST = """
-CREATE TABLE identity (id text NOT NULL);
-INSERT INTO identity VALUES (replace(gen_random_uuid()::text, '-', ''));
+-- `analysis` is the version of the words in `names`.
+CREATE TABLE identity (id text NOT NULL, analysis integer NOT NULL);
+INSERT INTO identity VALUES (replace(gen_random_uuid()::text, '-', ''), 0);
 
 CREATE TABLE organizations (
     number integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE
