@@ -32,10 +32,10 @@ demo: $(READY)  ## Store, recall, relate and supersede over a real MCP connectio
 	$(BIN)/minutebook demo
 
 test: $(READY)  ## Run every test but the slow ones.
-	$(PYTEST) --numprocesses 3 --dist worksteal -m "not slow" $(ARGS)
+	$(PYTEST) -p tests.workers --workers 3 -m "not slow" $(ARGS)
 
 test-all: $(READY) $(NPM_READY)  ## Run every test, with many more examples.
-	$(PYTEST) --numprocesses 2 --hypothesis-profile=all
+	$(PYTEST) -p tests.workers --workers 2 --hypothesis-profile=all
 
 check: $(READY)  ## Formatting, lint, types, layers, budgets, docs in step.
 	$(BIN)/ruff format --check src tests benchmarks tools

@@ -35,7 +35,7 @@ from minutebook.embedding import builtin
 from minutebook.evaluation.metrics import interval
 from minutebook.search.text import parse_query
 
-QUICK = ("shutil", "textwrap")
+QUICK = ("heapq", "textwrap")
 SEED = 0
 SAMPLE = 400
 LIMIT = 10

@@ -141,14 +141,14 @@ def fidelity(embedder: BuiltInEmbedder, tokenizer: Tokenizer) -> dict[str, float
 def main() -> None:
     """Measure everything, prepared first if need be, and publish."""
     given = asked("Measure the built-in model.").parse_args()
-    share = 4 if given.quick else 1
+    share = 8 if given.quick else 1
     models_dir = load({}).models
     started, used = time.perf_counter(), time.process_time()
     folder = builtin.prepare(models_dir)
     checked = (time.perf_counter() - started) * 1e3, (time.process_time() - used) * 1e3
     tokenizer = Tokenizer(folder / builtin.TOKENIZER)
     timings = speeds(models_dir, tokenizer, share)
-    fresh = starts(models_dir, texts_of(tokenizer, 60, 20), 5 // share)
+    fresh = starts(models_dir, texts_of(tokenizer, 60, 20), max(1, 5 // share))
     files = {f"{path.name} MB": path.stat().st_size / 1e6 for path in sorted(folder.iterdir())}
     near = {} if given.quick else fidelity(builtin.open_model(models_dir), tokenizer)
     method = {

@@ -23,7 +23,7 @@ from minutebook import invocation
 from minutebook.server.daemon import client
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
 
-AT_ONCE = 8
+AT_ONCE, AT_ONCE_QUICK = 8, 2
 SERVE = ("-P", "-m", "minutebook", "serve", "--home")
 
 
@@ -144,13 +144,13 @@ class Crowd:
     memory: float
 
 
-def crowd(starter: Starter) -> Crowd:
+def crowd(starter: Starter, count: int) -> Crowd:
     """Start several at once, and ask each once."""
     starter.before()
     began = time.perf_counter()
     with ExitStack() as stack:
         pipes = [
-            stack.enter_context(Pipe(starter.command, **starter.variables)) for _ in range(AT_ONCE)
+            stack.enter_context(Pipe(starter.command, **starter.variables)) for _ in range(count)
         ]
         _together(pipes, Pipe.initialize)
         initialized = time.perf_counter() - began
@@ -167,7 +167,7 @@ def _together(pipes: Sequence[Pipe], ask: Callable[[Pipe], object]) -> None:
         list(pool.map(ask, pipes))
 
 
-def measure(rounds: int, *, install: bool) -> list[Table]:
+def measure(rounds: int, at_once: int, *, install: bool) -> list[Table]:
     """Start each in turn, `rounds` times after one warm-up; medians."""
     with tempfile.TemporaryDirectory() as scratch, ExitStack() as stack:
         all = starters(Path(scratch), stack, install=install)
@@ -180,8 +180,8 @@ def measure(rounds: int, *, install: bool) -> list[Table]:
                     hands[starter.name].append(measured)
         for _ in range(max(1, rounds // 3)):
             for starter in all:
-                crowds[starter.name].append(crowd(starter))
-    return [_hands(hands), _crowds(crowds)]
+                crowds[starter.name].append(crowd(starter, at_once))
+    return [_hands(hands), _crowds(crowds, at_once)]
 
 
 def _hands(found: Mapping[str, Sequence[Handshake]]) -> Table:
@@ -206,7 +206,7 @@ def _hands(found: Mapping[str, Sequence[Handshake]]) -> Table:
     return Table("handshake", columns, rows, note)
 
 
-def _crowds(found: Mapping[str, Sequence[Crowd]]) -> Table:
+def _crowds(found: Mapping[str, Sequence[Crowd]], at_once: int) -> Table:
     rows = [
         (
             name,
@@ -218,22 +218,22 @@ def _crowds(found: Mapping[str, Sequence[Crowd]]) -> Table:
     ]
     columns = ("what", "all initialized", "all answered", "MB (PSS)")
     note = "seconds from the first spawn; first answer: recall, nothing, search_nodes"
-    return Table(f"{AT_ONCE} clients at once", columns, rows, note)
+    return Table(f"{at_once} clients at once", columns, rows, note)
 
 
 def main() -> None:
     """Measure and publish."""
     given = asked("Measure the start of servers, with and without the daemon.").parse_args()
-    rounds = 3 if given.quick else 9
+    rounds, at_once = (1, AT_ONCE_QUICK) if given.quick else (9, AT_ONCE)
     method = {
         **machine(),
         "starts": f"{rounds} of each, interleaved, after one that is not counted; "
-        f"{max(1, rounds // 3)} of {AT_ONCE} at once",
+        f"{max(1, rounds // 3)} of {at_once} at once",
         "client": "JSON lines over a pipe, without a client library",
         "peers": peers.versions(),
         "times": "medians",
     }
-    tables = measure(rounds, install=not given.quick)
+    tables = measure(rounds, at_once, install=not given.quick)
     tables += serving_load.tables(quick=given.quick, minutes=0.05 if given.quick else 1.0)
     publish("serving", method, tables, quick=given.quick)
 

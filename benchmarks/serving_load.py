@@ -35,7 +35,7 @@ from minutebook.app import open_app
 from minutebook.config import Settings
 
 SIZE = 1_000
-CONNECTIONS = (1, 8, 64)
+CONNECTIONS, CONNECTIONS_QUICK = (1, 8, 64), (1, 8)
 MIXED = 8
 BARE = "bare SDK server: nothing"
 
@@ -170,7 +170,7 @@ async def pressed(target: Target, connections: int, seconds: float, heard: Heard
     heard.cpu += target.server.cpu() - cpu
 
 
-def throughput(rounds: int, seconds: float) -> list[Row]:
+def throughput(rounds: int, seconds: float, at_once: Sequence[int]) -> list[Row]:
     """Measure requests a second of each target, `rounds` times in turn, at each number at once."""
     work = drawn(200)
     with ExitStack() as stack:
@@ -182,7 +182,7 @@ def throughput(rounds: int, seconds: float) -> list[Row]:
             made = [ours.call(tool, arguments(number)) for number in range(len(work.texts))]
             targets[f"minutebook: {tool}"] = Target(ours, made)
         rows: list[Row] = []
-        for connections in CONNECTIONS:
+        for connections in at_once:
             heard = {name: Heard() for name in targets}
             for number in range(rounds + 1):
                 for name, target in targets.items():
@@ -206,7 +206,7 @@ class Part:
     memory: list[float] = field(default_factory=list)
 
 
-def endured(minutes: float, parts: int = 10) -> list[Row]:
+def endured(minutes: float, parts: int) -> list[Row]:
     """Read, search, recall, write and delete over some connections; the store stays as large."""
     work = drawn(2_000)
     with copied(filled(SIZE) / "home") as home, served(over_http(home)) as server:
@@ -294,7 +294,8 @@ def _passing(text: str) -> Step:
 
 def tables(*, quick: bool, minutes: float) -> list[Table]:
     """Measure all three."""
-    rounds, slices, seconds = (20, 1, 0.5) if quick else (200, 3, 1.0)
+    rounds, slices, seconds = (10, 1, 0.2) if quick else (200, 3, 1.0)
+    at_once, parts = (CONNECTIONS_QUICK, 2) if quick else (CONNECTIONS, 10)
     beside = ("p50", "p99", "CPU", "more p50", "more CPU")
     return [
         Table(
@@ -306,13 +307,13 @@ def tables(*, quick: bool, minutes: float) -> list[Table]:
         Table(
             "calls at once over HTTP, milliseconds",
             ("connections", "what", "a second", "p50", "p99", "CPU each", "× bare"),
-            throughput(slices, seconds),
+            throughput(slices, seconds, at_once),
             f"{slices} times {seconds} s each in turn; the client has one thread on the same machine",
         ),
         Table(
             f"mixed load over {MIXED} connections for {minutes:g} minutes",
             ("minutes", "acts", "p50", "p99", "memory"),
-            endured(minutes),
+            endured(minutes, parts),
             "acts: 3 recall, 3 search_text, 3 list_memories, 1 write, change and delete, by chance; "
             "milliseconds; memory of the server (PSS) in MB",
         ),

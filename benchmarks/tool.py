@@ -378,7 +378,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=None)
     given = parser.parse_args()
     sizes = given.sizes or ([1_000] if given.quick else [1_000, 100_000])
-    rounds = 30 if given.quick else 200
+    rounds = 10 if given.quick else 200
     method = {
         **machine(),
         "sizes": ", ".join(map(str, sizes)),

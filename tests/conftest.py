@@ -4,7 +4,6 @@ import gc
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -21,22 +20,13 @@ KEPT = frozenset({"MINUTEBOOK_MODELS"})
 """Where the prepared model lies may differ from machine to machine."""
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure() -> None:
     for name in [name for name in os.environ if name.startswith("MINUTEBOOK_")]:
         if name not in KEPT:
             del os.environ[name]
     # Servers of tests keep to themselves, but for those of tests/server/daemon/test_process.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
     forkserver.install()
-    if (shared := getattr(config, "workerinput", {}).get("forkserver")) is not None:
-        forkserver.server.use(shared)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_configure_node(node: Any) -> None:
-    """Have the processes of a run share one fork server."""
-    if forkserver.AVAILABLE:
-        node.workerinput["forkserver"] = forkserver.server.start()
 
 
 def pytest_collection_finish() -> None:

@@ -168,5 +168,5 @@ def test_a_server_that_does_not_listen_is_told_with_its_last_words() -> None:
 def test_the_short_form_runs_and_its_figures_make_sense() -> None:
     alone, together, long = serving_load.tables(quick=True, minutes=0.05)
     assert all(isinstance(row[2], float) and row[2] > 0 for row in alone.rows)
-    assert {row[0] for row in together.rows} == set(serving_load.CONNECTIONS)
+    assert {row[0] for row in together.rows} == set(serving_load.CONNECTIONS_QUICK)
     assert all(isinstance(row[1], int) and row[1] > 0 for row in long.rows)
