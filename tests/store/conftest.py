@@ -10,6 +10,8 @@ CHOSEN = {
     "test_what_is_given_one_by_one_is_of_one_moment",
     "test_a_snapshot_reads_one_moment_of_everything",
     "test_writers_wait_for_one_another",
+    "test_who_follows_the_changes_misses_none_of_four_writers",
+    "test_two_who_read_judge_and_write_do_not_lose_what_the_other_wrote",
     "test_a_write_to_an_organization_that_is_not_named_is_refused",
     "test_a_record_comes_back_as_it_was",
     "test_the_keys_of_an_object_keep_their_order",

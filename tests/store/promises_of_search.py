@@ -1,7 +1,9 @@
 """What the protocol promises of texts, vectors, edges, names and changes."""
 
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -37,6 +39,7 @@ from tests.store.promises import (
     check_ranking,
     ids,
     in_a_row,
+    in_threads,
 )
 from tests.store.samples import INSTANTS, START, decision, edge, entity, memory, unit, version
 
@@ -454,3 +457,49 @@ class SearchPromises(Promises):
             (Version, "a.1", True),
             (Link, "a.b", True),
         }
+
+    def test_who_follows_the_changes_misses_none_of_four_writers(self, store: Store) -> None:
+        written = {f"{name}{number:02}" for name in "abcd" for number in range(15)}
+        seen: list[str] = []
+        is_over = threading.Event()
+
+        def write(name: str) -> None:
+            for id in sorted(id for id in written if id[0] == name):
+                with store.transaction("acme", "zoo"):
+                    store.put(memory(id))
+                    store.put(memory(id, organization="zoo"))
+
+        def follow() -> None:
+            since, was_over = 0, False
+            while not was_over:
+                was_over = is_over.is_set()
+                for change in store.changes("acme", since):
+                    seen.append(change.id)
+                    since = change.sequence
+
+        following = threading.Thread(target=follow)
+        following.start()
+        try:
+            in_threads([partial(write, name) for name in "abcd"])
+        finally:
+            is_over.set()
+            following.join()
+        assert sorted(seen) == sorted(written)
+
+    def test_two_who_read_judge_and_write_do_not_lose_what_the_other_wrote(
+        self, store: Store
+    ) -> None:
+        # Each takes the next number that neither has, in both organizations, named in either order.
+        def take(*named: str) -> None:
+            for _ in range(10):
+                with store.transaction(*named):
+                    next_number = store.count(Memory, ACME)
+                    for organization in named:
+                        id = f"{next_number:03}"
+                        assert store.get(Memory, organization, id) is None
+                        store.put(memory(id, organization=organization))
+
+        in_threads([partial(take, "acme", "zoo"), partial(take, "zoo", "acme")])
+        for organization in ("acme", "zoo"):
+            found = store.ids(Memory, Filter(organization=organization), ())
+            assert found == [f"{number:03}" for number in range(20)]
