@@ -74,8 +74,16 @@ def test_the_server_introduces_itself_as_the_document_has_it() -> None:
     block = re.search(r"## Server Info\n\n```json\n(.*?)\n```", document(), re.DOTALL)
     assert block is not None
     told = json.loads(block[1])
-    for key in ("name", "version", "instructions"):
+    for key in ("name", "version"):
         assert PROMISE["info"][key] == told[key]
+    published, own = told["instructions"], PROMISE["info"]["instructions"]
+    assert own.startswith(f"{published} ")
+    added = own.removeprefix(published)
+    assert len(added.split()) <= 120
+    named = re.findall(r"`(\w+)`", added)
+    known = {each["name"] for each in PROMISE["tools"]}
+    fields = {field for each in PROMISE["tools"] for field in each["inputSchema"]["properties"]}
+    assert {"recall", "store_memory", "invalidate"} <= set(named) <= known | fields
     assert PROMISE["mcp_api_version"] == told["protocolVersion"]
 
 

@@ -1,13 +1,18 @@
 """How many calls are taken on, at once and over time."""
 
+import anyio
 import pytest
 
 from minutebook.domain.caller import OWNER
 from minutebook.server.limits import (
     BURST,
+    CROWDED_SECONDS,
+    CROWDED_THREADS,
     KEPT,
+    THREADS,
     ConcurrencyLimit,
     RateLimit,
+    ThreadQuota,
     TooManyRequests,
     quota_of,
 )
@@ -97,3 +102,39 @@ def test_a_quota_binds_the_owner_only_where_it_says_so() -> None:
         with pytest.raises(TooManyRequests, match="yours"), bound.hold(OWNER):
             raise AssertionError
         assert (free.held, bound.held) == (2, 1)
+
+
+@pytest.mark.parametrize("other", ["other", OWNER])
+def test_a_bearer_has_few_threads_while_another_calls_and_its_quarter_alone(other: str) -> None:
+    clock = Seconds()
+    threads = ThreadQuota(clock)
+
+    async def flood() -> int:
+        """Start more calls than may run, and count those that do before any has ended."""
+        running = 0
+        leave = anyio.Event()
+
+        async def call() -> None:
+            nonlocal running
+            async with threads.hold("a"):
+                running += 1
+                await leave.wait()
+
+        async with anyio.create_task_group() as group:
+            for _ in range(THREADS):
+                group.start_soon(call)
+            await anyio.wait_all_tasks_blocked()
+            at_work = running
+            leave.set()
+        return at_work
+
+    async def floods() -> list[int]:
+        found = [await flood()]
+        async with threads.hold(other):
+            found.append(await flood())
+        found.append(await flood())
+        clock.now += CROWDED_SECONDS + 1
+        return [*found, await flood()]
+
+    whole = quota_of(THREADS)
+    assert anyio.run(floods) == [whole, CROWDED_THREADS, CROWDED_THREADS, whole]

@@ -30,6 +30,13 @@ CONNECTIONS = 512
 THREADS = 40
 """Worker threads: anyio's default."""
 
+CROWDED_THREADS = 2
+"""Threads of one token's bearer while others call, too: Python runs one thread at a time, so that each further
+one makes all others wait and gains its owner nothing."""
+
+CROWDED_SECONDS = 10.0
+"""Seconds after a call in which its caller counts as one who calls."""
+
 WAITING_CALLS = 100
 """Calls of one principal that wait for a thread, those of clients that have gone included."""
 
@@ -103,11 +110,13 @@ class ThreadQuota:
     """Has the calls of each token's bearer wait in a queue of their own for the threads of all.
 
     A call works on in its thread when its client has hung up, so that counting requests is not
-    enough.
+    enough. A bearer has a quarter of the threads alone, CROWDED_THREADS while another caller calls.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._queues: dict[str, CapacityLimiter] = {}
+        self._called: dict[str, float] = {}
 
     @asynccontextmanager
     async def hold(self, principal: str) -> AsyncIterator[None]:
@@ -115,10 +124,12 @@ class ThreadQuota:
 
         Raises TooManyRequests if WAITING_CALLS of the principal wait already.
         """
+        self._called[principal] = self._clock()
+        self._divide()
         if principal == OWNER:
             yield
             return
-        queue = self._queues.setdefault(principal, CapacityLimiter(quota_of(THREADS)))
+        queue = self._queues.setdefault(principal, CapacityLimiter(self._share()))
         if queue.statistics().tasks_waiting >= WAITING_CALLS:
             raise TooManyRequests("Too many calls of yours wait already; await their answers")
         try:
@@ -129,6 +140,19 @@ class ThreadQuota:
             is_idle = not (left.borrowed_tokens or left.tasks_waiting)
             if is_idle and self._queues.get(principal) is queue:
                 del self._queues[principal]
+            self._divide()
+
+    def _divide(self) -> None:
+        """Give each queue its share, by how many callers there have been of late."""
+        since = self._clock() - CROWDED_SECONDS
+        self._called = {
+            each: at for each, at in self._called.items() if at > since or each in self._queues
+        }
+        for queue in self._queues.values():
+            queue.total_tokens = self._share()
+
+    def _share(self) -> int:
+        return CROWDED_THREADS if len(self._called) > 1 else quota_of(THREADS)
 
 
 class RateLimit:
@@ -174,7 +198,7 @@ class Limits:
     | `calls` over HTTP | setting `http_calls` | a quarter | HTTP 429; on `/sse` JSON-RPC −32600 |
     | `streams` over HTTP | STREAMS | a quarter | HTTP 429 |
     | `sessions` over HTTP | SESSIONS | a quarter | HTTP 429 |
-    | `threads` | THREADS | a quarter, then WAITING_CALLS wait | JSON-RPC −32603 |
+    | `threads` | THREADS | a quarter, CROWDED_THREADS beside others; WAITING_CALLS wait | JSON-RPC −32603 |
     | `paused_calls` | no limit | PAUSED_CALLS, the owner's too | JSON-RPC −32603 |
 
     Of one connection: WATCHED_RESOURCES (JSON-RPC −32602). Of all: CONNECTIONS (the one that waits

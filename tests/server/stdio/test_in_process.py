@@ -109,7 +109,7 @@ def test_each_handshake_revision_is_spoken(tmp_path: Path, version: str) -> None
         assert answer["serverInfo"]["name"] == "memory-mcp"
         assert answer["serverInfo"]["version"] == "0.1.0"
         assert "tools" in answer["capabilities"]
-        assert answer["instructions"].endswith("21 tools available.")
+        assert "21 tools available. Recall" in answer["instructions"]
 
 
 @requirement("common/results/text-and-structured")

@@ -30,6 +30,10 @@ log = logging.getLogger(__name__)
 IDLE = 60
 """Seconds between two requests after which a connection is closed."""
 
+SWITCH_SECONDS = 0.0005
+"""Seconds after which a thread lets another run Python. A search gives the interpreter up at each look into
+SQLite, and waits as long as this, for each thread that is at work, to have it again; Python's default is 0.005."""
+
 ENDS_WITHIN = 0.9
 """Seconds after a signal at which the process ends, whatever is still being done."""
 
@@ -66,6 +70,7 @@ def serve(
     listener = listen(address)
     flush = _untraced if settings.traces_url is None else trace_to(settings.traces_url)
     loader.start()
+    sys.setswitchinterval(SWITCH_SECONDS)
 
     def end() -> NoReturn:
         """End at once: a transaction under way is finished or undone by its own rules."""
