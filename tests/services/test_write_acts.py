@@ -64,6 +64,7 @@ NAMED: dict[str, Attempt] = {
     "proposals.propose": lambda a, w, g: a.proposals.propose(
         w, draft(g.target, "Mine"), [g.decision]
     ),
+    "proposals.decline": lambda a, w, g: a.proposals.decline(w, g.proposal),
     "proposals.accept": lambda a, w, g: a.proposals.accept(w, g.proposal, SECRET),
     "summaries.summarize": lambda a, w, g: a.summaries.summarize(w, g.session),
     "projects.delete": lambda a, w, g: a.projects.delete(w, g.project),

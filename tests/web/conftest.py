@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +61,12 @@ class Browser:
             path, data=fields, headers=given, follow_redirects=False
         )
         return answer
+
+    def followed_link(self, page: str, start: str) -> str:
+        """Follow the first link of a page whose address begins so."""
+        found = re.search(f'href="({re.escape(start)}[^"]*)"', page)
+        assert found is not None, page
+        return self.get(unescape(found[1])).text
 
     def followed(self, answer: httpx2.Response) -> httpx2.Response:
         assert answer.status_code == 303, answer.text

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import Memory, MemoryType
 from tests.conformance.npm import MODULES
@@ -55,6 +56,7 @@ class Kept:
     state: object
     deploy: Memory
     hostile: list[Memory]
+    proposal: str
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,7 @@ def browser() -> Iterator[Browser]:
 def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     home = tmp_path_factory.mktemp("pages")
     with closing(open_app(Settings(home=home, embedder="none"))) as app:
-        deploy, hostile = _filled(app)
+        deploy, hostile, proposal = _filled(app)
     command = [sys.executable, "-P", "-m", "minutebook", "ui", "--no-browser", "--home", str(home)]
     environment = {**os.environ, "MINUTEBOOK_EMBEDDER": "none"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
@@ -83,13 +85,13 @@ def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         page.goto(link)
         expect(page.get_by_role("searchbox")).to_be_focused()
         base = link.partition("/enter")[0]
-        yield Kept(base, context.storage_state(), deploy, hostile)
+        yield Kept(base, context.storage_state(), deploy, hostile, proposal)
     finally:
         process.kill()
         process.wait()
 
 
-def _filled(app: App) -> tuple[Memory, list[Memory]]:
+def _filled(app: App) -> tuple[Memory, list[Memory], str]:
     def remember(content: str, title: str | None = None) -> Memory:
         return app.memories.store(AGENT, Draft(content=content, type=MemoryType.FACT, title=title))
 
@@ -100,7 +102,12 @@ def _filled(app: App) -> tuple[Memory, list[Memory]]:
     hostile = [remember(f"stone {text}", text) for text in HOSTILE]
     remember("x" * 3000, "y" * 500)
     app.sessions.add(AGENT, "s", "How is Kettle deployed?", "A thought", "By make deploy.")
-    return deploy, hostile
+    draft = DecisionDraft("Deploy Kettle on Tuesdays", "deploy", "Because **Ada** has time then.")
+    app.decisions.record(AGENT, draft)
+    why = "Because **Grace** has time then. " + "x" * 300
+    proposal = app.proposals.propose(AGENT, replace(draft, rationale=why, consequences=("One",)))
+    app.summaries.summarize(AGENT, "s")
+    return deploy, hostile, proposal.id
 
 
 @pytest.fixture
@@ -128,7 +135,22 @@ def opened(context: BrowserContext, kept: Kept) -> Window:
 def paths(kept: Kept) -> list[str]:
     """The pages that every check walks over."""
     memory = f"/memories/{kept.deploy.id}"
-    return ["/", "/?q=kettle", f"{memory}", f"{memory}/supersede", f"{memory}/forget", "/signin"]
+    return [
+        "/",
+        "/?q=kettle",
+        memory,
+        f"{memory}/supersede",
+        f"{memory}/forget",
+        "/signin",
+        "/decisions",
+        f"/decisions/{kept.proposal}",
+        "/sessions",
+        "/session?name=s",
+        "/session?name=s&q=kettle",
+        "/activity",
+        "/activity/proof",
+        "/health/examined",
+    ]
 
 
 def test_a_person_finds_opens_and_edits_by_keyboard_alone(window: Window, kept: Kept) -> None:

@@ -5,10 +5,16 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.records import Role
+from minutebook.web.application import VIEWS
 from minutebook.web.sign_ins import IDLE, LINK_LASTS, LONGEST, MOST, SignIns
 from tests.web.conftest import BASE, OWNER, Site, site_on
 
-PAGES = ["/", "/?q=tea", "/memories/00000000000000000000", "/memories/00000000000000000000/edit"]
+PAGES = [
+    path.replace("{id}", "0" * 20).replace("{act}", "edit")
+    for views in VIEWS
+    for method, path in views
+    if method == "GET"
+]
 
 
 @pytest.mark.parametrize("path", PAGES)

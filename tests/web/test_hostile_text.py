@@ -30,6 +30,7 @@ HOSTILE = [
 ]
 ALLOWED_TAGS = frozenset(
     [
+        "datalist",
         "html",
         "head",
         "meta",
@@ -147,7 +148,10 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     site.app.memories.update(caller, memory.id, {"content": f"stone {text} more {text}"})
     site.app.sessions.add(caller, "s", f"stone {text}", text, text)
     why = f"Because {name} is so, and has long been so."
-    site.app.decisions.record(caller, DecisionDraft(f"Stone {name}", f"stone {name}", why))
+    draft = DecisionDraft(f"Stone {text}", f"stone {name}", f"{why} {text}", (text,))
+    decision = site.app.decisions.record(caller, draft)
+    proposal = site.app.proposals.propose(caller, draft)
+    site.app.summaries.summarize(caller, "s")
     browser = site.owner()
     for path in (
         "/",
@@ -156,6 +160,15 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
         f"/memories/{memory.id}",
         f"/memories/{memory.id}/edit",
         f"/memories/{memory.id}/forget",
+        "/decisions",
+        f"/decisions/{decision.id}",
+        f"/decisions/{proposal.id}",
+        "/sessions",
+        "/session?name=s",
+        "/session?name=s&q=stone",
+        "/activity",
+        "/activity/proof",
+        "/health/examined",
     ):
         answer = browser.get(path)
         assert answer.status_code == 200, path

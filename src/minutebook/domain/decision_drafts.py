@@ -85,6 +85,11 @@ def close_proposal(proposal: Proposal, decision: Decision) -> Proposal:
     )
 
 
+def declined(proposal: Proposal, caller: Caller, now: datetime) -> Proposal:
+    """Note on a proposal that the caller declined it."""
+    return replace(proposal, status=ProposalStatus.DECLINED, settled_at=now, settled_by=caller.name)
+
+
 def fixed_differences(one: Decision, other: Decision) -> list[str]:
     """Name the fields that never change and yet differ between two readings of a decision."""
     return [name for name in FIXED if getattr(one, name) != getattr(other, name)]

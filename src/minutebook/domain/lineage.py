@@ -313,6 +313,13 @@ def check_may_accept(caller: Caller) -> None:
         raise Forbidden("accept", reason, needs=Role.ADMIN)
 
 
+def check_may_decline(caller: Caller) -> None:
+    """Raise Forbidden to all but an admin: they alone decline proposals."""
+    if caller.role is not Role.ADMIN:
+        reason = f"the role {caller.role} may not decline; an admin may"
+        raise Forbidden("decline", reason, needs=Role.ADMIN)
+
+
 def check_is_pending(proposal: Proposal) -> None:
     """Raise Conflict if the proposal was settled before."""
     if proposal.status is not ProposalStatus.PENDING:

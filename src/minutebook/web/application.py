@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, Unidentified
-from minutebook.web import find, memories, pages
+from minutebook.web import activity, decisions, find, health, memories, pages, sessions
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import Host, Rejected
 from minutebook.web.pages import Frame, Goto, Page, View, Visit, rendered, trouble_page
@@ -28,7 +28,14 @@ from minutebook.web.wording import Trouble, trouble_of
 
 SIGN_IN = "/signin"
 
-VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (find.VIEWS, memories.VIEWS)
+VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (
+    find.VIEWS,
+    memories.VIEWS,
+    decisions.VIEWS,
+    sessions.VIEWS,
+    activity.VIEWS,
+    health.VIEWS,
+)
 """What each module shows: by method and path, the name of the act and its view."""
 
 _FOREVER = {"Cache-Control": "public, max-age=31536000, immutable"}

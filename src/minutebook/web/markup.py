@@ -1,5 +1,6 @@
 """Turn what is stored into markup that does nothing but show it."""
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
@@ -11,6 +12,8 @@ from minutebook.domain.control_characters import escaped
 
 LONGEST_MARKDOWN = 50_000
 """Characters up to which a text is read as Markdown; a longer one is shown as it is."""
+
+_BACKQUOTED = re.compile("`([^`]+)`")
 
 _MARKDOWN = (
     MarkdownIt("commonmark", {"html": False, "maxNesting": 20})
@@ -53,6 +56,15 @@ def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
     shown = f"{told:%Y-%m-%d %H:%M:%S}" if exact else f"{told:%Y-%m-%d %H:%M}"
     return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
         told.isoformat(), f"{told:%Y-%m-%d %H:%M:%S.%f}", shown
+    )
+
+
+def with_commands(text: str) -> Markup:
+    """Show what stands between backquotes in a text as code: commands and names."""
+    parts = _BACKQUOTED.split(visible(text))
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
+        for at, part in enumerate(parts)
     )
 
 

@@ -115,6 +115,7 @@ def environment() -> Environment:
         moment=markup.moment,
         percent=markup.percent,
         marked=markup.marked,
+        with_commands=markup.with_commands,
     )
     return made
 

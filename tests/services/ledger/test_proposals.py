@@ -73,6 +73,29 @@ def test_only_an_admin_accepts(sealed: World, role: Role) -> None:
     assert [each.outcome for each in sealed.entries(made.id)] == ["done", "Forbidden"]
 
 
+def test_a_declined_proposal_is_settled_and_what_held_still_does(sealed: World) -> None:
+    old = sealed.app.decisions.record(PERSON, draft())
+    made = sealed.app.proposals.propose(AGENT, draft(title="Use files"))
+    for role in (role for role in Role if role is not Role.ADMIN):
+        with pytest.raises(Forbidden):
+            sealed.app.proposals.decline(Caller(name="x", role=role), made.id)
+    at = sealed.clock.turn(HOUR)
+    after = sealed.app.proposals.decline(ADMIN, made.id)
+    assert kept(sealed, made.id) == after
+    assert (after.status, after.settled_by, after.settled_at) == (
+        ProposalStatus.DECLINED,
+        ADMIN.name,
+        at,
+    )
+    assert sealed.app.decisions.truths(AGENT) == [old]
+    assert sealed.app.proposals.pending(AGENT) == []
+    assert sealed.entries(made.id)[-1].act == "decline"
+    with pytest.raises(Conflict, match="declined already"):
+        sealed.app.proposals.decline(ADMIN, made.id)
+    with pytest.raises(Conflict, match="declined already"):
+        sealed.app.proposals.accept(ADMIN, made.id, SECRET)
+
+
 def test_a_proposal_is_under_review_for_the_length_that_is_set(opener: Opener) -> None:
     world = opener(review_window=90.0)
     world.app.secret.set(ADMIN, SECRET)

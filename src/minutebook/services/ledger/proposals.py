@@ -12,6 +12,7 @@ from minutebook.domain.decision_drafts import (
     build_proposal,
     check_is_whole,
     close_proposal,
+    declined,
 )
 from minutebook.domain.errors import Conflict
 from minutebook.domain.ids import RandomBits, decision_id, proposal_id
@@ -101,6 +102,22 @@ class Proposals:
             self._store.put(close_proposal(read(self._store, caller, Proposal, id), made))
 
         return self._writer.record(caller, "accept", decision, plan, sequel)
+
+    def decline(self, caller: Caller, id: str) -> Proposal:
+        """Settle a proposal without a decision.
+
+        Raises NotFound, Forbidden to all but an admin, Conflict once it is settled.
+        """
+        self._ledgers.sync_visible(caller)
+        home = read(self._store, caller, Proposal, id).organization
+        with self._trail.audited(caller, home, "decline", Kind.PROPOSAL, id) as audit:
+            proposal = read(self._store, caller, Proposal, id)
+            lineage.check_may_decline(caller)
+            audit.check(proposal)
+            lineage.check_is_pending(proposal)
+            after = declined(proposal, caller, self._clock())
+            self._store.put(after)
+        return after
 
     def pending(self, caller: Caller) -> list[Proposal]:
         """Return the proposals that wait for an admin, oldest first."""

@@ -1,0 +1,90 @@
+"""Decisions: what holds on which target and how it came about; proposals that wait for an admin."""
+
+from typing import Any
+from urllib.parse import quote
+
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
+from minutebook.domain.redaction import redacted_for
+from minutebook.web.catalogue import text as _
+from minutebook.web.differences import differences
+from minutebook.web.pages import Goto, Page, View, Visit
+from minutebook.web.wording import Trouble, trouble_of
+
+
+def listed(visit: Visit) -> Page:
+    """Show what holds by target, and the proposals that wait."""
+    app, caller = visit.app, visit.caller
+    by_target: dict[str, list[Decision]] = {}
+    for each in app.decisions.truths(caller):
+        by_target.setdefault(each.target, []).append(each)
+    waiting = [(each, app.proposals.opens(each)) for each in app.proposals.pending(caller)]
+    facts = {
+        "by_target": by_target,
+        "waiting": waiting,
+        "done": DONE.get(visit.query.get("done", "")),
+    }
+    return Page("decisions.html", facts)
+
+
+def show(visit: Visit, trouble: Trouble | None = None) -> Page:
+    """Show a decision with its chain, or a proposal beside what it would replace."""
+    app, caller = visit.app, visit.caller
+    found = app.decisions.read(caller, visit.path["id"])
+    chain = app.decisions.beside(caller, found)
+    if isinstance(found, Proposal):
+        before = [each for each in chain if each.status is DecisionStatus.ACTIVE]
+    else:
+        before = [each for each in chain if each.id in found.supersedes]
+    facts: dict[str, Any] = {
+        "record": found,
+        "chain": chain,
+        "compared": [(each, differences(_text(each), _text(found))) for each in before],
+        "is_pending": isinstance(found, Proposal) and found.status is ProposalStatus.PENDING,
+        "opens": app.proposals.opens(found) if isinstance(found, Proposal) else None,
+        "now": app.clock(),
+        "trouble": trouble,
+        "done": DONE.get(visit.query.get("done", "")),
+    }
+    return Page("decision.html", facts, 200 if trouble is None else trouble.status)
+
+
+def accept(visit: Visit) -> Page | Goto:
+    """Make a proposal the decision that holds."""
+    try:
+        secret = visit.form.get("secret", "") or None
+        made = visit.app.proposals.accept(visit.caller, visit.path["id"], secret)
+    except MinutebookError as error:
+        return _refused(visit, error)
+    return Goto(f"/decisions/{quote(made.id, safe='')}?done=accept")
+
+
+def decline(visit: Visit) -> Page | Goto:
+    """Settle a proposal without a decision."""
+    try:
+        visit.app.proposals.decline(visit.caller, visit.path["id"])
+    except MinutebookError as error:
+        return _refused(visit, error)
+    return Goto("/decisions?done=decline")
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/decisions"): ("decisions", listed),
+    ("GET", "/decisions/{id}"): ("decision", show),
+    ("POST", "/decisions/{id}/accept"): ("accept", accept),
+    ("POST", "/decisions/{id}/decline"): ("decline", decline),
+}
+
+DONE = {
+    "accept": _("Accepted: this holds now."),
+    "decline": _("Declined; what held before still does."),
+}
+
+
+def _refused(visit: Visit, error: MinutebookError) -> Page:
+    return show(visit, trouble_of(redacted_for(visit.caller, error)))
+
+
+def _text(record: Decision | Proposal) -> str:
+    parts = [record.title, record.rationale, *(f"– {each}" for each in record.consequences)]
+    return "\n\n".join(parts)

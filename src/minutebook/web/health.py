@@ -1,0 +1,64 @@
+"""Health: what is kept, how store and model are, what is not in order and what mends it."""
+
+from typing import Any
+
+from minutebook.domain.errors import Forbidden
+from minutebook.domain.policy import may_read_metrics
+from minutebook.domain.records import Kind
+from minutebook.web.catalogue import text as _
+from minutebook.web.pages import Page, View, Visit
+
+COUNTED: dict[Kind, str] = {
+    Kind.MEMORY: _("Memories"),
+    Kind.ENTITY: _("Entities"),
+    Kind.RELATION: _("Relations"),
+    Kind.DECISION: _("Decisions"),
+    Kind.PROPOSAL: _("Proposals"),
+    Kind.TURN: _("Turns"),
+    Kind.SUMMARY: _("Summaries"),
+    Kind.CHUNK: _("Pieces of code"),
+}
+
+
+def show(visit: Visit) -> Page:
+    """Show counts of what the caller sees, the model's state, and projects of code."""
+    return Page("health.html", _facts(visit) | {"findings": None})
+
+
+def examine(visit: Visit) -> Page:
+    """Examine the whole store. Raises Forbidden to those who do not answer for all of it."""
+    if not _answers_for_all(visit):
+        raise Forbidden(
+            "examine the store",
+            "it concerns all organizations; its owner may, and an admin's token that is held to none",
+        )
+    return Page("health.html", _facts(visit) | {"findings": visit.app.doctor.examine()})
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/health"): ("health", show),
+    ("GET", "/health/examined"): ("examine", examine),
+}
+
+
+def _facts(visit: Visit) -> dict[str, Any]:
+    app, caller = visit.app, visit.caller
+    counts = app.overview.counts(caller, COUNTED)
+    model = app.embedding
+    may_examine = _answers_for_all(visit)
+    return {
+        "counts": [(name, counts[kind]) for kind, name in COUNTED.items()],
+        "policy": app.rules(),
+        "model": model.model.name,
+        # Why a model cannot be used may name files of the machine.
+        "model_state": "off" if model.is_off else model.state,
+        "model_reason": model.reason if may_examine else "",
+        "waiting": 0 if model.is_off else app.overview.to_embed(caller),
+        "size": app.database.size() if may_examine else None,
+        "projects": app.projects.all(caller),
+        "may_examine": may_examine,
+    }
+
+
+def _answers_for_all(visit: Visit) -> bool:
+    return may_read_metrics(visit.caller, admins_only=True)
