@@ -26,7 +26,7 @@ RECIPE = 1
 """Counts the ways in which vectors were made; those of different recipes do not mix."""
 STATES_RECIPE = 2
 """Counts the ways in which token states were made."""
-FILES_RECIPE = 3
+FILES_RECIPE = 4
 """Counts the ways in which the files were derived, whether or not their vectors differ."""
 
 _DIGEST = hashlib.sha256(f"{weights.SHA256} {RECIPE}".encode()).hexdigest()

@@ -7,9 +7,9 @@ outlying channels moves into the weights first (SmoothQuant, Xiao et al. 2023, e
 the 16 bits in which processors without VNNI add them, so every processor gives the same sums.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import onnx
@@ -66,6 +66,29 @@ class Graph:
         self._nodes.append(helper.make_node(operator, inputs, names, domain=domain, **attributes))
         return names
 
+    def choose(
+        self,
+        condition: str,
+        operator: str,
+        inputs: Sequence[str],
+        otherwise: Sequence[str],
+        **attributes: Any,
+    ) -> str:
+        """Add a node that takes the first inputs where a condition holds, else the others; give its output."""
+        name = f"{operator}.{len(self._nodes)}"
+
+        def branch(taken: Sequence[str], way: str) -> onnx.GraphProto:
+            output = helper.make_tensor_value_info(f"{name}.{way}", TensorProto.FLOAT, None)
+            domain = _MICROSOFT if operator in _CONTRIBUTED else ""
+            node = helper.make_node(operator, taken, [output.name], domain=domain, **attributes)
+            return helper.make_graph([node], output.name, [], [output])
+
+        first, second = branch(inputs, "then"), branch(otherwise, "else")
+        self._nodes.append(
+            helper.make_node("If", [condition], [name], then_branch=first, else_branch=second)
+        )
+        return name
+
     def show(self, name: str) -> None:
         """Make a value one of the graph's outputs."""
         self._outputs.append(name)
@@ -86,18 +109,32 @@ class Graph:
         return helper.make_model(graph, opset_imports=sets, ir_version=9)
 
 
-_CONTRIBUTED = {"MatMulIntegerToFloat", "MultiHeadAttention", "Gelu"}
+_CONTRIBUTED = {"MatMulIntegerToFloat", "MultiHeadAttention", "QAttention", "Gelu"}
 
-Linear = Callable[[Graph, str, str, Floats, Floats], str]
-"""Adds `x W^T + b` for the step of a name, given x, W (outputs, inputs) and b; gives its output."""
+FULL = "full"
+"""A value of the graph: whether no position of any text is padding."""
 
 
-def transformer(weights: Weights, linear: Linear) -> onnx.ModelProto:
+class Arithmetic(Protocol):
+    """How the steps with weights are computed; each gives the name of its output."""
+
+    def linear(self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+        """Add `x W^T + b` for the step of a name, given x, W (outputs, inputs) and b."""
+
+    def attention(
+        self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
+    ) -> str:
+        """Add attention of x to itself; the rows of W and b give queries, then keys, then values."""
+
+
+def transformer(weights: Weights, arithmetic: Arithmetic) -> onnx.ModelProto:
     """Lay out the body: word vectors in, one unit vector a text and each token's last state out."""
     graph, shape = Graph(), weights.shape
+    least = graph.add("ReduceMin", MASK, keepdims=0)
+    graph.add("Cast", least, name=FULL, to=TensorProto.BOOL)
     state = _embeddings(graph, weights)
     for layer in range(shape.layers):
-        state = _layer(graph, weights, linear, layer, state)
+        state = _layer(graph, weights, arithmetic, layer, state)
     graph.add("Identity", state, name=STATES)
     mask = graph.add("Cast", MASK, to=TensorProto.FLOAT)
     axis = graph.constant("axis", np.array([1]))
@@ -134,32 +171,42 @@ def _normalised(graph: Graph, weights: Weights, name: str, value: str, onto: str
     return graph.add("Add", scaled, shift)
 
 
-def _layer(graph: Graph, weights: Weights, linear: Linear, layer: int, state: str) -> str:
+def _layer(graph: Graph, weights: Weights, arithmetic: Arithmetic, layer: int, state: str) -> str:
     width, inner = weights.shape.width, weights.shape.inner
 
-    def step(name: str, tensors: tuple[str, ...], columns: int, value: str) -> str:
-        matrix = np.concatenate([weights.matrix(f"l{layer}.{t}.w", columns) for t in tensors])
-        bias = np.concatenate([weights.tensor(f"l{layer}.{t}.b") for t in tensors])
-        return linear(graph, f"l{layer}.{name}", value, matrix, bias)
+    def step(name: str, columns: int, value: str) -> str:
+        matrix = weights.matrix(f"l{layer}.{name}.w", columns)
+        bias = weights.tensor(f"l{layer}.{name}.b")
+        return arithmetic.linear(graph, f"l{layer}.{name}", value, matrix, bias)
 
-    joined = step("qkv", ("q", "k", "v"), width, state)
-    query, key, value = graph.add_several(3, "Split", joined, axis=-1, num_outputs=3)
+    matrix = np.concatenate([weights.matrix(f"l{layer}.{each}.w", width) for each in "qkv"])
+    bias = np.concatenate([weights.tensor(f"l{layer}.{each}.b") for each in "qkv"])
     heads = weights.shape.heads
-    context = graph.add("MultiHeadAttention", query, key, value, "", MASK, num_heads=heads)
-    attended = step("ao", ("ao",), width, context)
+    context = arithmetic.attention(graph, f"l{layer}.qkv", state, matrix, bias, heads)
+    attended = step("ao", width, context)
     state = _normalised(graph, weights, f"l{layer}.aln", attended, state)
-    middle = graph.add("Gelu", step("fi", ("fi",), width, state))
-    output = step("fo", ("fo",), inner, middle)
+    output = step("fo", inner, graph.add("Gelu", step("fi", width, state)))
     return _normalised(graph, weights, f"l{layer}.oln", output, state)
 
 
-def observed(graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
-    """Add a linear step in float32 that shows the range of its input (see `ranges`)."""
-    axes = graph.constant("rows", np.array([0, 1]))
-    for operator, shown in zip(("ReduceMin", "ReduceMax"), _shown(name), strict=True):
-        graph.show(graph.add(operator, value, axes, name=shown, keepdims=0))
-    product = graph.add("MatMul", value, graph.constant(f"{name}.w", matrix.T))
-    return graph.add("Add", product, graph.constant(f"{name}.b", bias))
+class Observed:
+    """Float32, in a graph that also shows the range of each step's input (see `ranges`)."""
+
+    def linear(self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+        """Add a linear step."""
+        axes = graph.constant("rows", np.array([0, 1]))
+        for operator, shown in zip(("ReduceMin", "ReduceMax"), _shown(name), strict=True):
+            graph.show(graph.add(operator, value, axes, name=shown, keepdims=0))
+        product = graph.add("MatMul", value, graph.constant(f"{name}.w", matrix.T))
+        return graph.add("Add", product, graph.constant(f"{name}.b", bias))
+
+    def attention(
+        self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
+    ) -> str:
+        """Add attention."""
+        joined = self.linear(graph, name, value, matrix, bias)
+        query, key, value = graph.add_several(3, "Split", joined, axis=-1, num_outputs=3)
+        return graph.add("MultiHeadAttention", query, key, value, "", MASK, num_heads=heads)
 
 
 def ranges(outputs: Mapping[str, Floats]) -> dict[str, Range]:
@@ -172,11 +219,35 @@ def _shown(name: str) -> tuple[str, str]:
     return f"{name}.least", f"{name}.greatest"
 
 
-def quantised(seen: Mapping[str, Range]) -> Linear:
-    """Give the linear step in int8, fitted to the ranges that were seen."""
+class Quantised:
+    """Int8, fitted to the ranges that were seen."""
 
-    def linear(graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
-        step, zero = _steps(seen[name], matrix)
+    def __init__(self, seen: Mapping[str, Range]) -> None:
+        self._seen = seen
+
+    def linear(self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats) -> str:
+        """Add a linear step."""
+        integers, levels, one, scale, offset = self._levels(graph, name, value, matrix)
+        added = graph.constant(f"{name}.b", bias)
+        return graph.add("MatMulIntegerToFloat", integers, levels, one, scale, offset, "", added)
+
+    def attention(
+        self, graph: Graph, name: str, value: str, matrix: Floats, bias: Floats, heads: int
+    ) -> str:
+        """Add attention in one node, which needs no mask where no text is padded."""
+        integers, levels, one, scale, offset = self._levels(graph, name, value, matrix)
+        added = graph.constant(f"{name}.b", bias)
+        zero = graph.constant("no_offset", np.array(0, np.int8))
+        masked, unmasked = (
+            [integers, levels, added, one, scale, mask, offset, zero] for mask in (MASK, "")
+        )
+        return graph.choose(FULL, "QAttention", unmasked, masked, num_heads=heads)
+
+    def _levels(
+        self, graph: Graph, name: str, value: str, matrix: Floats
+    ) -> tuple[str, str, str, str, str]:
+        """Name the input and the weights in levels, the sizes of one level of each, and the input's zero."""
+        step, zero = _steps(self._seen[name], matrix)
         absorbed = matrix * step
         scale = np.abs(absorbed).max(axis=1) / WEIGHT_LIMIT
         levels = np.rint(absorbed / scale[:, None]).astype(np.int8)
@@ -184,18 +255,14 @@ def quantised(seen: Mapping[str, Range]) -> Linear:
         offset = graph.constant(f"{name}.zero", np.array(zero, np.uint8))
         inverse = graph.constant(f"{name}.inverse", (1 / step).astype(np.float32))
         integers = graph.add("QuantizeLinear", graph.add("Mul", value, inverse), one, offset)
-        return graph.add(
-            "MatMulIntegerToFloat",
+        weights = graph.constant(f"{name}.w", levels.T)
+        return (
             integers,
-            graph.constant(f"{name}.w", levels.T),
+            weights,
             one,
             graph.constant(f"{name}.scale", scale.astype(np.float32)),
             offset,
-            "",
-            graph.constant(f"{name}.b", bias),
         )
-
-    return linear
 
 
 def _steps(seen: Range, matrix: Floats) -> tuple[Floats, int]:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from minutebook.embedding.onnx_graph import Range, observed, quantised, ranges, transformer
+from minutebook.embedding.onnx_graph import Observed, Quantised, Range, ranges, transformer
 from minutebook.embedding.runtime import MASK, WORDS, Session
 from minutebook.embedding.tokenizer import Tokenizer, serialised_model
 from minutebook.embedding.weights import Weights, dequantise
@@ -44,7 +44,7 @@ def write_files(
     starts = [[vocabulary.begin, *reader.ids(prefix)] for prefix in prefixes]
     samples = list(_samples(starts, vocabulary.end, len(vocabulary.pieces) - 1))
     seen = _observe(weights, samples, told)
-    body.write_bytes(transformer(weights, quantised(seen)).SerializeToString())
+    body.write_bytes(transformer(weights, Quantised(seen)).SerializeToString())
 
 
 def _samples(starts: Sequence[list[int]], end: int, pieces: int) -> Iterator[list[int]]:
@@ -72,7 +72,7 @@ def _samples(starts: Sequence[list[int]], end: int, pieces: int) -> Iterator[lis
 def _observe(
     weights: Weights, samples: Sequence[list[int]], told: Callable[[float], None]
 ) -> dict[str, Range]:
-    session = Session(transformer(weights, observed).SerializeToString())
+    session = Session(transformer(weights, Observed()).SerializeToString())
     table = weights.blocks("emb.word", weights.shape.width)
     seen: dict[str, Range] = {}
     pieces, done = sum(map(len, samples)), 0
