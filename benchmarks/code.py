@@ -278,7 +278,9 @@ def _by_words(app: App, text: str) -> list[Place]:
 
 def _by_vectors(app: App, text: str) -> list[Place]:
     vector = app.embedding.embed_query(text).vector
-    found = app.infrastructure.store.nearest(CodeChunk, HERE, app.embeddings.space, vector, DEEP)
+    found = app.infrastructure.store.nearest(
+        CodeChunk, HERE, app.embeddings.space_of(CodeChunk), vector, DEEP
+    )
     return _places(app, [each.id for each in found])
 
 

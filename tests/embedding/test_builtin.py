@@ -349,3 +349,14 @@ def test_a_file_that_is_no_graph_is_refused(tmp_path: Path) -> None:
     for graph in (tmp_path / "model.onnx", tmp_path / "absent.onnx", b""):
         with pytest.raises(ModelUnavailable):
             Session(graph)
+
+
+def test_a_question_comes_with_the_mean_of_questions_about_code(embedder: BuiltInEmbedder) -> None:
+    made = embedder.embed_query("how is a file copied")
+    assert made.mean_question is not None
+    assert made.mean_question.shape == (builtin.WIDTH,)
+    # It is nearer to what it is the mean of than to text of another sort.
+    about_code = embedder.embed_query("Return the number of bytes that were written.").vector
+    other = embedder.embed_query("Chocolate cake with cherries for my birthday").vector
+    assert about_code @ made.mean_question > other @ made.mean_question
+    assert embedder.embed_passages(["bread"])[0].mean_question is None

@@ -10,10 +10,11 @@ import pytest
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Kind, Memory
+from minutebook.domain.records.code import MAX_PASSAGE
 from minutebook.embedding import Embedded, Model, TokenStates
 from minutebook.search.late_interaction import pack
 from minutebook.search.text import words
-from minutebook.services.embeddings import PRIORITY
+from minutebook.services.embeddings import PRIORITY, QueryEmbedding
 from tests.store.samples import chunk
 from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready
 
@@ -282,3 +283,47 @@ def test_an_error_that_nobody_foresaw_is_no_result(opener: Opener) -> None:
     world = opener(ready(BrokenEmbedder()), name="same")
     with pytest.raises(RuntimeError, match="reported"):
         world.app.embeddings.backfill(threading.Event())
+
+
+def test_of_code_the_beginning_is_embedded(opener: Opener) -> None:
+    embedder = WordEmbedder()
+    world = opener(ready(embedder))
+    code = chunk(organization="default", content="bread " * 400)
+    world.store.put(code)
+    world.app.embeddings.backfill(threading.Event())
+    assert embedder.embedded == [code.text[:MAX_PASSAGE]]
+    assert len(code.text) > 2 * MAX_PASSAGE
+
+
+def test_chunks_whose_vectors_were_made_of_another_passage_are_embedded_again(
+    opener: Opener,
+) -> None:
+    world = opener(ready())
+    store, embeddings = world.store, world.app.embeddings
+    store.put(chunk(organization="default"))
+    earlier = np.zeros((1, DIMENSIONS), np.float32)
+    earlier[0, 0] = 1
+    # As they were made when all of a chunk was embedded, in the space of every other text.
+    store.put_vectors(CodeChunk, "default", "a", replace(embeddings.space, states=""), earlier)
+    where = Filter(organization="default")
+    assert embeddings.pending(CodeChunk, where) == 1
+    assert embeddings.backfill(threading.Event()) == 1
+    assert embeddings.pending(CodeChunk, where) == 0
+    kept = store.vectors(CodeChunk, "default", "a")
+    assert kept is not None
+    assert kept[0] == embeddings.space_of(CodeChunk)
+    assert not np.allclose(kept[1], earlier)
+
+
+def test_what_is_near_every_question_is_less_near_without_their_mean() -> None:
+    usual, own = np.eye(2, 3, dtype=np.float32)
+    vector = (0.9 * usual + 0.44 * own).astype(np.float32)
+    query = QueryEmbedding(vector / np.linalg.norm(vector), mean=0.9 * usual)
+    assert query.vector @ usual > query.vector @ own
+    less = query.less_mean(0.5)
+    assert np.linalg.norm(less.vector) == pytest.approx(1)
+    assert less.vector @ usual < query.vector @ usual
+    assert less.vector @ own > query.vector @ own
+    # A model whose mean is not known asks as it did.
+    alone = QueryEmbedding(query.vector)
+    assert alone.less_mean(0.5) is alone

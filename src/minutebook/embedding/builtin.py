@@ -8,7 +8,7 @@ directory: `body.onnx`, `words.q4` (memory-mapped; only the rows in use are unpa
 import hashlib
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -41,6 +41,9 @@ QUERY_PREFIX, PASSAGE_PREFIX = "query:", "passage:"
 MEAN_STATE = Path(__file__).with_name("mean_state.npy")
 """The mean token state of questions in twelve languages, shape (384,); see `benchmarks.mean_state`."""
 
+MEAN_QUESTION = Path(__file__).with_name("mean_question.npy")
+"""The mean vector of questions about code, shape (384,); see `benchmarks.mean_question`."""
+
 BODY, WORDS, TOKENIZER = "body.onnx", "words.q4", "tokenizer.model"
 _ROW_BYTES = WIDTH // weights.BLOCK * weights.BLOCK_BYTES
 
@@ -66,6 +69,7 @@ class BuiltInEmbedder:
         words = np.memmap(folder / WORDS, dtype=np.uint8, mode="r")
         self._words = words.reshape(-1, _ROW_BYTES // weights.BLOCK_BYTES, weights.BLOCK_BYTES)
         self._mean = np.load(MEAN_STATE).astype(np.float32)
+        self._mean_question = np.load(MEAN_QUESTION).astype(np.float32)
         self._query = [self._tokenizer.begin, *self._tokenizer.ids(QUERY_PREFIX)]
         self._passage = [self._tokenizer.begin, *self._tokenizer.ids(PASSAGE_PREFIX)]
 
@@ -77,7 +81,7 @@ class BuiltInEmbedder:
     def embed_query(self, text: str) -> Embedded:
         """Embed a question by its first tokens (506 of them): one row, shape (1, 384)."""
         ids = self._tokenizer.ids(text, POSITIONS - len(self._query) - 1)
-        return self._embed(self._query, [ids])[0]
+        return replace(self._embed(self._query, [ids])[0], mean_question=self._mean_question)
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found, the rows of each of shape (parts, 384)."""

@@ -27,6 +27,8 @@ class Embedded:
     """One for each part of a passage, in order; one for a question."""
     tokens: TokenStates | None = None
     """None where the embedder gives no states."""
+    mean_question: Vector | None = None
+    """The mean vector of this embedder's questions about code; None where it is not known."""
 
     @property
     def vector(self) -> Vector:
@@ -36,7 +38,7 @@ class Embedded:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """All that it consists of."""
+        """What was made of the text alone."""
         tokens = self.tokens
         return (self.rows,) if tokens is None else (self.rows, *tokens.arrays)
 

@@ -1,30 +1,30 @@
-"""Which of the chunks that were found a person who asks that would want first."""
+"""Rerank chunks of code: definitions and what the query names first, tests and the like last."""
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 DEFINES = 1.20
-"""How much more a definition counts than lines that only use what others define."""
+"""The factor of a definition, against lines that only use what others define."""
 
 IS_NAMED = 1.50
-"""How much more a chunk counts whose name is the whole question, `ConfigLoader.load`."""
+"""The factor of a chunk whose name is the whole query, `ConfigLoader.load`."""
 
 IS_AMONG = 1.25
-"""How much more one counts whose name is one of the identifiers in the question."""
+"""The factor of a chunk whose name is one of the identifiers in the query."""
 
-ASIDE = 0.40
-"""How much less tests, examples, vendored and generated code count, unless they are asked for."""
+NON_SOURCE_FACTOR = 0.40
+"""The factor of tests, examples, vendored and generated code, unless the query asks for them."""
 
 REPEAT_FACTOR = 0.70
-"""How much less each further piece of one definition, or of a file's rest, counts than the one before."""
+"""The factor of each further piece of one definition, or of a file's rest, against the one before."""
 
 _NAME = re.compile(r"[^\W\d]\w*(?:(?:\.|::|#|->|/)[^\W\d]\w*)*")
 _PARTS = re.compile(r"\.|::|#|->|/")
 _IDENTIFIER = re.compile(r"_|[a-z0-9][A-Z]|[A-Z]{2}|\d")
 
-_ASIDE = {
+_NON_SOURCE = {
     "test": re.compile(
         r"(?:^|/)(?:tests?|testing|__tests__|spec|specs|fixtures?|mocks?|testdata)/"
         r"|(?:^|/)(?:test_[^/]*|conftest\.py|[^/]*[._-](?:test|tests|spec)\.[^/]*|[^/]*Tests?\.\w+)$"
@@ -36,7 +36,7 @@ _ASIDE = {
     ),
     "generated": re.compile(r"(?:^|/)(?:dist|build|out|target|generated|gen)/"),
 }
-_ASKED = {
+_ASKS_FOR = {
     "test": re.compile(r"\b(?:tests?|tested|testing|spec|specs|fixtures?|mocks?|unittest)\b", re.I),
     "example": re.compile(r"\b(?:examples?|demos?|samples?|benchmarks?)\b", re.I),
     "vendor": re.compile(r"\b(?:vendor|vendored|third.party|node_modules)\b", re.I),
@@ -56,15 +56,15 @@ class Sight:
 
 
 def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[tuple[str, str], float]]:
-    """Give ids and scores, best first, ties by path and id; at most `limit`.
+    """Return ids and scores, best first, ties by path and id; at most `limit`.
 
     A score is that of fusion times the constants above that apply, as a part of the most that can
     be. Pieces of one definition, and those of a file that are in none, make room for others; chunks
     of one file that have names of their own do not (docs/decisions/0015-code-search.md).
     """
-    asked = _Asked.of(query)
+    names = _QueryNames.of(query)
     weighed = sorted(
-        ((each.score * asked.weight(each), each) for each in found),
+        ((each.score * names.weight(each), each) for each in found),
         key=lambda pair: (-pair[0], pair[1].path, pair[1].id),
     )
     seen: Counter[tuple[str, str]] = Counter()
@@ -77,39 +77,50 @@ def rerank(query: str, found: Sequence[Sight], limit: int) -> list[tuple[tuple[s
     return [(id, score) for score, _, id in spread[:limit]]
 
 
+def is_named(query: str, found: Iterable[Sight]) -> bool:
+    """Tell whether the query is, or holds, the name of one of the chunks."""
+    names = _QueryNames.of(query)
+    return any(names.factor(_parts(each.name)) > 1 for each in found)
+
+
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a question says of names and of places."""
+class _QueryNames:
+    """The names in a query, by their parts, and the kinds of code beside sources that it asks for."""
 
     whole: tuple[str, ...]
-    among: frozenset[tuple[str, ...]]
-    places: frozenset[str]
+    identifiers: frozenset[tuple[str, ...]]
+    wanted: frozenset[str]
 
     @classmethod
-    def of(cls, query: str) -> "_Asked":
+    def of(cls, query: str) -> "_QueryNames":
         text = query.strip().removesuffix("()")
         whole = _parts(text) if _NAME.fullmatch(text) else ()
         # A plain word is as likely prose as a name, unless it is all there is.
-        among = frozenset(
+        identifiers = frozenset(
             _parts(name)
             for name in _NAME.findall(query)
             if _IDENTIFIER.search(name) or _PARTS.search(name)
         )
-        places = frozenset(place for place, words in _ASKED.items() if words.search(query))
-        return cls(whole, among, places)
+        wanted = frozenset(kind for kind, words in _ASKS_FOR.items() if words.search(query))
+        return cls(whole, identifiers, wanted)
 
     def weight(self, each: Sight) -> float:
         weight = 1.0 if each.type == "other" else DEFINES
-        name = _parts(each.name)
-        if name and self.whole and _ends_with(name, self.whole):
-            weight *= IS_NAMED
-        elif name and any(_ends_with(name, asked) for asked in self.among):
-            weight *= IS_AMONG
-        if any(
-            place not in self.places and paths.search(each.path) for place, paths in _ASIDE.items()
-        ):
-            weight *= ASIDE
+        weight *= self.factor(_parts(each.name))
+        is_wanted_source = all(
+            kind in self.wanted or not paths.search(each.path)
+            for kind, paths in _NON_SOURCE.items()
+        )
+        if not is_wanted_source:
+            weight *= NON_SOURCE_FACTOR
         return weight / (DEFINES * IS_NAMED)
+
+    def factor(self, name: tuple[str, ...]) -> float:
+        """Return the factor of a chunk with a name of these parts."""
+        if name and self.whole and _ends_with(name, self.whole):
+            return IS_NAMED
+        is_among = name and any(_ends_with(name, each) for each in self.identifiers)
+        return IS_AMONG if is_among else 1.0
 
 
 def _parts(name: str) -> tuple[str, ...]:

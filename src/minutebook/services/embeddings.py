@@ -7,11 +7,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
+
+import numpy as np
 
 from minutebook.domain.caller import Note, Progress, no_progress
 from minutebook.domain.errors import EmbeddingNotReady, MinutebookError, ModelUnavailable
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
+    PASSAGE,
     CodeChunk,
     Decision,
     Memory,
@@ -77,6 +81,15 @@ class QueryEmbedding:
     vector: Vectors
     """Shape (dimensions,)."""
     question: Question | None = None
+    mean: Vectors | None = None
+    """The mean vector of questions about code, shape (dimensions,); None where the model has none."""
+
+    def less_mean(self, part: float) -> "QueryEmbedding":
+        """Return the query without a part of the mean, so that what is near every question is not near this one."""
+        if self.mean is None:
+            return self
+        rest = self.vector - np.float32(part) * self.mean
+        return replace(self, vector=rest / np.linalg.norm(rest))
 
 
 class Embeddings:
@@ -107,8 +120,14 @@ class Embeddings:
         return VectorSpace(model.name, model.digest, model.dimensions, form)
 
     def space_of(self, of: type[TextRecord]) -> VectorSpace:
-        """Return the space for records of a class: code is kept without token states."""
-        return replace(self.space, states="") if of is CodeChunk else self.space
+        """Return the space for records of a class.
+
+        Code is kept without token states, and by the digest of what is embedded of it: vectors of
+        chunks that were read in another way are made again.
+        """
+        if of is not CodeChunk:
+            return self.space
+        return replace(self.space, digest=f"{self.space.digest} {PASSAGE}", states="")
 
     @property
     def state(self) -> State:
@@ -171,9 +190,10 @@ class Embeddings:
 
     def _embed_query(self, text: str) -> QueryEmbedding:
         made = self._embedding.embed_query(text)
-        if made.tokens is None or not self.space.states:
-            return QueryEmbedding(made.vector)
-        return QueryEmbedding(made.vector, Question(made.tokens))
+        question = None
+        if made.tokens is not None and self.space.states:
+            question = Question(made.tokens)
+        return QueryEmbedding(made.vector, question, made.mean_question)
 
     def note_of_words_alone(self) -> Note | None:
         """Return what is to be said of an answer without vectors; None if the user chose no model."""
@@ -242,12 +262,14 @@ class Embeddings:
             return self._embed(self._next()) if is_held else 0
 
     def _next(self) -> Sequence[TextRecord]:
-        space = self.space
         # What cannot be found by meaning at all comes before what lacks no more than token states.
-        found = self._store.without_vectors(IN_ORDER, replace(space, states=""), BATCH)
-        if not found and space.states:
+        found: list[TextRecord] = []
+        for space, kinds in groupby(IN_ORDER, lambda of: replace(self.space_of(of), states="")):
+            if len(found) < BATCH:
+                found += self._store.without_vectors(list(kinds), space, BATCH - len(found))
+        if not found and self.space.states:
             stateful = [of for of in IN_ORDER if self.space_of(of).states]
-            found = self._store.without_vectors(stateful, space, BATCH)
+            found += self._store.without_vectors(stateful, self.space, BATCH)
         return list(_first_texts(found))
 
     def remaining(self, texts: int) -> float | None:
@@ -258,7 +280,7 @@ class Embeddings:
         if not records:
             return 0
         started = time.monotonic()
-        made = _at_low_priority(lambda: self._embed_texts([record.text for record in records]))
+        made = _at_low_priority(lambda: self._embed_texts([record.passage for record in records]))
         for organization in sorted({record.organization for record in records}):
             # One at a time: whoever writes to another organization need not wait for this.
             with self._store.transaction(organization):
@@ -335,7 +357,7 @@ def _first_texts(records: Sequence[TextRecord]) -> Iterator[TextRecord]:
     characters = 0
     for record in records:
         yield record
-        characters += len(record.text)
+        characters += len(record.passage)
         if characters >= BATCH_CHARACTERS:
             return
 

@@ -123,3 +123,41 @@ def shop(tmp_path_factory: pytest.TempPathFactory, built_in: Embedding) -> Itera
 def test_a_question_finds_what_does_it(shop: World, query: str, path: str, name: str) -> None:
     first = shop.call("search_code", query=query)["results"][0]
     assert (first["file_path"], first["name"]) == (path, name)
+
+
+def note(shop: World, query: str) -> object:
+    fresh = shop.by(request=query)
+    answer = fresh.contract.call(fresh.app, fresh.caller, "search_code", {"query": query})
+    assert answer.content is not None
+    assert answer.content["results"]
+    said = answer.notes.get("code")
+    return None if said is None else (said.facts, said.text)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "recipe for tomato soup with basil",
+        "who won the football match in Vienna",
+        "welche Symptome hat eine Grippe bei Kindern",
+    ],
+)
+def test_a_question_about_nothing_here_is_told_so(shop: World, query: str) -> None:
+    text = "No code here is about that; these are the nearest pieces there are."
+    assert note(shop, query) == ({"about": 0}, text)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "parse config toml",
+        "ConfigLoader.load",
+        "announce",
+        "warehouse",
+        "where do we retry failed requests",
+        "sum of everything in the cart",
+        "How do I run it?",
+    ],
+)
+def test_a_question_that_code_answers_has_no_such_note(shop: World, query: str) -> None:
+    assert note(shop, query) is None

@@ -4,7 +4,14 @@
 """
 
 from minutebook.domain.records.access import Entry, Head, Role, Token
-from minutebook.domain.records.code import MAX_CHUNK_TEXT, CodeChunk, File, IndexState, Project
+from minutebook.domain.records.code import (
+    MAX_CHUNK_TEXT,
+    PASSAGE,
+    CodeChunk,
+    File,
+    IndexState,
+    Project,
+)
 from minutebook.domain.records.decisions import (
     Authorship,
     Decision,
@@ -50,6 +57,7 @@ __all__ = [
     "DEFAULT_USER",
     "MAX_CHUNK_TEXT",
     "MOST_SCORE",
+    "PASSAGE",
     "SCORES",
     "SYSTEM_ORGANIZATION",
     "TEXT_CLASSES",

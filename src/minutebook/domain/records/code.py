@@ -61,6 +61,12 @@ class File(Record):
 MAX_CHUNK_TEXT = 6000
 """Characters of a chunk that search reads; the rest of an endless line means nothing."""
 
+MAX_PASSAGE = 400
+"""Characters of a chunk that are embedded: what it is and how it begins, about 80 tokens on average."""
+
+PASSAGE = f"code {MAX_PASSAGE}"
+"""Names what is embedded of a chunk; vectors of passages of another name are made again."""
+
 _PARTS = re.compile(r"\.|::|#|/")
 _HUMPS = re.compile(r"_+|(?<=[a-z0-9])(?=[A-Z])")
 
@@ -104,3 +110,8 @@ class CodeChunk(TextRecord):
             facts.append(self.signature)
         head = "\n".join(fact for fact in facts if fact)
         return f"{head}\n{self.content.strip()}"[:MAX_CHUNK_TEXT]
+
+    @property
+    def passage(self) -> str:
+        """What is embedded of the text: its beginning. Words find the rest."""
+        return self.text[:MAX_PASSAGE]

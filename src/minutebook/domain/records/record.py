@@ -55,3 +55,8 @@ class TextRecord(Record, ABC):
     @abstractmethod
     def text(self) -> str:
         """What search reads."""
+
+    @property
+    def passage(self) -> str:
+        """What is embedded of the text: all of it."""
+        return self.text

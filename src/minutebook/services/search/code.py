@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from minutebook.code.languages import LANGUAGES, Language, language_named
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Project
-from minutebook.search.code_rerank import Sight, rerank
+from minutebook.search.code_rerank import Sight, is_named, rerank
 from minutebook.search.fusion import Hit, Signal, fuse, minmax
-from minutebook.search.text import parse_query
+from minutebook.search.text import parse_query, words
 from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import Candidates, Key, Scores, Signals
@@ -19,7 +19,20 @@ from minutebook.store.protocol import Store
 CANDIDATES = 100
 """How many each of the vector and the lexical signal propose."""
 
-WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.8, Signal.LEXICAL: 0.2}
+MEAN_PART = 0.5
+"""How much of the mean question is taken out of each (docs/decisions/0015-code-search.md)."""
+
+LEAST_COSINE = 0.68
+"""With a question less the mean: nothing below is about it, the best of unrelated code reaches 0.66."""
+
+FEW_WORDS = 2
+"""Of a question of so few words, what holds one is about it."""
+
+NO_CODE_ABOUT_IT = Note(
+    {"about": 0}, "No code here is about that; these are the nearest pieces there are."
+)
+
+WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 """How much each signal says where the caller does not choose."""
 
 
@@ -58,11 +71,15 @@ class CodeSearch:
         Without a model words alone decide, and for a chunk whose vectors are still to come what its
         words say stands in for what its meaning would.
         """
-        asked, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
+        embedded, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
+        if embedded is not None:
+            embedded = embedded.less_mean(MEAN_PART)
         reach = self._reach(caller, project, language)
         signals = Signals(None, {})
+        best = 0.0
         for where in reach:
-            found = self._signals.gather(CodeChunk, [where], asked, parsed, CANDIDATES)
+            found = self._signals.gather(CodeChunk, [where], embedded, parsed, CANDIDATES)
+            best = max([best, *(found.vector or {}).values()])
             found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
             signals.add(found)
         keys = signals.keys()
@@ -73,6 +90,11 @@ class CodeSearch:
             for key, hit in hits.items()
             if (chunk := chunks.get(key)) is not None
         ]
+        is_calibrated = embedded is not None and embedded.mean is not None
+        if is_calibrated and sights and best < LEAST_COSINE:
+            is_said = bool(signals.lexical) and len(words(query)) <= FEW_WORDS
+            if not is_said and not is_named(query, sights):
+                caller.call.notes["code"] = NO_CODE_ABOUT_IT
         return [
             FoundCode(chunks[key], score, hits[key]) for key, score in rerank(query, sights, limit)
         ]
@@ -101,7 +123,7 @@ def _language(name: str) -> Language:
 
 
 def _with_estimated_cosines(vector: Scores, lexical: Scores) -> Scores:
-    """Give what has no cosine the one that stands where its lexical score does."""
+    """Return cosines with, for what has none, the one that stands where its lexical score does."""
     if not vector:
         return vector
     worst, best = min(vector.values()), max(vector.values())

@@ -260,7 +260,7 @@ class Candidates:
         self, of: type[TextRecord], where: Filter, asked: QueryEmbedding, limit: int
     ) -> Scores:
         """Give the best of the selected records by cosine."""
-        space = self._embedded.space
+        space = self._embedded.space_of(of)
         found = self._store.nearest(of, where, space, asked.vector, limit)
         return {(where.organization, each.id): each.score for each in found}
 
