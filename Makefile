@@ -7,7 +7,7 @@ NPM_READY := $(NPM)/node_modules/.ready
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help setup npm demo test test-all check format bench serve docs lock clean
+.PHONY: help setup npm demo test test-all test-server check format bench serve docs lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -36,6 +36,10 @@ test: $(READY)  ## Run every test but the slow ones.
 
 test-all: $(READY) $(NPM_READY)  ## Run every test, with many more examples.
 	$(PYTEST) -p tests.workers --workers 2 --hypothesis-profile=all
+	$(MAKE) test-server
+
+test-server: $(READY)  ## Run the tests of the contracts on a PostgreSQL server.
+	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/contracts $(ARGS)
 
 check: $(READY)  ## Formatting, lint, types, layers, budgets, docs in step.
 	$(BIN)/ruff format --check src tests benchmarks tools
