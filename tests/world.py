@@ -256,7 +256,7 @@ class World:
         }
 
     def kept(self) -> dict[tuple[str, Kind, str], Record]:
-        """Every record but the trail's entries, as the file has them: to see that nothing changed."""
+        """Every record but the trail's and tokens, past the store: to see that nothing changed."""
         return self.database.records()
 
 
@@ -275,7 +275,7 @@ COUNTED: tuple[type[Record], ...] = (
 
 
 KEPT: tuple[type[Record], ...] = tuple(
-    of for kind, of in CLASSES.items() if kind not in (Kind.ENTRY, Kind.HEAD)
+    of for kind, of in CLASSES.items() if kind not in (Kind.ENTRY, Kind.HEAD, Kind.TOKEN)
 )
 
 
@@ -289,7 +289,7 @@ class DatabaseReader:
         self._records: dict[tuple[str, Kind, str], Record] = {}
 
     def records(self) -> dict[tuple[str, Kind, str], Record]:
-        """Return every record but the trail's, by organization, kind and id."""
+        """Return every record but the trail's and tokens, by organization, kind and id."""
         if self._connection is None:
             self._connection = apsw.Connection(str(self._path), apsw.SQLITE_OPEN_READONLY)
         version = self._connection.pragma("data_version")
@@ -328,7 +328,7 @@ class StoreReader:
         self._store = store
 
     def records(self) -> dict[tuple[str, Kind, str], Record]:
-        """Return every record but the trail's, by organization, kind and id."""
+        """Return every record but the trail's and tokens, by organization, kind and id."""
         names = self._store.organizations()
         found = (self._store.find(of, everything(name)) for name, of in product(names, KEPT))
         return {(each.organization, each.kind, each.id): each for part in found for each in part}
