@@ -2,7 +2,7 @@
 
 `docs/settings.md` comes from `config.Settings`, `docs/contracts/` from each contract's `contract.json`,
 `docs/promises.md` from the manifest of requirements and the tests that claim to prove them,
-`docs/quality.md` and its picture from `docs/quality.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
+`docs/quality.md` and its pictures from `docs/quality.json` and `docs/calibration.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
 """
 
 import json
@@ -23,7 +23,7 @@ from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
-from tools import quality_page  # noqa: E402
+from tools import calibration_page, quality_page  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
 
@@ -245,6 +245,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
     "docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}",
     "docs/quality.svg": quality_page.drawing,
+    "docs/calibration.svg": calibration_page.drawing,
     "src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported(),
 }
 

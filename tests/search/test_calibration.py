@@ -1,14 +1,18 @@
 """Signals as numbers that mean the same for every question."""
 
+import json
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.search.calibration import (
+    ABOUT_MIDDLE,
+    ABOUT_SLOPE,
     CUT,
-    CUT_OF_COSINE,
+    UNRELATED_COSINES,
     expectation,
     rank_score,
     relevance,
@@ -18,6 +22,7 @@ from minutebook.search.calibration import (
 )
 
 E5 = "multilingual-e5-small"
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @given(st.floats(-1, 1), st.floats(-1, 1))
@@ -53,8 +58,8 @@ def test_relevance_is_near_nothing_for_the_usual_unrelated_text() -> None:
 def test_a_cosine_counts_from_what_unrelated_texts_of_its_model_have(
     model: str, unrelated: float, alike: float
 ) -> None:
-    assert relevance(strength_of_cosine(unrelated, model)) < CUT_OF_COSINE
-    assert relevance(strength_of_cosine(alike, model)) > CUT_OF_COSINE
+    assert relevance(strength_of_cosine(unrelated, model)) < CUT
+    assert relevance(strength_of_cosine(alike, model)) > CUT
 
 
 def test_one_common_word_says_little_and_several_rare_ones_much() -> None:
@@ -68,3 +73,20 @@ def test_the_rank_score_weighs_meaning_importance_and_freshness() -> None:
     assert rank_score(0.5, 5, timedelta(days=30)) == pytest.approx(0.3 + 0.15 + 0.05)
     assert rank_score(0.5, 5, timedelta(days=15)) == pytest.approx(0.3 + 0.15 + 0.075)
     assert rank_score(0.0, 0, timedelta(days=600)) == pytest.approx(0.05)
+
+
+def test_the_fitted_constants_are_those_of_the_figures_that_are_kept() -> None:
+    kept = json.loads((ROOT / "docs" / "calibration.json").read_text(encoding="utf-8"))
+    assert kept["constants"] == {
+        "ABOUT_SLOPE": ABOUT_SLOPE,
+        "ABOUT_MIDDLE": ABOUT_MIDDLE,
+        "UNRELATED_COSINES": dict(UNRELATED_COSINES),
+    }
+    assert kept["cut"] == CUT
+
+
+def test_relevance_is_the_share_of_answers_where_it_was_fitted() -> None:
+    kept = json.loads((ROOT / "docs" / "calibration.json").read_text(encoding="utf-8"))
+    parts = kept["reliability"]["all"]
+    off = sum(each["weight"] * abs(each["relevance"] - each["answers"]) for each in parts)
+    assert off < 0.05

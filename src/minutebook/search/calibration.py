@@ -1,7 +1,8 @@
 """Turn what signals measure into numbers in [0, 1] that mean the same for every question and store.
 
-The constants were chosen on the development halves of LoCoMo and XQuAD and on short notes. Figures
-are in docs/decisions/0027-late-interaction-and-relevance.md.
+ABOUT_SLOPE, ABOUT_MIDDLE and UNRELATED_COSINES are fitted by `python -m benchmarks.calibrate`, which
+keeps them with their figures in docs/calibration.json. The others were chosen by what ranks best on the
+development half of LoCoMo: docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
 from collections.abc import Mapping
@@ -11,10 +12,10 @@ from math import exp, log
 SLOPE, MIDDLE = 10.0, 0.45
 """Late interaction as strength: half where an answer stands that says much of what is asked."""
 
-ABOUT_SLOPE, ABOUT_MIDDLE = 20.0, 0.25
-"""Late interaction as the chance that a text is about the question, against unrelated texts."""
+ABOUT_SLOPE, ABOUT_MIDDLE = 42.9, 0.251
+"""Late interaction as the chance that a text answers the question, against a text about something else."""
 
-UNRELATED_COSINES: Mapping[str, float] = {"multilingual-e5-small": 0.69}
+UNRELATED_COSINES: Mapping[str, float] = {"multilingual-e5-small": 0.72}
 """The cosine of unrelated texts by a model's name, 0 for others: how late interaction's 0 reads there."""
 
 HALF_BM25 = 14.0
@@ -24,10 +25,7 @@ EXPECTED_OF_COSINE, EXPECTED_HALF_BM25 = 0.65, 8.0
 """What decides which candidates are compared token by token: the weight of the cosine, and the BM25 score that counts half."""
 
 CUT = 0.5
-"""The relevance from which a text that was compared token by token is about a question."""
-
-CUT_OF_COSINE = 0.8
-"""The same where there is a cosine only, which says less."""
+"""The relevance from which a text is about a question."""
 
 
 def strength_of_late(late: float) -> float:

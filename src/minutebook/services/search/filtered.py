@@ -16,7 +16,7 @@ from minutebook.domain.errors import InvalidInput, ScopeViolation
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
-from minutebook.search.calibration import CUT_OF_COSINE, rank_score, relevance, strength_of_cosine
+from minutebook.search.calibration import CUT, rank_score, relevance, strength_of_cosine
 from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
@@ -161,7 +161,7 @@ class FilteredSearch:
                 found = self._signals.nothing(asked)
                 found.lexical = self._signals.matches(Memory, where, query, room)
             else:
-                found = self._near(where, asked, query, CUT_OF_COSINE, room)
+                found = self._near(where, asked, query, CUT, room)
                 found.keep(
                     {key for key in found.vector or () if found.is_about(key)}
                     | found.lexical.keys()

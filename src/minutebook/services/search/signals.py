@@ -12,7 +12,6 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory, TextRecord, Turn
 from minutebook.search.calibration import (
     CUT,
-    CUT_OF_COSINE,
     expectation,
     relevance,
     strength_of_bm25,
@@ -131,7 +130,7 @@ class Signals:
 
     def is_about(self, key: Key) -> bool:
         """Tell whether a record with a vector is more likely about the question than not."""
-        return relevance(self.likeness(key)) >= (CUT if key in self.late else CUT_OF_COSINE)
+        return relevance(self.likeness(key)) >= CUT
 
     def is_off_the_point(self) -> bool:
         """Tell whether records were found, but none that is about the question."""

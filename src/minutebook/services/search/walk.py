@@ -26,8 +26,8 @@ EDGES_A_HOP = 500
 NEARNESS_EXPONENT = 0.25
 """How much less a memory counts that is farther away: little, since what it says decides."""
 
-UNNAMED_FACTOR = 0.15
-"""How much the graph counts for a question that names no entity."""
+CERTAINTY_EXPONENT = 0.1
+"""How much less the graph counts where the best of what it leads to answers the question less well."""
 
 LEAST_RANK = 1e-5
 """What the walk's end before it settles leaves to a memory that nothing leads to."""
@@ -65,8 +65,13 @@ class GraphWalk:
             for id, rank in arrived.items()
             if rank > LEAST_RANK and self._visible_memory(where, id) is not None
         }
-        by_meaning = found.vector is not None
-        led = self._scores(where, query, named, ranks, by_meaning=by_meaning)
+        if named:
+            by_meaning = found.vector is not None
+            led = self._scores(where, query, named, ranks, by_meaning=by_meaning)
+        else:
+            # A walk from memories alone is as good as these are, and so is where it leads.
+            certainty = max(seeds.values(), default=0.0) ** 2
+            led = {id: certainty * near for id, near in _nearness(ranks).items()}
         found.graph = {(where.organization, id): score for id, score in led.items() if score > 0}
         return len({end for e in edges for end in (e.source, e.target)})
 
@@ -79,18 +84,10 @@ class GraphWalk:
         *,
         by_meaning: bool,
     ) -> dict[str, float]:
-        """Multiply how near each memory is with how well it answers the rest of the question.
-
-        Where the question names no entity, nothing can be taken out of it: nearness alone counts,
-        and for less.
-        """
-        nearest = max(ranks.values(), default=1.0)
-        nearness = {id: (rank / nearest) ** NEARNESS_EXPONENT for id, rank in ranks.items()}
-        if not named:
-            return {id: UNNAMED_FACTOR * near for id, near in nearness.items()}
+        """Multiply how near each memory is with how well it answers the rest of the question."""
         rest = self._without_names(where, query, named)
         matches = self._matches(where, rest, ranks) if by_meaning else dict.fromkeys(ranks, 1.0)
-        return {id: near * matches.get(id, 0.0) for id, near in nearness.items()}
+        return {id: near * matches.get(id, 0.0) for id, near in _nearness(ranks).items()}
 
     def _without_names(self, where: Filter, query: str, named: Collection[str]) -> str:
         """Take the names of entities out of a question: they led here, and now the rest decides."""
@@ -99,20 +96,24 @@ class GraphWalk:
         return without_names(query, names)
 
     def _matches(self, where: Filter, query: str, ids: Collection[str]) -> dict[str, float]:
-        """Score how well memories answer, beside one another: the best 1, the lower half 0.
+        """Score how well memories answer, in [0, 1], beside one another: the lower half 0.
 
-        All are 1 if no word is left to compare.
+        The best has its relevance, raised to CERTAINTY_EXPONENT. All are 1 if no word is left to compare.
         """
         asked = self._embedded.embed_query(query) if words(query) else None
         if asked is None or not ids:
             return dict.fromkeys(ids, 1.0)
         here = replace(where, ids=frozenset(ids))
         found = self._signals.compared(Memory, here, asked, len(ids))
-        likely = {key[1]: relevance(found.likeness(key)) for key in found.vector or ()}
-        best, middle = max(likely.values(), default=0.0), median(likely.values() or [0.0])
+        strengths = {key[1]: found.likeness(key) for key in found.vector or ()}
+        best, middle = max(strengths.values(), default=0.0), median(strengths.values() or [0.0])
+        certainty = relevance(best) ** CERTAINTY_EXPONENT
         if best <= middle:
-            return dict.fromkeys(ids, 1.0)
-        return {id: max(0.0, (each - middle) / (best - middle)) for id, each in likely.items()}
+            return dict.fromkeys(ids, certainty)
+        return {
+            id: certainty * max(0.0, (each - middle) / (best - middle))
+            for id, each in strengths.items()
+        }
 
     def _subgraph(self, where: Filter, start: set[str]) -> list[Edge]:
         """Collect the edges around some nodes, none through what the caller may not see.
@@ -144,6 +145,12 @@ class GraphWalk:
     def _visible_memory(self, where: Filter, id: str) -> Memory | None:
         memory = self._store.get(Memory, where.organization, id)
         return memory if memory is not None and where.passes(memory) else None
+
+
+def _nearness(ranks: Mapping[str, float]) -> dict[str, float]:
+    """Scale what the walk brings to each memory into [0, 1], the nearest 1."""
+    nearest = max(ranks.values(), default=1.0)
+    return {id: (rank / nearest) ** NEARNESS_EXPONENT for id, rank in ranks.items()}
 
 
 def _is_memory_end(edge: Edge, id: str) -> bool:
