@@ -4,11 +4,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from minutebook.config import Settings, load
 from minutebook.domain.errors import InvalidInput, StoreError
 from minutebook.store.postgres import PostgresStore
+from minutebook.store.postgres.connections import place_of
 from minutebook.stores import open_store
 from tests.postgres_server import server
 from tests.terminal import Run
@@ -65,14 +67,27 @@ def test_the_settings_open_the_database(tmp_path: Path, url: str) -> None:
     assert not (tmp_path / "minutebook.db").exists()
 
 
-def test_a_person_remembers_and_recalls_on_a_server(on_server: Run, tmp_path: Path) -> None:
+def test_a_person_remembers_and_recalls_on_a_server(
+    on_server: Run, tmp_path: Path, url: str
+) -> None:
     assert on_server("remember", "Ana bakes rye bread on Fridays").exit_code == 0
     assert "rye bread" in on_server("search", "rye bread").output
     assert not (tmp_path / "home" / "minutebook.db").exists()
     assert on_server("audit", "verify").exit_code == 0
     done = on_server("doctor", "--repair")
     assert "in order" in done.output, done.output
-    assert on_server("status").exit_code == 0
+    assert f"store             {place_of(url)}" in on_server("status").output
+    assert on_server("export", str(tmp_path / "all.jsonl")).exit_code == 0
+    assert "rye bread" in (tmp_path / "all.jsonl").read_text()
+
+
+def test_what_contradicts_is_not_mended_by_a_backup_of_a_file(on_server: Run, url: str) -> None:
+    on_server("remember", "Ana bakes rye bread on Fridays")
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE memories SET sequence = 1000000")
+    found = on_server("doctor").output
+    assert "1 memories changed later than their organization" in found
+    assert "have the server recover the database as of an earlier moment" in found
 
 
 def test_backup_and_restore_say_whose_they_are(on_server: Run, tmp_path: Path) -> None:

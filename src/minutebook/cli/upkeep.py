@@ -54,6 +54,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         shape = {
             "version": __version__,
             "home": str(settings.home),
+            **({} if settings.store is None else {"store": app.database.place}),
             **{_SHOWN[kind]: count for kind, count in held.items()},
             "policy": app.rules(),
             "model": model.name,

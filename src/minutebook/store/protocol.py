@@ -295,6 +295,14 @@ class Tended(Store, Protocol):
     """A store as those see it who look after it: status, doctor, metrics, backup."""
 
     @property
+    def place(self) -> str:
+        """Where it is: a path, or a URL without user and password."""
+
+    @property
+    def recovery(self) -> str:
+        """What brings back records that were lost, as the end of a sentence."""
+
+    @property
     def writes(self) -> Writes:
         """What this process has written, and how long that took."""
 

@@ -126,6 +126,11 @@ class Database:
         """Return the bytes on disk, log and indices included."""
         return self._engine.size()
 
+    @property
+    def place(self) -> str:
+        """Where the store is: a path, or a URL without user and password."""
+        return self._engine.place
+
     def to_analyse(self) -> int:
         """Count the texts that are still to be analysed anew, as another version analysed them."""
         return self._engine.to_analyse()

@@ -23,7 +23,6 @@ class Finding:
     is_damage: bool = False
 
 
-REPAIR = "run `minutebook doctor --repair`; if it stays, restore a backup"
 ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at once"
 
 
@@ -50,9 +49,9 @@ class Doctor:
         What cannot be read for damage is a finding, and the rest is looked at nevertheless.
         """
         findings = [
-            *_read("The store", lambda: _of_store(self._store)),
-            *_read("The audit trail", lambda: _of_trails(self._store, self._trail)),
-            *_read("The ledger", lambda: _of_ledgers(self._ledgers)),
+            *self._read("The store", lambda: _of_store(self._store)),
+            *self._read("The audit trail", lambda: _of_trails(self._store, self._trail)),
+            *self._read("The ledger", lambda: _of_ledgers(self._ledgers)),
         ]
         model = self._embedding
         if model.state == "error" and not model.is_off:
@@ -64,6 +63,13 @@ class Doctor:
         """Rebuild every index and the mentions from the records. Raises StoreDamaged if they are not whole."""
         self._store.rebuild()
         self._mentions.rebuild()
+
+    def _read(self, what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
+        try:
+            return look()
+        except StoreDamaged as error:
+            finding = f"{what} cannot be read: {error.what}"
+            return [Finding(finding, _repair(self._store), is_damage=True)]
 
 
 def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding]:
@@ -81,16 +87,14 @@ def of_damage(sentences: Iterable[str], backups: Sequence[Path]) -> list[Finding
     return [*findings, Finding("A backup holds what there was when it was made", remedy)]
 
 
-def _read(what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
-    try:
-        return look()
-    except StoreDamaged as error:
-        return [Finding(f"{what} cannot be read: {error.what}", REPAIR, is_damage=True)]
+def _repair(store: Tended) -> str:
+    return f"run `minutebook doctor --repair`; if it stays, {store.recovery}"
 
 
 def _of_store(store: Tended) -> list[Finding]:
+    repair = _repair(store)
     findings = [
-        Finding(sentence, REPAIR, is_damage="is damaged" in sentence) for sentence in store.check()
+        Finding(sentence, repair, is_damage="is damaged" in sentence) for sentence in store.check()
     ]
     waiting = store.to_analyse()
     if waiting:

@@ -342,6 +342,16 @@ class PostgresStore:
         return self._connections.writes
 
     @property
+    def place(self) -> str:
+        """The database's URL without user and password."""
+        return self._place
+
+    @property
+    def recovery(self) -> str:
+        """What brings back records that were lost."""
+        return "have the server recover the database as of an earlier moment"
+
+    @property
     def leases(self) -> PostgresLeases:
         """Where locks by name are kept for all servers over the database."""
         return PostgresLeases(self._connections)

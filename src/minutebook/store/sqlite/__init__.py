@@ -310,6 +310,16 @@ class SqliteStore:
         return self._connections.writes
 
     @property
+    def place(self) -> str:
+        """The path of the file."""
+        return str(self._path)
+
+    @property
+    def recovery(self) -> str:
+        """What brings back records that were lost."""
+        return "restore a backup"
+
+    @property
     def leases(self) -> None:
         """Nowhere: who shares a file shares a machine, and files lock better there."""
 
