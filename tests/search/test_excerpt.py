@@ -18,6 +18,13 @@ def test_words_match_in_all_their_forms() -> None:
     )
 
 
+def test_words_match_in_the_forms_of_their_language() -> None:
+    sought = sought_terms("Wo sind die Häuser?")
+    assert matched_words("Er kaufte das Haus und die Gärten.", sought) == ("haus",)
+    sought = sought_terms("Где новые дома?")
+    assert matched_words("Он купил новый дом в городе.", sought) == ("новый", "дом")
+
+
 def test_an_excerpt_begins_near_the_first_match() -> None:
     text = "word " * 200 + "the kettle boils" + " word" * 200
     parts = excerpt(text, sought_terms("kettle"), 80)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Set as AbstractSet
 
-from minutebook.search.text import TextQuery, parse_query, terms
+from minutebook.search.text import TextQuery, forms, languages_of, parse_query
 
 READ = 8_000
 """Characters of a text that are looked through."""
@@ -44,8 +44,11 @@ def excerpt(text: str, sought: AbstractSet[str], length: int) -> list[tuple[str,
 def _matches(text: str, sought: AbstractSet[str]) -> list[tuple[int, int]]:
     if not sought:
         return []
+    languages = languages_of(text[:READ])
     return [
-        each.span() for each in _WORD.finditer(text[:READ]) if not sought.isdisjoint(terms(each[0]))
+        each.span()
+        for each in _WORD.finditer(text[:READ])
+        if not sought.isdisjoint(forms(each[0], languages))
     ]
 
 

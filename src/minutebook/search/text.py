@@ -161,6 +161,17 @@ def word_terms(text: str) -> list[str]:
     return _analyse_text(text[:MAX_TEXT])[0]
 
 
+def languages_of(text: str) -> Languages:
+    """Return the languages in which a text may be written, as its terms have stems in them."""
+    return likely_languages(_analyse_text(text)[1], text)
+
+
+def forms(word: str, languages: Languages) -> set[str]:
+    """Return the terms by which a word is found in a text in these languages."""
+    stemmed = _stems_by_word(word, languages)
+    return {*word_terms(word), *(stem for _, found in stemmed for stem in found)}
+
+
 def check_query(text: str) -> None:
     """Raise InvalidInput if a query is longer than MAX_QUERY."""
     if len(text) > MAX_QUERY:
@@ -185,7 +196,7 @@ def parse_query(text: str) -> TextQuery:
         if quoted:
             phrases[quoted] = None
     rest = _QUOTED.sub(" ", text)
-    languages = likely_languages(_analyse_text(rest)[1], rest)
+    languages = languages_of(rest)
     is_certain = are_certain(languages)
     silent = {
         _term(word) for word in words(rest) if is_certain and is_function_word(word, languages)
