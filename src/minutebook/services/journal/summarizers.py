@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from minutebook.domain.caller import Caller, Sample
 from minutebook.domain.errors import InvalidInput, Unanswered
 from minutebook.domain.records import Turn
-from minutebook.summarizing.extractive import summarize
 from minutebook.summarizing.summary_draft import (
     ANSWER_TOKENS,
     INSTRUCTIONS,
@@ -74,6 +73,9 @@ class Summarizers:
                 failed.append(f"{model.name} answered twice what does not fit: {error}")
             else:
                 return _made(draft, model.name, failed)
+        # Its patterns take a tenth of a second to compile, which most processes have no use for.
+        from minutebook.summarizing.extractive import summarize
+
         return _made(summarize(read, count), BUILT_IN, failed)
 
 
