@@ -172,6 +172,23 @@ def test_a_transaction_whose_connection_is_lost_is_undone_and_not_repeated(
     store.close()
 
 
+def test_a_store_is_closed_even_if_its_server_is_gone(
+    folder: Path, database: str, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = opened(url, folder)
+    store.put(memory("a"))
+
+    def save() -> None:
+        raise StoreError("the server cannot be reached")
+
+    monkeypatch.setattr(store._indices, "save", save)
+    store.close()
+    assert not store.is_open
+    store.open()
+    assert store.ids(Memory, ACME, ()) == ["a"]
+    store.close()
+
+
 @pytest.mark.parametrize(
     ("error", "fault", "said"),
     [

@@ -1,5 +1,6 @@
 """The server engine: a PostgreSQL database that many processes, on many machines, share."""
 
+import logging
 import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -30,6 +31,8 @@ from minutebook.store.protocol import (
 )
 from minutebook.store.sql.vector_rows import check_query, checked_rows
 from minutebook.store.transaction_names import TransactionNames
+
+log = logging.getLogger(__name__)
 
 
 class PostgresStore:
@@ -378,8 +381,13 @@ class PostgresStore:
                 return
             self._is_open = False
             self._housekeeper.stop()
-            self._indices.save()
-            self._connections.close()
+            try:
+                self._indices.save()
+            except StoreError as error:
+                # Whoever opens the store next reads the changes again.
+                log.warning("the indices are not saved: %s", error)
+            finally:
+                self._connections.close()
 
     def _number_of(self, organization: str) -> int | None:
         if not self._is_open:
