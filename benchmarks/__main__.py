@@ -22,6 +22,7 @@ NAMES = (
         "retractions",
         "embedding",
         "quality",
+        "journal_quality",
         "code",
         "start",
         "serving",
