@@ -83,7 +83,7 @@ def grown(ledger: Repository, size: int) -> None:
 
 def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:
     with tempfile.TemporaryDirectory() as folder:
-        ledger = Repository.own(Path(folder) / "ledger", "default", alone)
+        ledger = Repository.managed(Path(folder) / "ledger", "default", alone)
         grown(ledger, size)
 
         def supersede(number: int) -> None:
@@ -95,7 +95,7 @@ def rows_of(size: int, rounds: int) -> Iterator[tuple[str | int | float, ...]]:
         def start(_: int) -> None:
             news(ledger, mark)
 
-        hasty = Repository.own(ledger.path, "default", alone, "normal")
+        hasty = Repository.managed(ledger.path, "default", alone, "normal")
         works = {
             "record": (lambda number: commit(ledger, decision(10**6 + number)), time.process_time),
             "record, not flushed": (

@@ -36,7 +36,7 @@ from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import MemoryWriter
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.decisions import Decisions
-from minutebook.services.ledger.places import LedgerPlace
+from minutebook.services.ledger.locator import LedgerFolders
 from minutebook.services.ledger.proposals import Proposals
 from minutebook.services.ledger.recording import DecisionWriter
 from minutebook.services.ledger.repositories import Ledgers
@@ -110,7 +110,7 @@ class App:
         self.entities = Entities(store, trail, mentions, clock, randbits)
         self.browsing, self.id_lookup = Browsing(store), IdLookup(store)
 
-        self.ledgers = Ledgers(store, trail, embeddings, locks, place_of(settings), clock, randbits)
+        self.ledgers = Ledgers(store, trail, embeddings, locks, repos_of(settings), clock, randbits)
         decision_writer = DecisionWriter(store, self.ledgers, embeddings, trail)
         self.secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
         self.decisions = Decisions(store, decision_writer, trail, clock, randbits)
@@ -203,11 +203,11 @@ def open_app(
 def data_directory(settings: Settings) -> DataDirectory:
     """Return the data directory of these settings, with what in it can be made again."""
     archives = Roots(settings.archive_roots, default_organization(settings.caller())).all()
-    passing = (settings.models, *(archives or (settings.backups,)))
+    derived = (settings.models, *(archives or (settings.backups,)))
     return DataDirectory(
         settings.database,
         settings.claims,
-        (settings.server_index, *passing),
+        (settings.server_index, *derived),
         is_on_server=settings.store is not None,
     )
 
@@ -229,7 +229,7 @@ def rules_for(settings: Settings, tokens: Tokens) -> Rules:
     return rules
 
 
-def place_of(settings: Settings) -> LedgerPlace:
+def repos_of(settings: Settings) -> LedgerFolders:
     """Tell where the ledgers are that these settings name."""
     home = default_organization(settings.caller())
     try:
@@ -237,4 +237,4 @@ def place_of(settings: Settings) -> LedgerPlace:
     except (KeyError, OSError):
         # A process of a user whom the system has no name for.
         user = ANYBODY
-    return LedgerPlace(settings.ledgers, home, settings.ledger, settings.durability, user)
+    return LedgerFolders(settings.ledgers, home, settings.ledger, settings.durability, user)

@@ -23,12 +23,12 @@ FOLDER = "docs/decisions"
 
 def own(path: Path) -> Repository:
     turns = FileLocks(path.with_name("turns"))
-    return Repository.own(path, "acme", partial(turns.hold, "ledger", 60.0))
+    return Repository.managed(path, "acme", partial(turns.hold, "ledger", 60.0))
 
 
 def shared(path: Path) -> Repository:
     turns = FileLocks(path.with_name("turns"))
-    return Repository.shared(path, FOLDER, "acme", partial(turns.hold, "ledger", 60.0))
+    return Repository.external(path, FOLDER, "acme", partial(turns.hold, "ledger", 60.0))
 
 
 def numbered(number: int, target: str | None = None, **fields: Any) -> Decision:

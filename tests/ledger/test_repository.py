@@ -156,7 +156,7 @@ def test_half_a_character_is_refused_and_nothing_is_written(ledger: Repository) 
 
 
 def test_whoever_waits_too_long_for_the_turn_is_told(tmp_path: Path) -> None:
-    ledger = Repository.own(tmp_path / "x", "acme", never)
+    ledger = Repository.managed(tmp_path / "x", "acme", never)
     with pytest.raises(LedgerBusy, match="keeps writing"):
         record(ledger, numbered(1))
 
@@ -216,7 +216,7 @@ def alone() -> AbstractContextManager[bool]:
 def test_a_ledger_that_cannot_be_made_is_refused_with_its_place(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(LedgerError) as refused:
-        record(Repository.own(tmp_path / "file" / "ledger", "acme", alone), numbered(1))
+        record(Repository.managed(tmp_path / "file" / "ledger", "acme", alone), numbered(1))
     assert "file" in refused.value.reason
 
 
@@ -225,7 +225,7 @@ def test_a_ledger_where_nothing_may_be_written_is_read_and_refuses_acts(tmp_path
     if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
         pytest.skip("no disk can be mounted here")
     try:
-        ledger = Repository.own(tmp_path / "ledger", "acme", alone)
+        ledger = Repository.managed(tmp_path / "ledger", "acme", alone)
         done = record(ledger, numbered(1))
         subprocess.run(("mount", "-o", "remount,ro", str(tmp_path)), check=True)
         with pytest.raises(LedgerError, match="may not be written"):

@@ -45,28 +45,28 @@ class Repository:
         layout: Layout,
         alone: Alone,
         *,
-        is_own: bool,
+        is_managed: bool,
         durability: Durability,
         wait: float = 10.0,
     ) -> None:
         self.path = path
         self.layout = layout
-        self.is_own = is_own
+        self.is_managed = is_managed
         self.alone = alone
         self.wait = wait
         """Seconds for which an act waits for locks of other Git commands."""
         self._durability = durability
 
     @classmethod
-    def own(
+    def managed(
         cls, path: Path, organization: str, alone: Alone, durability: Durability = "full"
     ) -> "Repository":
         """Keep a ledger in a repository of its own, without a work tree, made by the first act."""
         layout = Layout(organization, "", shards=True)
-        return cls(path, layout, alone, is_own=True, durability=durability)
+        return cls(path, layout, alone, is_managed=True, durability=durability)
 
     @classmethod
-    def shared(
+    def external(
         cls,
         path: Path,
         folder: str,
@@ -76,19 +76,19 @@ class Repository:
     ) -> "Repository":
         """Keep a ledger in a folder of a person's repository, on the branch that is checked out."""
         layout = Layout(organization, folder.strip("/"), shards=False)
-        return cls(path, layout, alone, is_own=False, durability=durability)
+        return cls(path, layout, alone, is_managed=False, durability=durability)
 
     def open(self) -> pygit2.Repository:
         """Open the repository. Raises LedgerError if there is none, or it cannot be read."""
         with translate_errors(self.path):
             # Of the whole process, as the setting behind it is.
             pygit2.settings.enable_fsync_gitdir(self._durability == "full")
-            if self.is_own and not self.path.exists():
+            if self.is_managed and not self.path.exists():
                 self._make()
             try:
                 return pygit2.Repository(str(self.path))
             except pygit2.GitError as error:
-                if self.is_own or "not owned" in str(error):
+                if self.is_managed or "not owned" in str(error):
                     raise
                 raise LedgerError(
                     f"{self.path} is no Git repository", "run `git init` there, or name another"
@@ -121,13 +121,13 @@ class Repository:
 
     def objects(self, repository: pygit2.Repository | None = None) -> Objects:
         """Read verified objects of the opened repository (None: it is opened)."""
-        remedy = _REMEDY_OWN if self.is_own else _REMEDY_SHARED
+        remedy = _REMEDY_OWN if self.is_managed else _REMEDY_SHARED
         return Objects(repository or self.open(), self.path, remedy)
 
     @property
     def is_there(self) -> bool:
         """Whether there is something to open: a ledger of our own is made by its first act."""
-        return not self.is_own or self.path.exists()
+        return not self.is_managed or self.path.exists()
 
     def _make(self) -> None:
         # Made aside and renamed: it is there whole or not at all, even if others make it too.

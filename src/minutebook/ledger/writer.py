@@ -185,7 +185,7 @@ class Writer:
         )
 
     def _checkout(self, repository: pygit2.Repository) -> Checkout | None:
-        if self._ledger.is_own or repository.workdir is None:
+        if self._ledger.is_managed or repository.workdir is None:
             return None
         return Checkout(repository, Path(repository.workdir), Path(repository.path))
 
@@ -200,7 +200,7 @@ class Writer:
             # Where a damaged file of that name was there already, Git leaves it as it is.
             objects.blob(blob)
         committer = self._committer(repository, act.at)
-        if act.by_owner and not self._ledger.is_own:
+        if act.by_owner and not self._ledger.is_managed:
             author = committer
         else:
             author = _signature(act.author, f"{act.authorship}@minutebook.invalid", act.at)
@@ -248,7 +248,7 @@ class Writer:
         return contents
 
     def _committer(self, repository: pygit2.Repository, at: datetime) -> pygit2.Signature:
-        if self._ledger.is_own:
+        if self._ledger.is_managed:
             return _signature(*_OURSELVES, at)
         try:
             configured = repository.default_signature

@@ -13,21 +13,21 @@ from itertools import groupby, pairwise
 from minutebook.domain.records import Turn
 from minutebook.search.text import is_stop_term, word_terms
 from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS
-from minutebook.summarizing.evidence import (
-    Evidence,
+from minutebook.summarizing.retractions import retracted
+from minutebook.summarizing.salience import by_words, mmr_select, word_rows
+from minutebook.summarizing.sentences import sentences
+from minutebook.summarizing.session_facts import (
+    SessionFacts,
     category_of,
     complexity_of,
-    evidence_of,
     impact_of,
     is_about_a_fault,
     is_request,
     productivity_of,
     quality_of,
     read_part,
+    session_facts,
 )
-from minutebook.summarizing.retractions import retracted
-from minutebook.summarizing.salience import by_words, mmr_select, word_rows
-from minutebook.summarizing.sentences import sentences
 from minutebook.summarizing.session_words import CHANGED, DONE, DONE_FIRST
 from minutebook.summarizing.statements import (
     UNPROMPTED,
@@ -125,23 +125,23 @@ _WORD = re.compile(r"[^\W\d_][\w'-]*[^\W_]|[^\W\d_]", re.UNICODE)
 
 def summarize(read: Callable[[], Iterable[Turn]], count: int) -> SummaryDraft:
     """Tell what a session of `count` turns came to; `read` gives its turns in order, each time anew."""
-    evidence = evidence_of(read())
+    facts = session_facts(read())
     listed = shortlist(sayings(read(), count))
-    outline = summary_text(listed, evidence) if listed or evidence.files or evidence.errors else ""
+    outline = summary_text(listed, facts) if listed or facts.files or facts.errors else ""
     start = next(filter(None, map(_opening, read())), "") if not (outline and listed) else ""
-    category, why = category_of(evidence)
+    category, why = category_of(facts)
     scores = {
-        "quality": quality_of(evidence),
-        "productivity": productivity_of(evidence),
-        "impact": impact_of(evidence),
-        "complexity": complexity_of(evidence),
+        "quality": quality_of(facts),
+        "productivity": productivity_of(facts),
+        "impact": impact_of(facts),
+        "complexity": complexity_of(facts),
     }
     return SummaryDraft(
-        title=title(listed, evidence) or title_of(start) or "A session without words",
+        title=title(listed, facts) or title_of(start) or "A session without words",
         summary="\n".join(filter(None, (start, outline))) or "Nothing was said.",
         category=category,
         **{name: score.value for name, score in scores.items()},
-        technologies=evidence.technologies,
+        technologies=facts.technologies,
         reasons={"category": why} | {name: each.reason for name, each in scores.items()},
     )
 
@@ -196,26 +196,26 @@ def standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
     }
 
 
-def summary_text(listed: Sequence[Sentence], evidence: Evidence) -> str:
+def summary_text(listed: Sequence[Sentence], facts: SessionFacts) -> str:
     """Tell a session by the most telling of the sentences, and by the files and errors in it.
 
     What was asked and what came of it last are among them wherever there is such a sentence. Words
     decide, not vectors, which choose worse (docs/decisions/0016-sessions-and-summaries.md).
     """
-    chosen = _chosen(listed, evidence.turns)
+    chosen = _chosen(listed, facts.turns)
     lines = [
         f"{part}: {' '.join(listed[index].text for index in places)}"
         for (_, part), places in groupby(chosen, key=lambda p: (listed[p].turn, listed[p].part))
     ]
-    if evidence.files:
-        lines.append(f"Files: {_listed(evidence.files, MOST_FILES)}.")
-    if evidence.errors:
-        errors = [f"{e.told} ({'resolved' if e.resolved else 'open'})" for e in evidence.errors]
+    if facts.files:
+        lines.append(f"Files: {_listed(facts.files, MOST_FILES)}.")
+    if facts.errors:
+        errors = [f"{e.told} ({'resolved' if e.resolved else 'open'})" for e in facts.errors]
         lines.append(f"Errors met: {_listed(errors, MOST_ERRORS)}.")
     return "\n".join(lines)
 
 
-def title(listed: Sequence[Sentence], evidence: Evidence) -> str:
+def title(listed: Sequence[Sentence], facts: SessionFacts) -> str:
     """Name a session by a whole phrase of at most ten words.
 
     By what the user asked for or told first, else by the most telling sentence that holds such a phrase;
@@ -231,8 +231,8 @@ def title(listed: Sequence[Sentence], evidence: Evidence) -> str:
     topics = _topics(listed)
     if len(topics) > 1:
         return title_of(", ".join(topics))
-    if evidence.files:
-        return title_of(f"Work on {' '.join(evidence.files[:3])}")
+    if facts.files:
+        return title_of(f"Work on {' '.join(facts.files[:3])}")
     return title_of(listed[0].text) if listed else ""
 
 

@@ -8,7 +8,7 @@ from itertools import takewhile
 from minutebook.search.text import GAP, is_stop_term, word_terms
 from minutebook.summarizing import session_words
 from minutebook.summarizing.common_words import FILLER_TERMS, FILLERS, FUNCTION_WORDS
-from minutebook.summarizing.evidence import is_request
+from minutebook.summarizing.session_facts import is_request
 
 _WRONG = (
     r"(?:(?:was|were) wrong|wrong about|mistaken|misread|misjudged|scratch that|retract|disregard|i take (?:that|it) back|"

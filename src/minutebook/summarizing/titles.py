@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from minutebook.summarizing.common_words import FUNCTION_WORDS, GERMAN_SIGNS
-from minutebook.summarizing.evidence import without_politeness
+from minutebook.summarizing.session_facts import without_politeness
 from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS
 
 LEAST_WORDS = 3

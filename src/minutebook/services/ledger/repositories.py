@@ -35,7 +35,7 @@ from minutebook.domain.records import (
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.ledger.places import LedgerPlace, LedgerPlaces
+from minutebook.services.ledger.locator import LedgerFolders, LedgerLocator
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store
 
@@ -94,14 +94,14 @@ class Ledgers:
         trail: Trail,
         embeddings: Embeddings,
         locks: NamedLocks,
-        ledger_place: LedgerPlace,
+        folders: LedgerFolders,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
         self._store = store
         self._trail = trail
         self._embeddings = embeddings
-        self._places = LedgerPlaces(ledger_place, locks)
+        self._locator = LedgerLocator(folders, locks)
         self._clock = clock
         self._randbits = randbits
         self._broken: dict[str, LedgerError] = {}
@@ -166,7 +166,7 @@ class Ledgers:
     def recover(self) -> None:
         """Finish commits that a kill cut short, then sync every ledger; a broken one stays as it was."""
         for organization in self._organizations():
-            if self._places.exists(organization):
+            if self._locator.exists(organization):
                 from minutebook.ledger.writer import recover
 
                 try:
@@ -198,7 +198,7 @@ class Ledgers:
 
         found: list[LedgerError] = []
         for organization in self._organizations():
-            if self._places.exists(organization):
+            if self._locator.exists(organization):
                 # What else keeps it from being read is in its state.
                 with suppress(LedgerError):
                     found += damage_in(self.repository(organization))
@@ -235,7 +235,7 @@ class Ledgers:
     def rebuild_from(self, caller: Caller, organization: str, git: "GitSide") -> Rebuilt:
         """Rebuild from what was read of Git, in one transaction, as `rebuild` does."""
         self._check_may_rebuild(caller, organization)
-        path = self._places.path(organization)
+        path = self._locator.path(organization)
         with self._trail.audited(caller, organization, "rebuild", Kind.LEDGER, path) as audit:
             audit.check(Scope(organization))
             rebuilt = self._rebuild(caller, organization, path, git)
@@ -244,7 +244,7 @@ class Ledgers:
         return rebuilt
 
     def _check_may_rebuild(self, caller: Caller, organization: str) -> None:
-        path = self._places.path(organization)
+        path = self._locator.path(organization)
         with self._trail.audit_refusals(caller, organization, "rebuild", Kind.LEDGER, path):
             if authorship_of(caller) is Authorship.AGENT:
                 reason = f"the role {caller.role} may not rebuild a ledger; a person may"
@@ -285,7 +285,7 @@ class Ledgers:
         """
         if head is None:
             raise LedgerBroken(
-                f"{self._places.path(organization)}: the ledger has no commits any more",
+                f"{self._locator.path(organization)}: the ledger has no commits any more",
                 "bring the repository back, or write it anew by `minutebook ledger rebuild`",
                 (),
             )
@@ -415,29 +415,29 @@ class Ledgers:
 
     def repository(self, organization: str) -> "Repository":
         """Return the ledger of an organization, without creating or opening anything."""
-        return self._places.repository(organization)
+        return self._locator.repository(organization)
 
     def _is_used(self, organization: str) -> bool:
-        return self._places.exists(organization) or self._mark(organization) is not None
+        return self._locator.exists(organization) or self._mark(organization) is not None
 
     def _head(self, organization: str) -> str | None:
-        return self.repository(organization).head() if self._places.exists(organization) else None
+        return self.repository(organization).head() if self._locator.exists(organization) else None
 
     def _mark(self, organization: str) -> LedgerMark | None:
-        return self._store.get(LedgerMark, organization, self._places.mark_id(organization))
+        return self._store.get(LedgerMark, organization, self._locator.mark_id(organization))
 
     def _put_mark(self, organization: str, commit: str) -> None:
         self._store.put(
             LedgerMark(
                 organization=organization,
-                id=self._places.mark_id(organization),
+                id=self._locator.mark_id(organization),
                 commit_id=commit,
                 verified_at=self._clock(),
             )
         )
 
     def _organizations(self) -> list[str]:
-        return sorted({*self._store.organizations(), self._places.home})
+        return sorted({*self._store.organizations(), self._locator.home})
 
     def _kept(self, organization: str) -> dict[str, Decision]:
         # Not `each`, which would miss what an import has put inside its transaction.
@@ -464,7 +464,7 @@ class Ledgers:
     def _state(self, organization: str) -> LedgerState:
         mark, error = self._mark(organization), self._broken.get(organization)
         commit = None if mark is None else mark.commit_id
-        path = self._places.path(organization)
+        path = self._locator.path(organization)
         if error is None:
             return LedgerState(organization, path, commit)
         ids = error.ids if isinstance(error, LedgerBroken) else ()
@@ -474,10 +474,10 @@ class Ledgers:
         from minutebook.ledger.writer import Act
 
         now, authorship, author = self._clock(), authorship_of(caller), caller.name
-        owner = (ANYBODY, self._places.user)
+        owner = (ANYBODY, self._locator.user)
         by_owner = authorship is Authorship.HUMAN and not caller.token and author in owner
         if by_owner:
-            author = self._places.user
+            author = self._locator.user
         elif author == ANYBODY and caller.call.origin is not None:
             author = caller.call.origin.client or author
         return Act(

@@ -89,7 +89,7 @@ def known_backups(directory: DataDirectory) -> list[Path]:
     except OSError:
         lines = []
     found = {Path(line.partition(" ")[2]) for line in lines}
-    for folder in (directory.path, *directory.passing):
+    for folder in (directory.path, *directory.derived):
         found.update(folder.glob(f"*{SUFFIX}"))
     there = [(path.stat().st_mtime, path) for path in found if path.is_file()]
     return [path for _, path in sorted(there, reverse=True)][:_MOST_KNOWN]

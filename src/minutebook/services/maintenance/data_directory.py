@@ -18,20 +18,20 @@ ASIDE = "replaced-"
 _LOCK = "the data directory"
 """What all who use it hold together, their store open or stopped, and a restore alone."""
 
-_PASSING_NAMES = ("*.lock", "*.part", "*.sock", "*.pid", "*.log", "*.log.*", ".*", f"{ASIDE}*")
+_DERIVED_NAMES = ("*.lock", "*.part", "*.sock", "*.pid", "*.log", "*.log.*", ".*", f"{ASIDE}*")
 
 
 @dataclass(frozen=True, slots=True)
 class DataDirectory:
     """The folder around a database.
 
-    `locks` is the folder of the named locks; `passing` are other places in it that are derived, or
+    `locks` is the folder of the named locks; `derived` are other places in it that are derived, or
     hold copies. If the store `is_on_server`, there is no database in it.
     """
 
     database: Path
     locks: Path
-    passing: tuple[Path, ...] = ()
+    derived: tuple[Path, ...] = ()
     is_on_server: bool = False
 
     @property
@@ -62,8 +62,8 @@ class DataDirectory:
             path
             for path in sorted(self.path.iterdir())
             if not path.name.startswith(self.database.name)
-            and not any(fnmatch(path.name, pattern) for pattern in _PASSING_NAMES)
-            and not self._is_passing(path)
+            and not any(fnmatch(path.name, pattern) for pattern in _DERIVED_NAMES)
+            and not self._is_derived(path)
         ]
 
     def kept_files(self) -> Iterator[tuple[str, Path]]:
@@ -71,15 +71,15 @@ class DataDirectory:
         for top in self.kept():
             for path in [top, *sorted(top.rglob("*"))]:
                 is_plain = path.is_file() and not path.is_symlink()
-                if is_plain and path.suffix != ".lock" and not self._is_passing(path):
+                if is_plain and path.suffix != ".lock" and not self._is_derived(path):
                     yield path.relative_to(self.path).as_posix(), path
 
-    def _is_passing(self, path: Path) -> bool:
-        return any(path.is_relative_to(folder) for folder in (self.locks, *self.passing))
+    def _is_derived(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in (self.locks, *self.derived))
 
     def clear(self) -> int:
         """Remove what killed processes left of files that they were writing; count it."""
-        folders = {*self.passing, *(path for path in self.kept() if path.is_dir())}
+        folders = {*self.derived, *(path for path in self.kept() if path.is_dir())}
         return clear_noted(self.path) + sum(map(clear_left, folders))
 
     def use(self) -> FileLock:

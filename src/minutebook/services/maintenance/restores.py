@@ -70,7 +70,7 @@ class Restores:
                 sync_tree(draft)
                 with self._directory.alone():
                     aside = self._put_aside(now)
-                    unpacked = replace(self._directory, database=draft / DATABASE, passing=())
+                    unpacked = replace(self._directory, database=draft / DATABASE, derived=())
                     for path in unpacked.kept():
                         path.rename(home / path.name)
                     # A rename takes the place of the old store at once: there is never none.

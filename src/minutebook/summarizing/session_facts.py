@@ -50,7 +50,7 @@ class FaultEnd(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class SessionFacts:
     """What was counted in a session.
 
     `files` and `technologies` are those named most first. `outcomes` counts the turns whose response
@@ -190,12 +190,12 @@ def is_about_a_fault(sentence: str) -> bool:
     return _ABOUT[Category.BUGFIX].search(sentence) is not None
 
 
-def evidence_of(turns: Iterable[Turn]) -> Evidence:
+def session_facts(turns: Iterable[Turn]) -> SessionFacts:
     """Count what a session's turns show; they are read once, in order."""
     tally = _Tally()
     for turn in turns:
         tally.read(turn)
-    return tally.evidence()
+    return tally.facts()
 
 
 class _Tally:
@@ -241,13 +241,13 @@ class _Tally:
             self._cues[Category.BUGFIX] += 8
         self._turns += 1
 
-    def evidence(self) -> Evidence:
+    def facts(self) -> SessionFacts:
         known = self._technologies
         if known or self._files or self._errors:
             known = known + self._doubtful
         ranked = sorted(known, key=lambda name: (-known[name], name))
         files = sorted(self._files, key=lambda path: (-self._files[path], path))
-        return Evidence(
+        return SessionFacts(
             turns=self._turns,
             files=tuple(files),
             folders=len({str(PurePosixPath(path).parent) for path in files}),
@@ -383,101 +383,101 @@ def _tells_outcome(response: str) -> bool:
     )
 
 
-def category_of(evidence: Evidence) -> tuple[Category, str]:
+def category_of(facts: SessionFacts) -> tuple[Category, str]:
     """Choose the category whose words weigh most, and say why; `other` where little speaks for any.
 
     Who asks why something fails, and in the end has it mended, has had a fault mended (`bugfix`), unless
     nothing was to be changed (`analysis`). Work that was asked for and done, and shows no word of a
     category, is a `feature`.
     """
-    best = max(Category, key=lambda category: evidence.cues[category])
-    weight = evidence.cues[best]
-    weights = ", ".join(f"{name} {count}" for name, count in evidence.cues.items() if count)
-    if evidence.read_only and evidence.requests:
+    best = max(Category, key=lambda category: facts.cues[category])
+    weight = facts.cues[best]
+    weights = ", ".join(f"{name} {count}" for name, count in facts.cues.items() if count)
+    if facts.read_only and facts.requests:
         return (
             Category.ANALYSIS,
             f"nothing was to be changed; weight of the words for each: {weights}",
         )
-    is_work = evidence.is_technical or evidence.requests
-    if is_work and best is Category.ANALYSIS and evidence.fault is FaultEnd.GONE:
-        return Category.BUGFIX, f"{evidence.fault}; weight of the words for each: {weights}"
+    is_work = facts.is_technical or facts.requests
+    if is_work and best is Category.ANALYSIS and facts.fault is FaultEnd.GONE:
+        return Category.BUGFIX, f"{facts.fault}; weight of the words for each: {weights}"
     if weight < 3 or not is_work:
-        if evidence.is_technical and evidence.fault is FaultEnd.GONE:
-            return Category.BUGFIX, str(evidence.fault)
-        if evidence.is_technical and evidence.asked and evidence.outcomes:
+        if facts.is_technical and facts.fault is FaultEnd.GONE:
+            return Category.BUGFIX, str(facts.fault)
+        if facts.is_technical and facts.asked and facts.outcomes:
             return Category.FEATURE, "something was asked for and done, of no other category"
         return Category.OTHER, f"too little speaks for another ({weights or 'no word for any'})"
     return best, f"weight of the words for each: {weights}"
 
 
-def quality_of(evidence: Evidence) -> Score:
+def quality_of(facts: SessionFacts) -> Score:
     """Score how well it went: 60, and what speaks for it or against it.
 
     25 for the share of errors resolved (15 where none was met and something was done), 15 where tests
     passed; less 10 a correction by the user, at most 40, and less 15 where an error stood at the end.
     """
-    errors, resolved = len(evidence.errors), evidence.resolved
-    smooth = 15 if evidence.outcomes else 0
-    score = 60.0 + (25 * resolved / errors if errors else smooth) + 15 * evidence.tests_passed
-    score -= min(40, 10 * evidence.corrections) + 15 * (resolved < errors)
-    tests = "tests passed" if evidence.tests_passed else "no word of tests that passed"
+    errors, resolved = len(facts.errors), facts.resolved
+    smooth = 15 if facts.outcomes else 0
+    score = 60.0 + (25 * resolved / errors if errors else smooth) + 15 * facts.tests_passed
+    score -= min(40, 10 * facts.corrections) + 15 * (resolved < errors)
+    tests = "tests passed" if facts.tests_passed else "no word of tests that passed"
     return _score(
         score,
-        f"{resolved} of {errors} errors resolved, {tests}, {evidence.corrections} corrections",
+        f"{resolved} of {errors} errors resolved, {tests}, {facts.corrections} corrections",
     )
 
 
-def productivity_of(evidence: Evidence) -> Score:
+def productivity_of(facts: SessionFacts) -> Score:
     """Score how much of what was asked got done.
 
     25 where there is an answer; 20 where something was asked for; 25 for the share of turns with an
     outcome, full at two in three; 10 for files; 10 each where tests passed and where it landed; less 25
     where an error or the fault that it began with stood at the end.
     """
-    share = evidence.outcomes / evidence.turns if evidence.turns else 0.0
-    files = len(evidence.files)
-    score = 25.0 * bool(evidence.answers) + 20 * evidence.asked + 25 * min(1.0, 1.5 * share)
-    score += 10 * _part(files, 2) + 10 * evidence.tests_passed + 10 * evidence.landed
-    stands_open = evidence.resolved < len(evidence.errors) or evidence.fault is FaultEnd.OPEN
+    share = facts.outcomes / facts.turns if facts.turns else 0.0
+    files = len(facts.files)
+    score = 25.0 * bool(facts.answers) + 20 * facts.asked + 25 * min(1.0, 1.5 * share)
+    score += 10 * _part(files, 2) + 10 * facts.tests_passed + 10 * facts.landed
+    stands_open = facts.resolved < len(facts.errors) or facts.fault is FaultEnd.OPEN
     return _score(
         score - 25 * stands_open,
-        f"{evidence.outcomes} of {evidence.turns} turns tell of something done, {files} files, "
-        f"{_word_of('tests that passed', is_said=evidence.tests_passed)}, {_word_of('a commit', is_said=evidence.landed)}, "
-        f"{evidence.fault}",
+        f"{facts.outcomes} of {facts.turns} turns tell of something done, {files} files, "
+        f"{_word_of('tests that passed', is_said=facts.tests_passed)}, {_word_of('a commit', is_said=facts.landed)}, "
+        f"{facts.fault}",
     )
 
 
-def impact_of(evidence: Evidence) -> Score:
+def impact_of(facts: SessionFacts) -> Score:
     """Score how far it reaches.
 
     12 where something was asked for; 25 for outcomes, 25 for files, 10 for folders; 15 where something
     new was made (`feature`, `new-app`); 10 where it landed, 12 where that reached others.
     """
-    files, folders, outcomes = len(evidence.files), evidence.folders, evidence.outcomes
-    is_new = category_of(evidence)[0] in (Category.FEATURE, Category.NEW_APP)
+    files, folders, outcomes = len(facts.files), facts.folders, facts.outcomes
+    is_new = category_of(facts)[0] in (Category.FEATURE, Category.NEW_APP)
     score = 25 * _part(outcomes, 1) + 25 * _part(files, 3) + 10 * _part(folders, 2)
-    score += 12 * evidence.asked + 15 * is_new + 10 * evidence.landed + 12 * evidence.released
+    score += 12 * facts.asked + 15 * is_new + 10 * facts.landed + 12 * facts.released
     return _score(
         score,
         f"{files} files in {folders} folders, {outcomes} outcomes, "
-        f"{'something new' if is_new else 'nothing new'}, {_word_of('a commit', is_said=evidence.landed)}, "
-        f"{_word_of('a release', is_said=evidence.released)}",
+        f"{'something new' if is_new else 'nothing new'}, {_word_of('a commit', is_said=facts.landed)}, "
+        f"{_word_of('a release', is_said=facts.released)}",
     )
 
 
-def complexity_of(evidence: Evidence) -> Score:
+def complexity_of(facts: SessionFacts) -> Score:
     """Score how hard it was.
 
     5 where something was asked for; 45 for turns, 25 for files, 15 for technologies, 10 for errors, 12
     for corrections by the user.
     """
-    files, errors = len(evidence.files), len(evidence.errors)
-    score = 5 * evidence.asked + 45 * _part(evidence.turns, 5) + 25 * _part(files, 3)
-    score += 15 * _part(len(evidence.technologies), 3) + 10 * _part(errors, 1)
+    files, errors = len(facts.files), len(facts.errors)
+    score = 5 * facts.asked + 45 * _part(facts.turns, 5) + 25 * _part(files, 3)
+    score += 15 * _part(len(facts.technologies), 3) + 10 * _part(errors, 1)
     return _score(
-        score + 12 * _part(evidence.corrections, 1),
-        f"{evidence.turns} turns, {files} files, {len(evidence.technologies)} technologies, "
-        f"{errors} errors met, {evidence.corrections} corrections",
+        score + 12 * _part(facts.corrections, 1),
+        f"{facts.turns} turns, {files} files, {len(facts.technologies)} technologies, "
+        f"{errors} errors met, {facts.corrections} corrections",
     )
 
 

@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minutebook.domain.records import Category, Turn
-from minutebook.summarizing.evidence import (
-    Evidence,
+from minutebook.summarizing.session_facts import (
+    SessionFacts,
     category_of,
     complexity_of,
-    evidence_of,
     impact_of,
     is_request,
     productivity_of,
     quality_of,
     read_part,
+    session_facts,
     without_politeness,
 )
 from tests.store.samples import START, turn
@@ -34,8 +34,8 @@ def session(*said: Said) -> list[Turn]:
     ]
 
 
-def seen(*said: Said) -> Evidence:
-    return evidence_of(session(*said))
+def seen(*said: Said) -> SessionFacts:
+    return session_facts(session(*said))
 
 
 def errors(*said: Said) -> list[tuple[str, bool]]:
@@ -82,10 +82,10 @@ def test_an_error_is_one_however_often_it_is_told() -> None:
 
 
 def test_files_are_told_the_most_named_first() -> None:
-    evidence = seen(("see b.py", "a.py and b.py"), ("", "b.py, docs/c.md"))
-    assert evidence.files == ("b.py", "a.py", "docs/c.md")
-    assert evidence.folders == 2
-    assert evidence.technologies == ("python",)
+    facts = seen(("see b.py", "a.py and b.py"), ("", "b.py, docs/c.md"))
+    assert facts.files == ("b.py", "a.py", "docs/c.md")
+    assert facts.folders == 2
+    assert facts.technologies == ("python",)
 
 
 def test_words_of_every_day_are_technologies_only_beside_others() -> None:
@@ -114,12 +114,12 @@ def test_the_category_is_that_for_which_most_speaks(prompt: str, category: Categ
 
 
 def test_a_session_that_begins_with_an_error_mends_it_whatever_else_is_done() -> None:
-    evidence = seen(
+    facts = seen(
         ("The login page is blank. Can you find out why?", "KeyError: 'csrf' in auth/session.py"),
         ("Please see to it", "Done: session.py reads the token by .get()."),
         ("Also document the setting", "Added a section to README.md."),
     )
-    assert category_of(evidence)[0] is Category.BUGFIX
+    assert category_of(facts)[0] is Category.BUGFIX
 
 
 def test_work_that_ended_well_scores_higher_than_work_that_did_not() -> None:
@@ -161,13 +161,13 @@ texts = st.lists(
 
 @given(st.lists(st.tuples(texts, texts), max_size=6))
 def test_every_score_lies_between_0_and_100_and_says_why(said: Sequence[Said]) -> None:
-    evidence = seen(*said)
+    facts = seen(*said)
     for score in SCORES:
-        assert 0 <= score(evidence).value <= 100
-        assert score(evidence).reason
-    assert category_of(evidence)[0] in Category
-    assert 0 <= evidence.resolved <= len(evidence.errors)
-    assert evidence == seen(*said)
+        assert 0 <= score(facts).value <= 100
+        assert score(facts).reason
+    assert category_of(facts)[0] in Category
+    assert 0 <= facts.resolved <= len(facts.errors)
+    assert facts == seen(*said)
 
 
 @pytest.mark.parametrize(

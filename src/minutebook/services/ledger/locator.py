@@ -25,49 +25,49 @@ _OWN = "own"
 
 
 @dataclass(frozen=True, slots=True)
-class LedgerPlace:
-    """Where ledgers lie: `own` holds a repository an organization, made on first use.
+class LedgerFolders:
+    """Where ledgers lie: `managed` has a repository for each organization, made on first use.
 
-    `named` is a repository that a person named, or a folder in one; it is the ledger of the
-    organization `home`. `durability` is the store's: whether an act survives a power cut. `user` is
-    the person whose process this is.
+    `external` is a person's repository, or a folder in one; it is the ledger of the organization
+    `home`. `durability` is the store's: whether an act survives a power cut. `user` is the person
+    whose process this is.
     """
 
-    own: Path
+    managed: Path
     home: str
-    named: Path | None = None
+    external: Path | None = None
     durability: Literal["full", "normal"] = "full"
     user: str = ANYBODY
 
 
-class LedgerPlaces:
-    """Finds the ledger of an organization: one that a person named, or one of our own."""
+class LedgerLocator:
+    """Finds the ledger of an organization: a managed one, or an external one that a person named."""
 
-    def __init__(self, ledger_place: LedgerPlace, locks: NamedLocks) -> None:
-        self._place = ledger_place
+    def __init__(self, folders: LedgerFolders, locks: NamedLocks) -> None:
+        self._folders = folders
         self._locks = locks
-        self.home = ledger_place.home
-        self.user = ledger_place.user
+        self.home = folders.home
+        self.user = folders.user
 
     def repository(self, organization: str) -> "Repository":
         """Return the ledger of an organization, without creating or opening anything."""
         from minutebook.ledger.repository import Repository
 
-        root = self._named(organization)
+        root = self._external_root(organization)
         if root is None:
-            path = self._own(organization)
+            path = self._managed_path(organization)
             alone = partial(self._locks.hold, f"ledger {path}", _PATIENCE)
-            return Repository.own(path, organization, alone, self._place.durability)
+            return Repository.managed(path, organization, alone, self._folders.durability)
         control = root[0] / ".git"
         # Beside the repository, for processes that share it from another data directory.
         beside = FileLocks(control / "minutebook")
         locks: NamedLocks = beside if control.is_dir() else self._locks
         alone = partial(locks.hold, "ledger", _PATIENCE)
-        return Repository.shared(root[0], root[1], organization, alone, self._place.durability)
+        return Repository.external(root[0], root[1], organization, alone, self._folders.durability)
 
-    def _named(self, organization: str) -> tuple[Path, str] | None:
+    def _external_root(self, organization: str) -> tuple[Path, str] | None:
         """Return the top of the repository that the setting names, and the folder in it, or None."""
-        named = self._named_for(organization)
+        named = self._external_path(organization)
         if named is None:
             return None
         for top in (named, *named.parents):
@@ -79,23 +79,26 @@ class LedgerPlaces:
             "run `git init` in the project's folder, or name another ledger",
         )
 
-    def _named_for(self, organization: str) -> Path | None:
+    def _external_path(self, organization: str) -> Path | None:
         """Return the path that the setting names for an organization's ledger, or None."""
-        return self._place.named if organization == self._place.home else None
+        return self._folders.external if organization == self._folders.home else None
 
-    def _own(self, organization: str) -> Path:
+    def _managed_path(self, organization: str) -> Path:
         plain = _PLAIN.fullmatch(organization) is not None
-        return self._place.own / (organization if plain else str(uuid_named(organization)))
+        return self._folders.managed / (organization if plain else str(uuid_named(organization)))
 
     def exists(self, organization: str) -> bool:
         """Tell whether there is a repository, so that looking makes none."""
-        return self._named_for(organization) is not None or self._own(organization).exists()
+        return (
+            self._external_path(organization) is not None
+            or self._managed_path(organization).exists()
+        )
 
     def path(self, organization: str) -> str:
         """Return the path where an organization's ledger is, or will be."""
-        return str(self._named_for(organization) or self._own(organization))
+        return str(self._external_path(organization) or self._managed_path(organization))
 
     def mark_id(self, organization: str) -> str:
         """Name the mark that says how far an organization's ledger was followed."""
-        named = self._named_for(organization)
+        named = self._external_path(organization)
         return _OWN if named is None else str(named)
