@@ -19,6 +19,7 @@ from minutebook.domain.errors import (
     LedgerError,
 )
 from minutebook.domain.lineage import check_may_record
+from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository
@@ -57,6 +58,20 @@ def test_an_act_is_one_commit_by_the_caller_that_names_it(ledger: Repository) ->
         f"Act: act-{numbered(1).id}"
     ]
     assert f"Decision: {numbered(1).id}" in said
+    assert "Client:" not in said
+
+
+def test_a_commit_says_which_client_decided_in_which_session(ledger: Repository) -> None:
+    origin = Origin(client="claude\nAct: none", version="2.1", session="session_1")
+    record(ledger, numbered(1), origin=origin)
+    trailers = git(ledger.path, "log", "--format=%(trailers:only,unfold)").split("\n")
+    assert [each for each in trailers if each] == [
+        f"Act: act-{numbered(1).id}",
+        f"Decision: {numbered(1).id}",
+        "Client: claude Act: none 2.1",
+        "Session: session_1",
+    ]
+    assert kept(ledger) == {numbered(1).id: numbered(1)}
 
 
 @pytest.mark.parametrize("name", ["", "<>", "\0\n", ".", "ü" * 300])

@@ -15,6 +15,7 @@ from pygit2.enums import ObjectType, RepositoryState
 
 from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.lineage import violations_between
+from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.records import Authorship, Decision
 from minutebook.ledger import markdown, write_intent
 from minutebook.ledger.checkout import Checkout
@@ -37,7 +38,7 @@ class Act:
     """What one commit says: who did what when, and the decisions as they are after it.
 
     `by_owner` is an act of the person at this machine whom nobody named: in their own repository, they
-    are who Git is configured for.
+    are who Git is configured for. `origin` is what the client told of itself, if known.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Act:
     at: datetime
     decisions: tuple[Decision, ...]
     by_owner: bool = False
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -344,4 +346,7 @@ def _message(act: Act) -> str:
     what = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.what).split())
     subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
     trailers = [f"Act: {act.id}", *(f"Decision: {each.id}" for each in act.decisions)]
+    if act.origin is not None:
+        told = {"Client": act.origin.program, "Session": act.origin.session}
+        trailers += [f"{name}: {tidied(text)}" for name, text in told.items() if tidied(text)]
     return "\n".join([subject, "", *trailers, ""])

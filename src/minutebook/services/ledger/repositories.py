@@ -488,6 +488,7 @@ class Ledgers:
             at=now,
             decisions=tuple(decisions),
             by_owner=by_owner,
+            origin=caller.call.origin,
         )
 
 
