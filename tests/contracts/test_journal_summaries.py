@@ -1,14 +1,12 @@
 """Summaries through the journal: made, listed, searched, made again, deleted."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minutebook.domain.errors import Unanswered
 from minutebook.domain.records import Role
-from minutebook.store.file_locks import FileLocks
 from tests.contracts.journaled import Client
 from tests.contracts.requirements import requirement
 from tests.world import World
@@ -209,13 +207,11 @@ def test_an_agent_deletes_its_own_summaries_and_says_what_stays(client: Client) 
 
 
 @requirement("journal/summarizing/failing")
-def test_one_failing_session_is_told_and_does_not_stop_the_rest(
-    client: Client, tmp_path: Path
-) -> None:
+def test_one_failing_session_is_told_and_does_not_stop_the_rest(client: Client) -> None:
     for session in ("s1", "s2", "s3"):
         write(client, session, "one")
     # As another process has it that is at that session just now.
-    with FileLocks(tmp_path / "one" / "claims").hold("summary\0default\0summary_s2"):
+    with client.world.app.infrastructure.locks.hold("summary\0default\0summary_s2"):
         done = client.call("summarize_sessions")
         assert {each["sessionId"] for each in done["sessions"]} == {"s1", "s3"}
         (failed,) = done["failed"]

@@ -12,7 +12,6 @@ from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Role
 from minutebook.services.code.watching import QUIET_MS
-from minutebook.store.file_locks import FileLocks
 from tests.code.given import SAMPLES
 from tests.contracts.requirements import requirement
 from tests.world import Opener, WordEmbedder, World, failed, loading, ready, wait_until
@@ -250,8 +249,8 @@ def test_a_project_is_pending_then_indexing_then_failed_or_completed(
     def look(part: float, what: str) -> None:
         seen.append(status())
 
-    # Another process that has the project's lock keeps the first run from beginning.
-    with FileLocks(kettle.parent / "one" / "claims").hold("default\0kettle") as mine:
+    # Another that has the project's lock keeps the first run from beginning.
+    with world.app.infrastructure.locks.hold("default\0kettle") as mine:
         assert mine
         world.call("index_project", path=str(kettle))
         assert status() == "pending"

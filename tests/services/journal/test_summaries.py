@@ -22,7 +22,6 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.records import Category, Kind, Role, Summary, Turn
 from minutebook.services.journal.summaries import SUMMARIZE
-from minutebook.store.file_locks import FileLocks
 from tests.chat_service import ChatService, completed
 from tests.contracts.requirements import requirement
 from tests.world import Opener, World, failed, worlds
@@ -165,11 +164,11 @@ def test_a_session_whose_last_turn_is_another_is_summarised_again(world: World) 
     assert [each.session for each in world.app.summaries.summarize_all(world.caller).done] == ["a"]
 
 
-def test_one_session_that_fails_is_told_and_stops_no_other(world: World, tmp_path: Path) -> None:
+def test_one_session_that_fails_is_told_and_stops_no_other(world: World) -> None:
     for session in ("a", "b", "c"):
         converse(world, session)
     held = next(s for s in world.app.sessions.all(world.caller) if s.name == "b")
-    with FileLocks(tmp_path / "one" / "claims").hold(f"summary\0default\0{held.summary_id}"):
+    with world.app.infrastructure.locks.hold(f"summary\0default\0{held.summary_id}"):
         batch = world.app.summaries.summarize_all(world.caller)
         with pytest.raises(Conflict):
             world.app.summaries.summarize(world.caller, "b")
