@@ -11,7 +11,7 @@ import pytest
 from minutebook.cli import main
 from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
-from minutebook.invocation import SECRETS
+from minutebook.invocation import HIDDEN
 from tests.terminal import Run, remembered, typed
 
 
@@ -385,10 +385,11 @@ def test_the_allowed_roots_are_read_from_every_place(
 
 
 def test_no_setting_that_is_a_secret_is_shown(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert {each.name for each in fields(Settings) if not each.repr} == SECRETS
-    for name in SECRETS:
-        monkeypatch.setenv(f"MINUTEBOOK_{name.upper()}", "open sesame")
+    assert {each.name for each in fields(Settings) if not each.repr} == HIDDEN
+    for name in HIDDEN:
+        monkeypatch.setenv(f"MINUTEBOOK_{name.upper()}", "open-sesame")
+    monkeypatch.setenv("MINUTEBOOK_STORE", "postgresql://ana:open-sesame@db.example.org/notes")
     for how in ((), ("--json",)):
         told = run("settings", *how)
         assert told.exit_code == 0
-        assert "open sesame" not in told.output
+        assert "open-sesame" not in told.output
