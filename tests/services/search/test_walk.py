@@ -65,6 +65,15 @@ def test_weak_memories_lead_nowhere_if_the_question_names_no_entity(world: World
     assert max(found.values()) < 0.1
 
 
+def test_a_memory_that_is_joined_to_nothing_lends_weight_to_nothing(world: World) -> None:
+    falcon(world)
+    staging = "The staging database listens on port 6543."
+    world.remember(staging)
+    found = graph_scores(world, "On which port does the staging database listen?")
+    assert next(iter(found)) == staging
+    assert max(found.values()) < 0.1
+
+
 def test_a_memory_that_names_no_entity_gets_nothing(world: World) -> None:
     falcon(world)
     found = graph_scores(world, "Who repairs the printer?")

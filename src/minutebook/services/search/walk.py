@@ -1,6 +1,6 @@
 """The graph signal: which memories entities, relations and links lead to, and which of them answer."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
 from statistics import median
@@ -69,9 +69,9 @@ class GraphWalk:
             by_meaning = found.vector is not None
             led = self._scores(where, query, named, ranks, by_meaning=by_meaning)
         else:
-            # A walk from memories alone is as good as these are, and so is where it leads.
-            certainty = max(seeds.values(), default=0.0) ** 2
-            led = {id: certainty * near for id, near in _nearness(ranks).items()}
+            # A walk from memories alone is as good as the best of those that it starts from.
+            certainty = _best_of_component(edges, seeds)
+            led = {id: certainty[id] ** 2 * near for id, near in _nearness(ranks).items()}
         found.graph = {(where.organization, id): score for id, score in led.items() if score > 0}
         return len({end for e in edges for end in (e.source, e.target)})
 
@@ -151,6 +151,24 @@ def _nearness(ranks: Mapping[str, float]) -> dict[str, float]:
     """Scale what the walk brings to each memory into [0, 1], the nearest 1."""
     nearest = max(ranks.values(), default=1.0)
     return {id: (rank / nearest) ** NEARNESS_EXPONENT for id, rank in ranks.items()}
+
+
+def _best_of_component(edges: Sequence[Edge], scores: Mapping[str, float]) -> dict[str, float]:
+    """Return for each end of the edges the best score among all that it is joined to, itself included."""
+    neighbours: dict[str, list[str]] = {}
+    for edge in edges:
+        neighbours.setdefault(edge.source, []).append(edge.target)
+        neighbours.setdefault(edge.target, []).append(edge.source)
+    best: dict[str, float] = {}
+    for start in sorted(neighbours, key=lambda end: -scores.get(end, 0.0)):
+        if start in best:
+            continue
+        best[start], frontier = scores.get(start, 0.0), [start]
+        while frontier:
+            reached = [id for id in neighbours[frontier.pop()] if id not in best]
+            best.update(dict.fromkeys(reached, best[start]))
+            frontier += reached
+    return best
 
 
 def _is_memory_end(edge: Edge, id: str) -> bool:
