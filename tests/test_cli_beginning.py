@@ -188,7 +188,7 @@ class _Interrupting(BaseHTTPRequestHandler):
 
 @contextmanager
 def interrupting_service() -> Iterator[str]:
-    # Where SIGINT is ignored, as in a worker of pytest-xdist, interrupt_main does nothing.
+    # Where SIGINT is ignored, as in a background job of a shell, interrupt_main does nothing.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with ThreadingHTTPServer(("127.0.0.1", 0), _Interrupting) as server:
         Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
