@@ -1,6 +1,7 @@
 import hmac
 import json
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -80,6 +81,17 @@ def test_the_first_admin_start_pins_the_secret_that_it_was_given(opener: Opener)
     assert later.app.secret.given == OTHER
     with pytest.raises(WrongSecret):
         check(later, OTHER)
+
+
+def test_of_several_that_pin_a_secret_at_once_none_is_refused(opener: Opener) -> None:
+    world = opener(agent_memory_secret=SECRET)
+    with ThreadPoolExecutor(4) as threads:
+        for _ in threads.map(lambda _: world.app.secret.pin(ADMIN), range(4)):
+            pass
+    check(world, SECRET)
+    assert [(each.act, each.outcome) for each in world.entries("secret")] == [
+        ("set_secret", "done")
+    ]
 
 
 def test_whoever_sets_another_secret_knows_the_present_one(world: World) -> None:

@@ -74,10 +74,12 @@ class Secret:
     def pin(self, caller: Caller) -> None:
         """Pin the secret that an admin's process was started with, unless one is pinned already."""
         if caller.role is Role.ADMIN and self.given is not None and not self.is_set:
-            self.set(caller, self.given)
+            self.set(caller, self.given, unless_set=True)
 
-    def set(self, caller: Caller, text: str, current: str | None = None) -> None:
-        """Pin a secret; if one is pinned, `current` must be it.
+    def set(
+        self, caller: Caller, text: str, current: str | None = None, *, unless_set: bool = False
+    ) -> None:
+        """Pin a secret; if one is pinned, `current` must be it, or `unless_set` leaves it as it is.
 
         Raises Forbidden if the caller is no admin, InvalidInput if the text is too short, WrongSecret
         if `current` is wrong, GuessedTooOften if it comes too soon after a wrong one.
@@ -94,6 +96,8 @@ class Secret:
             with _alone(self._locks):
                 kept = self._read()
                 if kept is not None:
+                    if unless_set:
+                        return
                     self._compare(kept, "set_secret", current)
                 salt = secrets.token_bytes(16)
                 self._write(_Kept(salt.hex(), _digest(text, salt)))
