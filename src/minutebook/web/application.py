@@ -1,4 +1,4 @@
-"""The pages as one ASGI application: doors, sessions in cookies, keys of forms, static files."""
+"""The pages as one ASGI application: signing in and out, sessions in cookies, keys of forms, static files."""
 
 import gzip
 import hmac
@@ -45,20 +45,20 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def pages_application(host: Host, sign_ins: SignIns) -> Starlette:
     """Return the application that serves every page, behind a sign-in."""
-    doors = Doors(host, sign_ins)
+    authentication = BrowserAuthentication(host, sign_ins)
     routes: list[BaseRoute] = [
-        Route("/enter", doors.enter, methods=["GET"]),
-        Route(SIGN_IN, doors.ask, methods=["GET"]),
-        Route(SIGN_IN, doors.sign_in, methods=["POST"]),
-        Route("/signout", doors.sign_out, methods=["POST"]),
+        Route("/enter", authentication.enter, methods=["GET"]),
+        Route(SIGN_IN, authentication.ask, methods=["GET"]),
+        Route(SIGN_IN, authentication.sign_in, methods=["POST"]),
+        Route("/signout", authentication.sign_out, methods=["POST"]),
         Route("/static/{digest}/{name}", static_file, methods=["GET"]),
     ]
     for views in VIEWS:
         routes += [
-            Route(path, doors.guarded(act, view), methods=[method])
+            Route(path, authentication.guarded(act, view), methods=[method])
             for (method, path), (act, view) in views.items()
         ]
-    handlers: dict[Any, Any] = {HTTPException: doors.unserved}
+    handlers: dict[Any, Any] = {HTTPException: authentication.unserved}
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -70,7 +70,7 @@ class _Known:
     sign_in: SignIn
 
 
-class Doors:
+class BrowserAuthentication:
     """Lets browsers in and out, and shows views to those that are in."""
 
     def __init__(self, host: Host, sign_ins: SignIns) -> None:
