@@ -321,19 +321,15 @@ class PostgresStore:
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, number)
 
-    def check(self, organization: str | None = None) -> list[str]:
-        """Say, in a sentence each, what is wrong in an organization, or in all; nothing if all is sound.
-
-        Reads everything.
-        """
-        number = None if organization is None else self._number_of(organization)
+    def check(self) -> list[str]:
+        """Return what is wrong, a sentence each; nothing if all is sound. Reads everything."""
         with self._connections.moment() as connection:
-            wrong = list(checks.contradictions(connection, number))
-        return wrong or list(self._indices.gaps(number))
+            wrong = list(checks.contradictions(connection))
+        return wrong or list(self._indices.gaps())
 
-    def rebuild(self, organization: str | None = None) -> None:
-        """Make what is derived of an organization's records, or of all, anew: this machine's indices."""
-        self._indices.rebuild(None if organization is None else self._number_of(organization))
+    def rebuild(self) -> None:
+        """Make what is derived from the records anew: this machine's indices."""
+        self._indices.rebuild()
 
     def to_analyse(self) -> int:
         """Return 0: whoever opens an index of words that another analysis made makes it anew first."""

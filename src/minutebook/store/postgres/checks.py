@@ -36,10 +36,9 @@ _CONTRADICTIONS = {
 }
 
 
-def contradictions(connection: Connection, number: int | None) -> Iterator[str]:
-    """Yield what contradicts in an organization's rows, or in all; of one moment."""
+def contradictions(connection: Connection) -> Iterator[str]:
+    """Yield what contradicts in the rows of all organizations; of one moment."""
     for sentence, counting in _CONTRADICTIONS.items():
-        chosen = counting if number is None else f"{counting} AND r.organization = {number}"
-        found = connection.execute(chosen).fetchone()
+        found = connection.execute(counting).fetchone()
         if found is not None and found[0]:
             yield sentence.format(found[0])

@@ -101,19 +101,19 @@ class Indices:
         for key in sorted(wanted):
             self._open[key].save()
 
-    def rebuild(self, number: int | None) -> None:
-        """Make the indices of an organization, or of all, anew."""
-        keys = list(self._keys(number))
+    def rebuild(self) -> None:
+        """Make the indices of all organizations anew."""
+        keys = list(self._keys())
         for key in keys:
             self._index(key).rebuild()
-        if number is None and self.folder.is_dir():
+        if self.folder.is_dir():
             kept = {_folder_name(key) for key in keys}
             for folder in [path for path in self.folder.iterdir() if path.name not in kept]:
                 shutil.rmtree(folder, ignore_errors=True)
 
-    def gaps(self, number: int | None) -> Iterator[str]:
+    def gaps(self) -> Iterator[str]:
         """Yield of each index that is wrong about how many records it is."""
-        for key in list(self._keys(number)):
+        for key in list(self._keys()):
             index = self._index(key)
             view = index.current()
             with self._connections.committed() as connection:
@@ -194,13 +194,12 @@ class Indices:
             return WordSource(connection, key)
         return VectorSource(connection, key, self._spaces.of(key.space).dimensions)
 
-    def _keys(self, number: int | None) -> Iterator[Key]:
-        """Yield what can be indexed of an organization, or of all."""
-        chosen = "" if number is None else f" WHERE organization = {number}"
+    def _keys(self) -> Iterator[Key]:
+        """Yield what can be indexed of all organizations."""
         for of in TEXT_CLASSES.values():
             with self._connections.committed() as connection:
                 found = connection.execute(
-                    f"SELECT DISTINCT organization, space FROM {table_of(of).name}{chosen}"  # noqa: S608
+                    f"SELECT DISTINCT organization, space FROM {table_of(of).name}"  # noqa: S608
                 ).fetchall()
             for organization in sorted({organization for organization, _ in found}):
                 yield Key(organization, of.kind, WORDS)
