@@ -26,6 +26,7 @@ acts = st.builds(
     after=NAMES,
     token=st.sampled_from(["", "t1"]),
     origin=st.none() | st.builds(Origin, client=NAMES, session=st.sampled_from(["", "s"])),
+    reason=NAMES,
 )
 instants = st.integers(0, 2).map(lambda each: START + timedelta(seconds=each))
 
@@ -140,6 +141,18 @@ def test_an_entry_without_an_origin_is_sealed_as_before_there_were_any(
         token=token,
     )
     assert sealed("acme", None, act, START).digest == digest
+
+
+@given(trails(), st.data())
+def test_a_reason_that_was_changed_or_taken_away_is_found(
+    entries: list[Entry], data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(entries) - 1))
+    other = "" if entries[place].reason else "because"
+    forged = replace(entries[place], reason=other)
+    found = first_break([*entries[:place], forged, *entries[place + 1 :]])
+    assert found is not None
+    assert found.number == place + 1
 
 
 @given(trails(), st.data())

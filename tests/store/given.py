@@ -154,6 +154,7 @@ entries = st.builds(
     subject=ids,
     subject_kind=st.sampled_from(Kind),
     token=st.just("") | ids,
+    reason=st.just("") | texts,
 )
 projects = st.builds(
     project,

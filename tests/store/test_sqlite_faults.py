@@ -24,7 +24,7 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Decision, Entity, Link, Memory, Turn
+from minutebook.domain.records import Decision, Entity, Entry, Link, Memory, Turn
 from minutebook.search.text import parse_query, terms
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.tables import microseconds
@@ -86,6 +86,12 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     )
     if version >= 5:
         connection.execute("UPDATE decisions SET target_key = target_key_of(target)")
+    connection.execute(
+        "INSERT INTO entries (organization, id, sequence, number, at, actor, role, act, subject_kind,"
+        " subject, request, outcome, before, after, previous, digest) VALUES"
+        " (1, '1', 1, 1, ?, 'ana', 'agent', 'created', 'memory', 'm', '', 'done', '', '', '', 'x')",
+        (microseconds(START),),
+    )
     connection.execute("INSERT INTO spaces VALUES (1, 'small', '1', 4)")
     connection.execute(
         "INSERT INTO memories (row, organization, id, sequence, space, scope, type, status, author,"
@@ -109,6 +115,7 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     told = turn("t", origin=Origin(client="cursor", version="1.0", session="s"))
     store.put(told)
     assert store.find(Turn, ACME) == [told]
+    assert [(each.subject, each.reason) for each in store.find(Entry, ACME)] == [("m", "")]
     assert store.find(Entity, ACME) == [entity("e", "Ana")]
     assert store.find(Entity, replace(ACME, client="cursor")) == []
     same = replace(ACME, equal={"target_key": "api-auth"})

@@ -92,7 +92,10 @@ def test_declining_is_an_admins(site: Site, role: Role, status: int) -> None:
     proposal = site.app.proposals.propose(AGENT, draft("Use Postgres"))
     browser = site.bearer(role)
     browser.get(f"/decisions/{proposal.id}")
-    assert browser.post(f"/decisions/{proposal.id}/decline").status_code == status
+    path = f"/decisions/{proposal.id}/decline"
+    assert browser.post(path, reason="Too early").status_code == status
+    (entry,) = site.app.trail.entries(OWNER, act="decline")
+    assert entry.reason == "Too early"
     kept = site.app.decisions.read(OWNER, proposal.id)
     assert (kept.status is ProposalStatus.DECLINED) == (status == 303)
 

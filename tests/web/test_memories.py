@@ -80,7 +80,8 @@ def test_each_act_does_what_its_button_says(site: Site) -> None:
     def now() -> Memory:
         return site.app.memories.read(OWNER, memory.id)
 
-    assert "Verified." in act(browser, memory, "verify")
+    assert "Verified." in act(browser, memory, "verify", reason="Ada <saw> it")
+    assert "Reason: <bdi>Ada &lt;saw&gt; it</bdi>" in browser.get(f"/memories/{memory.id}").text
     assert now().status is Status.VERIFIED
     assert "Locked." in act(browser, memory, "lock")
     assert now().locked_by is Role.MANAGER
@@ -92,6 +93,11 @@ def test_each_act_does_what_its_button_says(site: Site) -> None:
     assert "Deprecated" in act(browser, memory, "deprecate", reason="We drink coffee now")
     assert now().status is Status.DEPRECATED
     assert "We drink coffee now" in browser.get(f"/memories/{memory.id}").text
+    entries = reversed(site.app.trail.entries(OWNER, subject=memory.id, actor="grace"))
+    reasons = [(each.act, each.reason) for each in entries]
+    expected = {"verify": "Ada <saw> it", "deprecate": "We drink coffee now"}
+    assert reasons == [(act, expected.get(act, "")) for act, _ in reasons]
+    assert expected.keys() <= dict(reasons).keys()
 
 
 def test_superseding_leads_from_the_old_text_to_the_new_one(site: Site) -> None:
@@ -143,6 +149,18 @@ def test_what_was_removed_can_be_restored_and_so_can_an_earlier_text(site: Site)
     assert site.app.memories.read(OWNER, memory.id).content == "Tea at four"
     assert browser.post(f"/memories/{memory.id}/restore", number="x").status_code == 400
     assert browser.post(f"/memories/{memory.id}/restore", number="99").status_code == 404
+
+
+def test_the_reason_of_what_was_refused_is_kept_too_and_none_is_too_long(site: Site) -> None:
+    memory = site.remember("Tea at four")
+    browser = site.bearer(Role.HUMAN)
+    browser.get(f"/memories/{memory.id}/lock")
+    path = f"/memories/{memory.id}/lock"
+    assert browser.post(path, reason="x" * 2001).status_code == 400
+    assert browser.post(path, reason="So that it stays").status_code == 403
+    (entry,) = site.app.trail.entries(OWNER, subject=memory.id, act="lock")
+    assert (entry.outcome, entry.reason) == ("Forbidden", "So that it stays")
+    assert site.app.trail.verify("default") is None
 
 
 @pytest.mark.parametrize("name", ["deprecate", "invalidate", "supersede"])

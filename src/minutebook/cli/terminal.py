@@ -510,7 +510,7 @@ def entry_line(entry: Entry) -> str:
     line = (
         f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.act} by {entry.actor} "
         f"({entry.role}{with_token}){through(entry.origin)}: {entry.outcome}"
-    )
+    ) + (f" ({entry.reason})" if entry.reason else "")
     return style(line, fg=None if entry.outcome == "done" else "red")
 
 

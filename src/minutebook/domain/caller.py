@@ -43,13 +43,15 @@ class Note:
 class Call:
     """One request: what identifies it, and how to reach its client while it runs.
 
-    `request` is its id in the log and on the audit trail. `session` is the connection's own session,
+    `request` is its id in the log and on the audit trail, `reason` why a person does what it asks for,
+    which the trail keeps. `session` is the connection's own session,
     which keeps turns that name no other. `origin` is the client's program, the contract and the
     session: provenance. `progress` reports how far a long act is. `sample` asks the client's model;
     None if the client offers none. `notes` collects by name what is to be said beside the answer.
     """
 
     request: str = ""
+    reason: str = ""
     session: str = ""
     origin: Origin | None = None
     progress: Progress = field(default=no_progress, repr=False)

@@ -16,7 +16,7 @@ HEAD = "head"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """What was done or refused, by whom, to what; digests stand for texts."""
+    """What was done or refused, by whom, to what and why; digests stand for texts."""
 
     actor: str
     role: Role
@@ -29,6 +29,7 @@ class Act:
     after: str = ""
     token: str = ""
     origin: Origin | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +98,11 @@ def _gap(number: int, expected: int) -> str:
 def _seal(entry: Entry) -> str:
     document = dict(zip(_SEALED, _sealed_fields(entry), strict=True))
     document["at"] = entry.at.isoformat()
-    if not entry.token:
-        # So that what was sealed before entries named a token still holds.
-        del document["token"]
-    # Likewise before entries named an origin; to take one away, or to add one, breaks the seal.
+    # So that what was sealed before entries had these fields still holds; to take a value away, or to
+    # add one, breaks the seal.
+    for name in ("token", "reason"):
+        if not document[name]:
+            del document[name]
     if entry.origin is None:
         del document["origin"]
     else:

@@ -8,6 +8,7 @@ from minutebook.domain.records import Decision, DecisionStatus, Proposal, Propos
 from minutebook.domain.redaction import redacted_for
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import differences
+from minutebook.web.memories import with_reason
 from minutebook.web.pages import Goto, Page, View, Visit
 from minutebook.web.wording import Trouble, trouble_of
 
@@ -62,6 +63,7 @@ def accept(visit: Visit) -> Page | Goto:
 def decline(visit: Visit) -> Page | Goto:
     """Settle a proposal without a decision."""
     try:
+        visit = with_reason(visit)
         visit.app.proposals.decline(visit.caller, visit.path["id"])
     except MinutebookError as error:
         return _refused(visit, error)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from minutebook.domain.caller import in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.records import Memory, Status, Version
@@ -24,6 +25,9 @@ VERSIONS = 10
 LONGEST_TEXT = 200_000
 """Characters of a field that a form may send."""
 
+LONGEST_REASON = 2_000
+"""Characters of a reason, which the trail keeps for good."""
+
 
 @dataclass(frozen=True, slots=True)
 class Changed:
@@ -37,7 +41,7 @@ class Changed:
 class Act:
     """What may be done to a memory: words for its page, what it asks for, and the service's act.
 
-    `run` does it and returns the address to go to.
+    `run` does it and returns the address to go to. Each asks for a reason too, which the trail keeps.
     """
 
     title: str
@@ -45,7 +49,18 @@ class Act:
     button: str
     run: Callable[[Visit, Memory, Mapping[str, str]], str]
     asks: tuple[str, ...] = ()
+    needs_reason: bool = False
     is_final: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """What its form asks for."""
+        return (*self.asks, "reason")
+
+    @property
+    def may_be_empty(self) -> frozenset[str]:
+        """The fields that need not be filled in."""
+        return frozenset({"title"} if self.needs_reason else {"title", "reason"})
 
 
 def show(visit: Visit) -> Page:
@@ -84,7 +99,7 @@ def do(visit: Visit) -> Page | Goto:
     act = _act(visit)
     try:
         _check_fields(act, visit.form)
-        return Goto(act.run(visit, memory, visit.form))
+        return Goto(act.run(with_reason(visit), memory, visit.form))
     except MinutebookError as error:
         trouble = trouble_of(redacted_for(visit.caller, error))
         return _act_page(visit, memory, visit.form, trouble)
@@ -95,6 +110,18 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/memories/{id}/{act}"): ("ask", ask),
     ("POST", "/memories/{id}/{act}"): ("act", do),
 }
+
+
+def with_reason(visit: Visit) -> Visit:
+    """Return the visit with the reason of its form in the call, from where the trail takes it.
+
+    Raises InvalidInput if it is too long.
+    """
+    reason = _lines(visit.form.get("reason", "")).strip()
+    if len(reason) > LONGEST_REASON:
+        remedy = f"must have at most {LONGEST_REASON:,} characters"
+        raise InvalidInput(ASKS["reason"][0], remedy)
+    return replace(visit, caller=in_call(visit.caller, reason=reason))
 
 
 def acts_on(memory: Memory) -> list[str]:
@@ -185,8 +212,8 @@ def _act(visit: Visit) -> Act:
 
 def _check_fields(act: Act, form: Mapping[str, str]) -> None:
     """Raise InvalidInput if a field that an act asks for is empty or too long."""
-    for name in act.asks:
-        if not form.get(name, "").strip() and name not in _MAY_BE_EMPTY:
+    for name in act.fields:
+        if not form.get(name, "").strip() and name not in act.may_be_empty:
             raise InvalidInput(ASKS[name][0], "must not be empty")
         if len(form.get(name, "")) > LONGEST_TEXT:
             raise InvalidInput(ASKS[name][0], f"must have at most {LONGEST_TEXT:,} characters")
@@ -200,9 +227,8 @@ def _act_page(
         "memory": memory,
         "act": act,
         "name": visit.path["act"],
-        "fields": {name: ASKS[name] for name in act.asks},
+        "fields": {name: ASKS[name] for name in act.fields},
         "given": given,
-        "may_be_empty": _MAY_BE_EMPTY,
         "trouble": trouble,
         "has_unseen": visible(memory.content) != memory.content.replace("\r\n", "\n"),
         "number": visit.query.get("version", given.get("number", "")),
@@ -287,12 +313,13 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").rstrip("\n")
 
 
-_MAY_BE_EMPTY = frozenset({"title"})
-
 ASKS: dict[str, tuple[str, str]] = {
     "title": (_("Title"), _("One short sentence; may be left empty.")),
     "text": (_("Text"), _("Markdown is shown as such.")),
-    "reason": (_("Reason"), _("It is kept with the memory.")),
+    "reason": (
+        _("Reason"),
+        _("The audit trail keeps it for good, and shows it beside what you did."),
+    ),
 }
 """What an act may ask for: the field's name, and a word of help."""
 
@@ -315,21 +342,22 @@ ACTS: dict[str, Act] = {
         _("It is out of date: agents no longer find it, its history stays."),
         _("Deprecate it"),
         _deprecate,
-        ("reason",),
+        needs_reason=True,
     ),
     "supersede": Act(
         _("Supersede"),
         _("Another text takes its place from now on; this one ends and leads there."),
         _("Put this in its place"),
         _supersede,
-        ("title", "text", "reason"),
+        ("title", "text"),
+        needs_reason=True,
     ),
     "invalidate": Act(
         _("Invalidate"),
         _("It is no longer true, and nothing takes its place. It is still found in the past."),
         _("End it now"),
         _invalidate,
-        ("reason",),
+        needs_reason=True,
     ),
     "lock": Act(
         _("Lock"),

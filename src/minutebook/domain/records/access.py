@@ -51,7 +51,8 @@ class Entry(Record):
     The first entry of an organization has number 1 and an empty `previous`. `before` and `after`
     are digests of the record's text, never the text. `outcome` is `done` or the refusal's name.
     `token` is the id of the token with which the actor came, empty where they came without one.
-    `origin` is by which program and contract, in which session; None if unknown.
+    `origin` is by which program and contract, in which session; None if unknown. `reason` is why, in
+    the actor's words; empty where they gave none.
     """
 
     kind: ClassVar[Kind] = Kind.ENTRY
@@ -71,6 +72,7 @@ class Entry(Record):
     digest: str
     token: str = ""
     origin: Origin | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -281,6 +281,7 @@ class Trail:
             after=after,
             token=caller.token,
             origin=caller.call.origin,
+            reason=caller.call.reason,
         )
         last = self.head(audit.organization)
         entry = trail.sealed(audit.organization, last, act, self._clock())

@@ -207,7 +207,9 @@ _FIRST += "".join(
     for table in _WITH_TEXT
 )
 
-SCRIPTS = (re.sub(r" text\b", ' text COLLATE "C"', _FIRST),)
+_SECOND = "ALTER TABLE entries ADD COLUMN reason text NOT NULL DEFAULT '';"
+
+SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in (_FIRST, _SECOND))
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)

@@ -322,7 +322,9 @@ INSERT INTO text_analysis VALUES (1);
 ALTER TABLE text_indices ADD COLUMN reached INTEGER;
 """
 
-SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
+_EIGHTH = "ALTER TABLE entries ADD COLUMN reason NOT NULL DEFAULT '';"
+
+SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)
