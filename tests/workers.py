@@ -3,7 +3,12 @@
 To import the test modules and collect their tests takes 7 s of processor time, which pytest-xdist spends in
 each of its processes; here it is spent once. The tests of a module run in one process, one after the other,
 so that its fixtures are made once; a process that has nothing left to do takes over half of what another
-has before it. If a process dies, the test that it ran has failed, and another process runs the rest.
+has before it. If a process dies, the test that it ran has failed, and another process runs the rest; a process
+whose test takes longer than `HUNG` writes where its threads stand, and dies.
+
+With `--reruns N`, up to N tests that failed run once more when all others are done, alone in a new process:
+on a machine that is busy with the other tests a bound of time may be missed by chance. The summary counts
+these tests as "rerun" and shows how each failed at first; one that fails again has failed.
 
 Where there is no `fork`, and with `--workers 1`, one process runs everything.
 """
@@ -14,6 +19,7 @@ import os
 import signal
 import sys
 import tempfile
+import time
 import warnings
 from collections import deque
 from collections.abc import Iterator
@@ -34,8 +40,31 @@ AHEAD = 2
 """Tests that a process knows of: the one that it runs, and the next, whose fixtures are kept."""
 
 
+HUNG = 600
+"""Seconds that a test may take."""
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--workers", type=int, default=1, help="processes that run tests")
+    parser.addoption(
+        "--reruns", type=int, default=0, help="failed tests that may run again, alone, at the end"
+    )
+
+
+def pytest_report_teststatus(
+    report: pytest.CollectReport | pytest.TestReport,
+) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+    outcome: str = report.outcome
+    if outcome == "rerun":
+        return "rerun", "R", ("RERUN", {"yellow": True})
+    return None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show how tests failed that ran again: to pass at a second attempt is to have failed once."""
+    for report in terminalreporter.getreports("rerun"):
+        terminalreporter.section(f"ran again: {report.nodeid}", yellow=True)
+        terminalreporter.line(report.longreprtext)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -59,8 +88,8 @@ class Worker:
     connection: Connection
     told: deque[int] = field(default_factory=deque)
     kept: deque[int] = field(default_factory=deque)
-    is_running: bool = False
-    """Whether it has begun with the first test that it was told of."""
+    began: float | None = None
+    """When it began with the first test that it was told of, if it has."""
 
 
 class Crew:
@@ -72,6 +101,8 @@ class Crew:
         by_module = groupby(range(len(session.items)), lambda at: session.items[at].path)
         self._waiting = deque(deque(places) for _, places in by_module)
         self._workers: dict[Connection, Worker] = {}
+        self._reruns: int = session.config.option.reruns
+        self._again: list[int] = []
 
     def run(self, count: int) -> None:
         """Run all tests in so many processes; raises as pytest's own loop does if it is to stop."""
@@ -84,11 +115,11 @@ class Crew:
             # Results of several files come at once.
             reporter.showfspath = False
         try:
-            for _ in range(count):
-                self._hire()
-            while self._workers:
-                for each in wait([*self._workers]):
-                    self._hear(self._workers[each])  # type: ignore[index]
+            self._run_all(count)
+            if self._again:
+                self._waiting = deque(deque([place]) for place in self._again)
+                self._again, self._reruns = [], 0
+                self._run_all(1)
         finally:
             for worker in self._workers.values():
                 worker.process.terminate()
@@ -97,6 +128,26 @@ class Crew:
             raise self._session.Failed(self._session.shouldfail)
         if self._session.shouldstop:
             raise self._session.Interrupted(self._session.shouldstop)
+
+    def _run_all(self, count: int) -> None:
+        for _ in range(count):
+            self._hire()
+        while self._workers:
+            for each in wait([*self._workers], HUNG / 10):
+                self._hear(self._workers[each])  # type: ignore[index]
+            for worker in self._workers.values():
+                if worker.began is not None and time.monotonic() - worker.began > HUNG:
+                    # pytest has enabled faulthandler, which writes the stack of each thread.
+                    os.kill(worker.process.pid or 0, signal.SIGABRT)
+
+    def _report(self, worker: Worker, report: pytest.TestReport) -> None:
+        """Report what came of the test that a process runs, or note that it is to run again."""
+        place = worker.told[0]
+        if report.failed and (place in self._again or len(self._again) < self._reruns):
+            if place not in self._again:
+                self._again.append(place)
+            report.outcome = "rerun"  # type: ignore[assignment]
+        self._session.items[place].ihook.pytest_runtest_logreport(report=report)
 
     def _hire(self) -> None:
         here, there = multiprocessing.Pipe()
@@ -134,16 +185,16 @@ class Crew:
         item = self._session.items[worker.told[0]] if worker.told else None
         match what, item:
             case "start", pytest.Item():
-                worker.is_running = True
+                worker.began = time.monotonic()
                 self._hook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
                 self._tell(worker)
             case "report", pytest.Item():
                 report = self._hook.pytest_report_from_serializable(
                     config=self._session.config, data=told
                 )
-                item.ihook.pytest_runtest_logreport(report=report)
+                self._report(worker, report)
             case "finish", pytest.Item():
-                worker.is_running = False
+                worker.began = None
                 worker.told.popleft()
                 self._hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
             case "warning", _:
@@ -155,13 +206,14 @@ class Crew:
         del self._workers[worker.connection]
         worker.connection.close()
         worker.process.join()
-        if worker.is_running:
-            item = self._session.items[worker.told.popleft()]
+        if worker.began is not None:
+            item = self._session.items[worker.told[0]]
             how = f"the process that ran it ended with {worker.process.exitcode}"
             report = pytest.TestReport(
                 item.nodeid, item.location, {}, "failed", how, "call", user_properties=()
             )
-            item.ihook.pytest_runtest_logreport(report=report)
+            self._report(worker, report)
+            worker.told.popleft()
             self._hook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         elif worker.process.exitcode:
             raise self._session.Failed("a process ended between two tests; its stderr says why")
