@@ -115,6 +115,9 @@ class DictStore:
     def count(self, of: type[Record], where: Filter) -> int:
         return len(self._selected(of, where))
 
+    def values(self, of: type[Record], where: Filter, fields: Sequence[str]) -> list[tuple]:
+        return [tuple(getattr(each, name) for name in fields) for each in self._selected(of, where)]
+
     def groups(self, of: type[Record], where: Filter, by: Sequence[str], span: str) -> list[Group]:
         found: dict[tuple, list] = {}
         for record in self._selected(of, where):
@@ -221,7 +224,13 @@ class DictStore:
         return sum(_has_all(state, _key(r), space) for r in self._selected(of, where))
 
     def nearest(
-        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self,
+        of: type[TextRecord],
+        where: Filter,
+        space: VectorSpace,
+        vector: Vectors,
+        limit: int,
+        also: Collection[str] = (),
     ) -> list[Candidate]:
         if vector.shape != (space.dimensions,):
             raise InvalidInput("vector", f"{vector.shape}, not {space.dimensions}")
@@ -233,7 +242,8 @@ class DictStore:
             if rows is not None and held == space:
                 best = max(_cosine(row, vector) for row in rows)
                 found.append(Candidate(record.id, best))
-        return sorted(found, key=lambda c: (-c.score, c.id))[:limit]
+        found.sort(key=lambda c: (-c.score, c.id))
+        return [*found[:limit], *(each for each in found[limit:] if each.id in also)]
 
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None

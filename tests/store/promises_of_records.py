@@ -332,6 +332,9 @@ class RecordPromises(Promises):
             end = None if limit is None else offset + limit
             found = store.find(Memory, where, order=order, limit=limit, offset=offset)
             assert found == expected[offset:end]
+            fields = ("id", "title", "origin", "valid_until", "metadata")
+            values = {each[0]: each for each in store.values(Memory, where, fields)}
+            assert values == {r.id: tuple(getattr(r, f) for f in fields) for r in expected}
 
     @EXAMPLES
     @given(
@@ -425,6 +428,8 @@ class RecordPromises(Promises):
             store.find(Entity, Filter(organization="acme", equal={"content": "x"}))
         with pytest.raises(AttributeError, match="content"):
             store.find(Entity, ACME, order=["content"])
+        with pytest.raises(AttributeError, match="content"):
+            store.values(Entity, ACME, ["content"])
 
     # Delete
 

@@ -297,6 +297,7 @@ class SearchPromises(Promises):
         drawn.memory_filters,
         drawn.directions,
         st.integers(0, 4),
+        st.sets(drawn.ids),
     )
     def test_nearest_ranks_by_the_best_part(
         self,
@@ -304,6 +305,7 @@ class SearchPromises(Promises):
         where: Filter,
         asked: np.ndarray,
         limit: int,
+        also: set[str],
     ) -> None:
         with self.fresh() as store:
             expected: dict[str, float] = {}
@@ -320,6 +322,9 @@ class SearchPromises(Promises):
                         expected[record.id] = float((kept @ asked / lengths).max())
             found = store.nearest(Memory, where, SPACE, asked, limit)
             check_ranking(found, expected, limit)
+            wider = store.nearest(Memory, where, SPACE, asked, limit, also)
+            assert {each.id for each in wider} == set(ids(found)) | (also & expected.keys())
+            check_ranking(wider, {each.id: expected[each.id] for each in wider}, len(wider))
 
     def test_equal_cosines_rank_by_id(self, store: Store) -> None:
         for id in "cab":

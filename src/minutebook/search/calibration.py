@@ -5,9 +5,12 @@ keeps them with their figures in docs/calibration.json. The others were chosen b
 development half of LoCoMo: docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from math import exp, log
+from typing import Any, TypeVar
+
+K = TypeVar("K", bound=str | tuple[Any, ...])
 
 SLOPE, MIDDLE = 10.0, 0.45
 """Late interaction as strength: half where an answer stands that says much of what is asked."""
@@ -44,11 +47,24 @@ def strength_of_bm25(score: float) -> float:
     return squared / (squared + HALF_BM25**2)
 
 
-def expectation(cosine: float, bm25: float, model: str) -> float:
-    """Estimate, in [0, 1], how well a text will do when it is compared token by token."""
-    by_words = max(bm25, 0.0) / (max(bm25, 0.0) + EXPECTED_HALF_BM25)
-    by_meaning = max(_above_unrelated(cosine, model), 0.0)
-    return EXPECTED_OF_COSINE * by_meaning + (1 - EXPECTED_OF_COSINE) * by_words
+def expectations(
+    keys: Iterable[K], cosines: Mapping[K, float], bm25: Mapping[K, float], model: str
+) -> list[tuple[float, K]]:
+    """Estimate how well texts will do when they are compared token by token.
+
+    Returns the negative of a number in [0, 1] beside each key, so that the best sort first.
+    """
+    unrelated = UNRELATED_COSINES.get(model, 0.0)
+    by_meaning = EXPECTED_OF_COSINE / (1 - unrelated)
+    by_words = 1 - EXPECTED_OF_COSINE
+    found = []
+    for key in keys:
+        above, score = cosines.get(key, 0.0) - unrelated, bm25.get(key, 0.0)
+        expected = by_meaning * above if above > 0 else 0.0
+        if score > 0:
+            expected += by_words * score / (score + EXPECTED_HALF_BM25)
+        found.append((-expected, key))
+    return found
 
 
 def relevance(strength: float) -> float:

@@ -110,6 +110,7 @@ class Embeddings:
         self._timeout = wait
         self._locks = locks
         self._pending = threading.Event()
+        self._complete: dict[tuple[type[TextRecord], str], tuple[VectorSpace, int]] = {}
         self._seconds_each: float | None = None
 
     @property
@@ -188,6 +189,16 @@ class Embeddings:
             log.warning("a question is answered without its meaning: %s", error)
             return None
 
+    def _is_complete(self, of: type[TextRecord], organization: str, space: VectorSpace) -> bool:
+        """Tell whether all of an organization's records have vectors; asked once for each change."""
+        sequence = self._store.sequence(organization)
+        if self._complete.get((of, organization)) == (space, sequence):
+            return True
+        if self._store.without_vectors([of], space, 1, [organization]):
+            return False
+        self._complete[of, organization] = space, sequence
+        return True
+
     def _embed_query(self, text: str) -> QueryEmbedding:
         made = self._embedding.embed_query(text)
         question = None
@@ -212,7 +223,7 @@ class Embeddings:
             self._store.count(of, where) - self._store.count_vectors(of, where, space)
             for where in wheres
             # Counting reads an index entry for each record, this one for each organization.
-            if self._store.without_vectors([of], space, 1, [where.organization])
+            if not self._is_complete(of, where.organization, space)
         )
         if not pending:
             return None

@@ -13,7 +13,7 @@ from minutebook.search.fusion import Hit, Signal, fuse, minmax
 from minutebook.search.text import parse_query, words
 from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.signals import Candidates, Key, Scores, Signals
+from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.protocol import Store
 
 CANDIDATES = 100
@@ -51,7 +51,7 @@ class CodeSearch:
     def __init__(self, store: Store, embedded: Embeddings) -> None:
         self._store = store
         self._embedded = embedded
-        self._signals = Candidates(store, embedded)
+        self._signals = Retriever(store, embedded)
 
     def search(
         self,

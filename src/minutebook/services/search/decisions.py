@@ -13,7 +13,7 @@ from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.ledger.repositories import Ledgers
-from minutebook.services.search.signals import Candidates, Key, Signals
+from minutebook.services.search.signals import Key, Retriever, Signals
 from minutebook.store.protocol import Store
 
 CANDIDATES = 50
@@ -59,7 +59,7 @@ class FoundDecision:
 
 
 @dataclass(slots=True)
-class _Candidates:
+class _Gathered:
     """What each signal says of decisions, all of them read, and how truths were reached."""
 
     signals: Signals
@@ -82,7 +82,7 @@ class DecisionSearch:
     def __init__(self, store: Store, embedded: Embeddings, ledgers: Ledgers) -> None:
         self._store = store
         self._embedded = embedded
-        self._signals = Candidates(store, embedded)
+        self._signals = Retriever(store, embedded)
         self._ledgers = ledgers
 
     def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
@@ -119,14 +119,14 @@ class DecisionSearch:
         asked: QueryEmbedding | None,
         query: TextQuery,
         classes: Iterable[type[Decision | Proposal]] = (Decision,),
-    ) -> _Candidates:
+    ) -> _Gathered:
         """Give the best of each signal, each with its cosine, and the truths that they lead to.
 
         A truth has the best score of all that lead to it. A long past does not crowd out what is
         active.
         """
         self._ledgers.sync_visible(caller)
-        total = _Candidates(self._signals.nothing(asked), {}, {})
+        total = _Gathered(self._signals.nothing(asked), {}, {})
         for where in filters(self._store, caller):
             for of in classes:
                 self._add(where, of, asked, query, total)
@@ -138,7 +138,7 @@ class DecisionSearch:
         of: type[Decision | Proposal],
         asked: QueryEmbedding | None,
         query: TextQuery,
-        total: _Candidates,
+        total: _Gathered,
     ) -> None:
         found = self._gather(where, of, asked, query, total)
         if of is Decision and _count_active(found) < ENOUGH:
@@ -154,7 +154,7 @@ class DecisionSearch:
         of: type[Decision | Proposal],
         asked: QueryEmbedding | None,
         query: TextQuery,
-        total: _Candidates,
+        total: _Gathered,
     ) -> list[Decision | Proposal]:
         """Add what each signal proposes in a place, each with its cosine; give the records."""
         found = self._signals.gather(of, [where], asked, query, CANDIDATES)
@@ -163,7 +163,7 @@ class DecisionSearch:
         total.signals.add(found.among(records))
         return list(records.values())
 
-    def _credit_truths(self, where: Filter, old: Decision, total: _Candidates) -> None:
+    def _credit_truths(self, where: Filter, old: Decision, total: _Gathered) -> None:
         """Let what an old decision scores count for what holds in its place."""
         before = (old.organization, old.id)
         for truth, path in self._truths(where, old):

@@ -21,7 +21,7 @@ from minutebook.search.text import TextQuery, parse_query, word_terms
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.recall import CANDIDATES, Found
-from minutebook.services.search.signals import Candidates, Key, Scores, Signals
+from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.protocol import Store, Vectors
 
 CHUNK = 500
@@ -53,7 +53,7 @@ class FilteredSearch:
     def __init__(self, store: Store, embedded: Embeddings, clock: Clock) -> None:
         self._store = store
         self._embedded = embedded
-        self._signals = Candidates(store, embedded)
+        self._signals = Retriever(store, embedded)
         self._clock = clock
 
     def rank_all(

@@ -14,7 +14,7 @@ from minutebook.search.text import TextQuery, parse_query
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.decisions import DecisionSearch, Truths
-from minutebook.services.search.signals import COMPARED, Candidates, Key, Signals
+from minutebook.services.search.signals import COMPARED, Key, Retriever, Signals
 from minutebook.services.search.walk import GraphWalk
 from minutebook.store.protocol import Candidate, Store
 
@@ -96,7 +96,7 @@ class Recall:
     ) -> None:
         self._store = store
         self._embedded = embedded
-        self._signals = Candidates(store, embedded)
+        self._signals = Retriever(store, embedded)
         self._graph = GraphWalk(store, embedded, self._signals)
         self._clock = clock
         self._decided = decided
@@ -164,18 +164,17 @@ class Recall:
     ) -> Recollection:
         asked = self._signals.embed(query, caller, Memory)
         parsed = parse_query(query)
-        memories: dict[Key, Memory] = {}
         total, nodes = self._signals.nothing(asked), 0
-        for where in self._selected(caller, selection):
+        wheres = self._selected(caller, selection)
+        for where in wheres:
             found = self._candidates(where, asked, parsed)
             if weights[Signal.GRAPH] > 0:
                 nodes += self._graph.add(where, query, found)
                 self._signals.complete(Memory, where, asked, found)
             found.keep(found.best(COMPARED, weights))
-            read = self._signals.read(Memory, [where], found.keys())
-            found.keep(read)
-            found.lift(read, query)
-            memories |= read
+            standings = self._signals.standings(Memory, [where], found.keys())
+            found.keep(standings)
+            found.lift(standings, query)
             total.add(found)
         truths = Truths(self._signals.nothing(asked), {}, {})
         if decided is not None:
@@ -184,6 +183,8 @@ class Recall:
         if total.is_off_the_point():
             caller.call.notes["relevance"] = NOTHING_ABOUT_IT
         hits = fuse(total.found(), weights, limit, total.strengths())
+        ids = [hit.id for hit in hits if hit.id not in truths.records]
+        memories = self._signals.read(Memory, wheres, ids)
         recalled = [
             Recalled(memories[hit.id], hit, total.details(hit.id))
             for hit in hits

@@ -10,7 +10,7 @@ from minutebook.domain.records import Category, Summary, Turn
 from minutebook.search.text import parse_query
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.signals import COMPARED, Candidates
+from minutebook.services.search.signals import COMPARED, Retriever
 from minutebook.store.protocol import Store
 
 CANDIDATES = 150
@@ -34,7 +34,7 @@ class JournalSearch:
     def __init__(self, store: Store, embedded: Embeddings) -> None:
         self._store = store
         self._embedded = embedded
-        self._signals = Candidates(store, embedded)
+        self._signals = Retriever(store, embedded)
 
     def turns(
         self, caller: Caller, query: str, limit: int, session: str | None = None
@@ -61,12 +61,16 @@ class JournalSearch:
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
         signals = self._signals.gather(of, reach, asked, parse_query(query), CANDIDATES)
         signals.keep(signals.best(max(limit, COMPARED)))
-        records = self._signals.read(of, reach, signals.keys())
-        signals.keep(records)
-        signals.lift(records, query)
+        standings = self._signals.standings(of, reach, signals.keys())
+        signals.keep(standings)
+        signals.lift(standings, query)
         scores = signals.fused()
+        best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
+        records = self._signals.read(of, reach, best)
         found = []
-        for key in nsmallest(limit, scores, key=lambda key: (-scores[key], key)):
+        for key in best:
+            if key not in records:
+                continue
             cosine = (signals.vector or {}).get(key)
             distance = None if cosine is None else 1.0 - cosine
             found.append(Found(records[key], scores[key], distance))

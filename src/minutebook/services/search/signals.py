@@ -1,7 +1,7 @@
 """Gather what each signal of the store says of the records of a kind."""
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,10 +9,11 @@ from heapq import nsmallest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory, TextRecord, Turn
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import Memory, Summary, TextRecord, Turn
 from minutebook.search.calibration import (
     CUT,
-    expectation,
+    expectations,
     relevance,
     strength_of_bm25,
     strength_of_cosine,
@@ -33,6 +34,23 @@ Scores = dict[Key, float]
 
 COMPARED = 120
 """How many candidates of a selection are compared token by token, read, and lifted by their context."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a record stands: its session, if one is known, its instant there, and how its text begins."""
+
+    session: str | None
+    at: datetime
+    opening: str
+
+
+_STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
+    Memory: ("id", "ingestion_time", "title", "content", "origin"),
+    Turn: ("id", "at", "prompt", "thought", "session"),
+    Summary: ("id", "at", "title", "summary"),
+}
+"""Of which fields a standing is made: id, instant, the text's first two parts, where the session is named."""
 
 
 @dataclass(slots=True)
@@ -157,21 +175,15 @@ class Signals:
         chosen = set(keys)
         if len(chosen) <= limit:
             return chosen
-        vector, lexical, model = self.vector or {}, self.lexical, self.model
-        expected = [
-            (-expectation(vector.get(key, 0.0), lexical.get(key, 0.0), model), key)
-            for key in chosen
-        ]
+        expected = expectations(chosen, self.vector or {}, self.lexical, self.model)
         return {key for _, key in nsmallest(limit, expected)}
 
-    def lift(self, records: Mapping[Key, TextRecord], query: str) -> None:
+    def lift(self, standings: Mapping[Key, Standing], query: str) -> None:
         """Let sessions and speakers of the records found count, once nothing more is to be added."""
         sessions: dict[tuple[str, str], list[tuple[datetime, Key]]] = defaultdict(list)
-        for key, record in records.items():
-            place = _place(record)
-            if place is not None:
-                session, at = place
-                sessions[key[0], session].append((at, key))
+        for key, standing in standings.items():
+            if standing.session:
+                sessions[key[0], standing.session].append((standing.at, key))
         orders = [[key for _, key in sorted(each)] for each in sessions.values()]
         named = NamedSpeakers(words(query))
         for signal, scores in self.strengths().items():
@@ -179,21 +191,12 @@ class Signals:
                 continue
             self.context[signal] = now = lifted(scores, orders)
             if signal is Signal.VECTOR:
-                for key in now.keys() & records.keys():
-                    if named.speak(records[key].text):
+                for key in now.keys() & standings.keys():
+                    if named.speak(standings[key].opening):
                         now[key] = 1 - (1 - now[key]) * (1 - NAMED)
 
 
-def _place(record: TextRecord) -> tuple[str, datetime] | None:
-    """Give the session of a record, if one is known, and its instant there."""
-    if isinstance(record, Turn):
-        return record.session, record.at
-    if isinstance(record, Memory) and record.origin is not None and record.origin.session:
-        return record.origin.session, record.ingestion_time
-    return None
-
-
-class Candidates:
+class Retriever:
     """Asks the store for the best records of a class, in the space of the model in use."""
 
     def __init__(self, store: Store, embedded: Embeddings) -> None:
@@ -243,11 +246,11 @@ class Candidates:
         query: TextQuery,
         limit: int,
     ) -> Signals:
-        """Give the best of the selected records by each signal, with the scores of that one alone."""
+        """Return the best of the selected records by each signal, every one with its cosine."""
         found = self.nothing(asked)
-        if asked is not None:
-            found.vector = self.nearest(of, where, asked, limit)
         found.lexical = self.matches(of, where, query, limit)
+        if asked is not None:
+            found.vector = self.nearest(of, where, asked, limit, [id for _, id in found.lexical])
         return found
 
     def matches(self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int) -> Scores:
@@ -256,11 +259,16 @@ class Candidates:
         return {(where.organization, each.id): each.score for each in found}
 
     def nearest(
-        self, of: type[TextRecord], where: Filter, asked: QueryEmbedding, limit: int
+        self,
+        of: type[TextRecord],
+        where: Filter,
+        asked: QueryEmbedding,
+        limit: int,
+        also: Collection[str] = (),
     ) -> Scores:
-        """Give the best of the selected records by cosine."""
+        """Return the cosines of the best of the selected records, and of those that `also` names."""
         space = self._embedded.space_of(of)
-        found = self._store.nearest(of, where, space, asked.vector, limit)
+        found = self._store.nearest(of, where, space, asked.vector, limit, also)
         return {(where.organization, each.id): each.score for each in found}
 
     def compared(
@@ -295,7 +303,10 @@ class Candidates:
         space = self._embedded.space_of(of)
         if asked.question is None or not space.states:
             return
-        new = found.promising(found.keys() - found.late.keys(), COMPARED)
+        unknown = found.keys() - found.late.keys()
+        if not unknown:
+            return
+        new = found.promising(unknown, COMPARED)
         found.keep({*found.late, *new, *(found.graph or ())})
         kept = self._store.token_states(of, organization, [id for _, id in new], space)
         # Empty where the model gave none for a text: its cosine stands.
@@ -306,14 +317,34 @@ class Candidates:
 
     def read(self, of: type[R], wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, R]:
         """Read records that were found in some selections; what went meanwhile is left out."""
-        ids: dict[str, set[str]] = {}
-        for organization, id in keys:
-            ids.setdefault(organization, set()).add(id)
         return {
             (record.organization, record.id): record
-            for where in wheres
-            if where.organization in ids
-            for record in self._store.find(
-                of, replace(where, ids=frozenset(ids[where.organization]))
-            )
+            for where in _narrowed_to(wheres, keys)
+            for record in self._store.find(of, where)
         }
+
+    def standings(
+        self, of: type[TextRecord], wheres: Sequence[Filter], keys: Iterable[Key]
+    ) -> dict[Key, Standing]:
+        """Read of records as much as their context needs; what went meanwhile is left out."""
+        return {
+            (where.organization, id): Standing(
+                _session(*session), at, second if first is None else f"{first}\n{second}"
+            )
+            for where in _narrowed_to(wheres, keys)
+            for id, at, first, second, *session in self._store.values(of, where, _STANDING[of])
+        }
+
+
+def _session(named: Origin | str | None = None) -> str | None:
+    return named.session if isinstance(named, Origin) else named
+
+
+def _narrowed_to(wheres: Iterable[Filter], keys: Iterable[Key]) -> Iterator[Filter]:
+    """Yield selections of some of the records in others."""
+    ids: dict[str, set[str]] = {}
+    for organization, id in keys:
+        ids.setdefault(organization, set()).add(id)
+    for where in wheres:
+        if where.organization in ids:
+            yield replace(where, ids=frozenset(ids[where.organization]))

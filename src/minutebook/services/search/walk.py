@@ -11,7 +11,7 @@ from minutebook.search.calibration import relevance
 from minutebook.search.pagerank import arrivals
 from minutebook.search.text import without_names, words
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.search.signals import Candidates, Signals
+from minutebook.services.search.signals import Retriever, Signals
 from minutebook.store.protocol import Store
 
 SEEDS = 5
@@ -36,7 +36,7 @@ LEAST_RANK = 1e-5
 class GraphWalk:
     """Scores the memories that are joined to what a question names and to its best candidates."""
 
-    def __init__(self, store: Store, embedded: Embeddings, signals: Candidates) -> None:
+    def __init__(self, store: Store, embedded: Embeddings, signals: Retriever) -> None:
         self._store = store
         self._embedded = embedded
         self._signals = signals

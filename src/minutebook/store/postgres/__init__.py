@@ -5,7 +5,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from minutebook.domain.errors import StoreClosed, StoreError
 from minutebook.domain.filters import Filter
@@ -139,6 +139,16 @@ class PostgresStore:
             return []
         with self._connections.reading() as connection:
             return rows.find(connection, number, of, where, order, limit, offset)
+
+    def values(
+        self, of: type[Record], where: Filter, fields: Sequence[str]
+    ) -> list[tuple[Any, ...]]:
+        """Return some fields of each selected record, in no order. Raises AttributeError."""
+        number = self._number_of(where.organization)
+        if number is None:
+            return []
+        with self._connections.reading() as connection:
+            return rows.values(connection, number, of, where, fields)
 
     def page(
         self,
@@ -278,14 +288,20 @@ class PostgresStore:
             return embeddings.count(connection, number, of, where, in_space, space.states)
 
     def nearest(
-        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self,
+        of: type[TextRecord],
+        where: Filter,
+        space: VectorSpace,
+        vector: Vectors,
+        limit: int,
+        also: Collection[str] = (),
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
         check_query(space, vector)
         number = self._number_of(where.organization)
         if number is None:
             return []
-        return self._indices.nearest(number, of, where, space, vector, limit)
+        return self._indices.nearest(number, of, where, space, vector, limit, also)
 
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None

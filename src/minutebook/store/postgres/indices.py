@@ -26,6 +26,7 @@ from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
 from minutebook.store.sidecar.view import Conditions, Layer, View
 from minutebook.store.sidecar.words import Postings, by_word, match, sums_of
 from minutebook.store.sql import index_columns
+from minutebook.store.sql.tables import id_bytes
 
 _BATCH = 1000
 
@@ -56,6 +57,7 @@ class Indices:
         space: VectorSpace,
         vector: Vectors,
         limit: int,
+        also: Collection[str],
     ) -> list[Candidate]:
         """Rank the selected records by cosine, as the thread sees them."""
         in_space = self._spaces.number_of(space)
@@ -63,7 +65,8 @@ class Indices:
             return []
         conditions = self._conditions(number, of, where)
         view: View[VectorRows] = self._view(Key(number, of.kind, in_space))
-        return nearest(view, conditions, vector.astype(np.float32), limit)
+        named = {id_bytes(id) for id in also}
+        return nearest(view, conditions, vector.astype(np.float32), limit, named)
 
     def match(
         self, number: int, of: type[TextRecord], where: Filter, query: TextQuery, limit: int

@@ -77,6 +77,15 @@ def find(
     return [table.record_of(of, where.organization, row) for row in rows]
 
 
+def values(
+    connection: Connection, number: int, of: type[Record], where: Filter, fields: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """Return some fields of the selected records. Raises AttributeError if there is none of a name."""
+    projection = table_of(of).projection(fields)
+    found = _select(connection, number, of, where, projection.columns)
+    return [projection.values_of(row) for row in found]
+
+
 def page(
     connection: Connection,
     of: type[R],

@@ -1,6 +1,6 @@
 """The vectors of the records of a block, and the search for the nearest of them."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -82,8 +82,14 @@ VectorBlock: TypeAlias = Block[VectorRows]
 VectorView: TypeAlias = View[VectorRows]
 
 
-def nearest(view: VectorView, conditions: Conditions, vector: Query, limit: int) -> list[Candidate]:
-    """Rank the records by the cosine of their nearest vector; ties by id."""
+def nearest(
+    view: VectorView,
+    conditions: Conditions,
+    vector: Query,
+    limit: int,
+    also: Collection[bytes] = (),
+) -> list[Candidate]:
+    """Rank the best, and those that `also` names, by the cosine of their nearest vector; ties by id."""
     blocks = [layer.block for layer in view.layers]
     selected = [_places(layer, conditions) for layer in view.layers]
     counts = [
@@ -97,7 +103,15 @@ def nearest(view: VectorView, conditions: Conditions, vector: Query, limit: int)
         ]
     else:
         chosen = _near_by_code(blocks, selected, vector, max(sizes.RESCORED, 4 * limit))
-    return _best(blocks, chosen, vector, limit)
+    best = _best(blocks, chosen, vector, limit)
+    missing = set(also) - {id for _, id in best}
+    if missing:
+        named = [
+            _named(layer, places, missing)
+            for layer, places in zip(view.layers, selected, strict=True)
+        ]
+        best = sorted([*best, *_best(blocks, named, vector, len(missing))])
+    return [Candidate(id.decode("utf-8", "surrogatepass"), -negative) for negative, id in best]
 
 
 def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
@@ -117,6 +131,14 @@ def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
         return None
     rows = layer.block.payload
     return np.flatnonzero(mask if rows.one_each else mask[rows.owner])
+
+
+def _named(layer: Layer[VectorRows], selected: Places | None, ids: Collection[bytes]) -> Places:
+    """Give the places, among those selected, of the vectors of some records."""
+    block, rows = layer.block, layer.block.payload
+    records = np.sort(block.places_of(list(ids)))
+    places = records if rows.one_each else np.flatnonzero(np.isin(rows.owner, records))
+    return places if selected is None else np.intersect1d(places, selected, assume_unique=True)
 
 
 def _near_by_code(
@@ -158,8 +180,8 @@ def _distances(rows: VectorRows, places: Places | None, vector: Query) -> NDArra
 
 def _best(
     blocks: Iterable[VectorBlock], chosen: Iterable[Places], vector: Query, limit: int
-) -> list[Candidate]:
-    """Compare the chosen vectors as they are and rank their records.
+) -> list[tuple[float, bytes]]:
+    """Compare the chosen vectors as they are; return the negative scores and ids of the best records.
 
     Dot products in float32 leave out what cannot be among the best; cosines in float64, row by
     row, then decide, so that equal vectors have equal scores wherever they stand.
@@ -186,8 +208,7 @@ def _best(
             strict=True,
         ):
             scores[id] = max(score, scores.get(id, score))
-    ranked = sorted((-score, id) for id, score in scores.items())[:limit]
-    return [Candidate(id.decode("utf-8", "surrogatepass"), -negative) for negative, id in ranked]
+    return sorted((-score, id) for id, score in scores.items())[:limit]
 
 
 def _per_record(rows: VectorRows, places: Places, dots: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from functools import lru_cache
 from operator import attrgetter
 from types import NoneType, UnionType
 from typing import Any, NamedTuple, TypeAlias, Union, get_args, get_origin, get_type_hints
@@ -37,6 +38,9 @@ from minutebook.store.protocol import R
 
 Value: TypeAlias = str | bytes | int | float | None
 """What a column holds."""
+
+_DAMAGE = (KeyError, TypeError, ValueError, OverflowError)
+"""What reading a column raises that holds what it cannot."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -99,6 +103,12 @@ class Table:
         """The columns that `record_of` reads, in order."""
         return ", ".join(f"r.{name}" for name in self.columns)
 
+    def projection(self, names: Sequence[str]) -> "Projection":
+        """Choose some fields. Raises AttributeError if the records keep none of a name."""
+        for name in names:
+            _check_has(self, name)
+        return Projection(self, tuple(self.columns[name] for name in names))
+
     def values(self, record: Record) -> list[Value]:
         """Give the values of a record's stored columns."""
         pairs = zip(self.stored.values(), self._values_of(record), strict=True)
@@ -113,13 +123,40 @@ class Table:
                 if value is not None and from_value is not None:
                     value = from_value(value)
                 read[column.name] = value
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            name = read.get("id")
-            raise self._damaged(
-                f"the database is damaged: a row of {self.name} (id {name!r}) holds in "
-                f"{column.name} what no such column can"
-            ) from error
+        except _DAMAGE as error:
+            raise self.damage(column, read.get("id")) from error
         return of(**read)
+
+    def damage(self, column: Column, id: object) -> StoreDamaged:
+        """Return the error for a row that holds in a column what no such column can."""
+        return self._damaged(
+            f"the database is damaged: a row of {self.name} (id {id!r}) holds in "
+            f"{column.name} what no such column can"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Projection:
+    """Some fields of the records of a table."""
+
+    _table: Table
+    _columns: tuple[Column, ...]
+
+    @property
+    def columns(self) -> str:
+        """The columns that `values_of` reads, in order."""
+        return ", ".join(f"r.{column.name}" for column in self._columns)
+
+    def values_of(self, row: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the fields of a row's columns."""
+        read: list[Any] = []
+        for column, value in zip(self._columns, row, strict=True):
+            from_value = column.from_value
+            try:
+                read.append(value if value is None or from_value is None else from_value(value))
+            except _DAMAGE as error:
+                raise self._table.damage(column, None) from error
+        return tuple(read)
 
 
 def ordering(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
@@ -129,9 +166,13 @@ def ordering(table: Table, order: Sequence[str]) -> list[tuple[str, bool]]:
     """
     parts = [(field.removeprefix("-"), field.startswith("-")) for field in order]
     for name, _ in parts:
-        if name not in table.columns:
-            raise AttributeError(f"{table.name} have no field {name!r}")
+        _check_has(table, name)
     return [*parts, ("id", bool(parts) and parts[0][1])]
+
+
+def _check_has(table: Table, name: str) -> None:
+    if name not in table.columns:
+        raise AttributeError(f"{table.name} have no field {name!r}")
 
 
 def _described(
@@ -171,14 +212,19 @@ def _codec(
     if issubclass(origin, tuple):
         return _json, lambda value: () if value == "[]" else tuple(json.loads(value))
     if issubclass(origin, Mapping):
-        return _json, json.loads
+        return _json, lambda value: {} if value == "{}" else json.loads(value)
     if issubclass(origin, Origin):
-        return lambda value: _json(value.parts), lambda value: Origin.of(json.loads(value))
+        return lambda value: _json(value.parts), _origin
     raise TypeError(f"no column can hold {annotation!r}")
 
 
 def _is_optional(annotation: Any) -> bool:
     return get_origin(annotation) in (Union, UnionType) and NoneType in get_args(annotation)
+
+
+@lru_cache(maxsize=1024)
+def _origin(value: str) -> Origin:
+    return Origin.of(json.loads(value))
 
 
 def _json(value: Any) -> str:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import apsw
 
@@ -133,6 +133,13 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return list(rows.each(connection, of, where, order, limit, offset))
 
+    def values(
+        self, of: type[Record], where: Filter, fields: Sequence[str]
+    ) -> list[tuple[Any, ...]]:
+        """Return some fields of each selected record, in no order. Raises AttributeError."""
+        with self._connections.reading() as connection:
+            return rows.values(connection, of, where, fields)
+
     def page(
         self,
         of: type[R],
@@ -242,11 +249,17 @@ class SqliteStore:
             return embeddings.count(connection, of, where, space)
 
     def nearest(
-        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self,
+        of: type[TextRecord],
+        where: Filter,
+        space: VectorSpace,
+        vector: Vectors,
+        limit: int,
+        also: Collection[str] = (),
     ) -> list[Candidate]:
         """Rank the selected records by the cosine of their best part with a unit vector (d,)."""
         check_query(space, vector)
-        return self._indices.nearest(of, where, space, vector, limit)
+        return self._indices.nearest(of, where, space, vector, limit, also)
 
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None

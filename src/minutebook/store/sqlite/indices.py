@@ -3,7 +3,7 @@
 import shutil
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic
@@ -48,10 +48,16 @@ class Indices:
         self._words = _WordIndices(self.folder, connections, want_saving)
 
     def nearest(
-        self, of: type[TextRecord], where: Filter, space: VectorSpace, vector: Vectors, limit: int
+        self,
+        of: type[TextRecord],
+        where: Filter,
+        space: VectorSpace,
+        vector: Vectors,
+        limit: int,
+        also: Collection[str],
     ) -> list[Candidate]:
         """Rank the selected records by cosine, as the thread sees them."""
-        query = vector.astype(np.float32)
+        query, named = vector.astype(np.float32), {id_bytes(id) for id in also}
         with self._connections.snapshot() as connection:
             organization = change_feed.number_of(connection, where.organization)
             number = embeddings.number_of(connection, space)
@@ -62,8 +68,8 @@ class Indices:
             index = self._vectors.index(connection, key)
             if self._connections.is_writing:
                 view = index.within(self._vectors.reader(connection, key)(connection))
-                return nearest(view, record_conditions, query, limit)
-        return nearest(index.current(), record_conditions, query, limit)
+                return nearest(view, record_conditions, query, limit, named)
+        return nearest(index.current(), record_conditions, query, limit, named)
 
     def match(
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int

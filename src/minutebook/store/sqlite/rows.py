@@ -127,6 +127,14 @@ def each(
         yield table.record_of(of, where.organization, row)
 
 
+def values(
+    connection: apsw.Connection, of: type[Record], where: Filter, fields: Sequence[str]
+) -> list[tuple[Any, ...]]:
+    """Return some fields of the selected records. Raises AttributeError if there is none of a name."""
+    projection = table_of(of).projection(fields)
+    return [projection.values_of(row) for row in _select(connection, of, where, projection.columns)]
+
+
 def ids(
     connection: apsw.Connection, of: type[Record], where: Filter, order: Sequence[str]
 ) -> list[str]:
