@@ -150,6 +150,7 @@ def paths(kept: Kept) -> list[str]:
         "/activity",
         "/activity/proof",
         "/health/examined",
+        "/settings",
     ]
 
 

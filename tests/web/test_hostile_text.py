@@ -152,7 +152,11 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     decision = site.app.decisions.record(caller, draft)
     proposal = site.app.proposals.propose(caller, draft)
     site.app.summaries.summarize(caller, "s")
+    told: dict[str, str] = dict.fromkeys(("name", "organization", "user", "repositories"), name)
     browser = site.owner()
+    browser.get("/settings")
+    for end in ("never", text):
+        check_inert(browser.post("/settings/tokens", role="human", end=end, **told).text)
     for path in (
         "/",
         "/?q=stone",
@@ -169,6 +173,7 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
         "/activity",
         "/activity/proof",
         "/health/examined",
+        "/settings",
     ):
         answer = browser.get(path)
         assert answer.status_code == 200, path

@@ -100,7 +100,7 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
 
     settings = settings_of(options)
     log_to_stderr(settings)
-    sign_ins = SignIns(person_of(settings, options, getpass.getuser()))
+    sign_ins = SignIns(person_of(settings, options, getpass.getuser()), places=places_here())
 
     def announce(url: str) -> None:
         link = f"{url}/enter?key={sign_ins.link()}"

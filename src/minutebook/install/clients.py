@@ -284,6 +284,43 @@ def _imports_from_folder(arguments: object) -> bool:
     return bool(module) and not re.search(r" -[a-zA-Z]*[PI]", options)
 
 
+@dataclass(frozen=True, slots=True)
+class SetUp:
+    """A client, its own file, and the names under which Minutebook is entered there.
+
+    `trouble` says why the file cannot be read, where that is so.
+    """
+
+    client: Client
+    path: Path
+    names: tuple[str, ...] = ()
+    trouble: str = ""
+
+
+def set_up(places: Places) -> list[SetUp]:
+    """Say of each client whether its own configuration starts Minutebook, and under which names."""
+    found = []
+    for client in CLIENTS.values():
+        path = location(client, "user", places)
+        try:
+            servers = read(client.format, _read(path) or "", str(path)).get(client.section)
+        except (InvalidInput, Conflict) as error:
+            found.append(SetUp(client, path, trouble=str(error)))
+            continue
+        entries = servers.items() if isinstance(servers, dict) else ()
+        names = tuple(name for name, entry in entries if _starts_minutebook(entry))
+        found.append(SetUp(client, path, names))
+    return found
+
+
+def _starts_minutebook(entry: object) -> bool:
+    if not isinstance(entry, dict):
+        return False
+    arguments = entry.get("args")
+    words = [entry.get("command"), *(arguments if isinstance(arguments, list) else ())]
+    return any(isinstance(each, str) and Path(each).stem == "minutebook" for each in words)
+
+
 def location(client: Client, scope: Scope, places: Places) -> Path:
     """Find the file in which a client keeps its servers, whether or not it exists yet.
 

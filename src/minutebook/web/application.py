@@ -19,7 +19,7 @@ from starlette.routing import BaseRoute, Route
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, Unidentified
-from minutebook.web import activity, decisions, find, health, memories, pages, sessions
+from minutebook.web import activity, decisions, find, health, memories, pages, sessions, settings
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import Host, Rejected
 from minutebook.web.pages import Frame, Goto, Page, View, Visit, rendered, trouble_page
@@ -35,6 +35,7 @@ VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (
     sessions.VIEWS,
     activity.VIEWS,
     health.VIEWS,
+    settings.VIEWS,
 )
 """What each module shows: by method and path, the name of the act and its view."""
 
@@ -184,10 +185,11 @@ class BrowserAuthentication:
             if not _is_ours(request) or not _same(form.get("csrf"), known.sign_in.csrf):
                 return trouble_page(_STALE_FORM, frame)
         query, path = dict(request.query_params), dict(request.path_params)
+        places = None if known.caller.token else self._sign_ins.places
         wants_part = request.headers.get("hx-request") == "true"
 
         def task(app: Any, caller: Caller) -> Response:
-            return rendered(view(Visit(app, caller, path, query, form, wants_part)), frame)
+            return rendered(view(Visit(app, caller, path, query, form, wants_part, places)), frame)
 
         try:
             return await self._host.run(request, act, known.caller, task)

@@ -14,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from minutebook import __version__
 from minutebook.app import App
 from minutebook.domain.caller import Caller
+from minutebook.install.clients import Places
 from minutebook.web import catalogue, markup
 from minutebook.web.wording import Trouble
 
@@ -37,7 +38,8 @@ class Visit:
     """One request of a person who is signed in.
 
     `path` holds the parts of the address, `query` what follows the `?`, `form` the fields that were
-    sent. `wants_part` says that script asks for the results alone.
+    sent. `wants_part` says that script asks for the results alone. `places` is where the clients of
+    this machine keep their configuration, for its owner alone.
     """
 
     app: App
@@ -46,6 +48,7 @@ class Visit:
     query: Mapping[str, str]
     form: Mapping[str, str] = field(repr=False)
     wants_part: bool = False
+    places: Places | None = None
 
 
 @dataclass(frozen=True, slots=True)

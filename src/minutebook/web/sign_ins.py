@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from minutebook.domain.caller import Caller
+from minutebook.install.clients import Places
 
 IDLE = 8 * 3600.0
 """Seconds without a request after which a person must sign in again."""
@@ -40,13 +41,18 @@ class SignIn:
 class SignIns:
     """Begins, finds and ends what keeps a browser signed in.
 
-    `owner` is the caller that a one-time link makes; None if there is no such link.
+    `owner` is the caller that a one-time link makes; None if there is no such link. `places` is
+    where the clients of the owner's machine keep their configuration.
     """
 
     def __init__(
-        self, owner: Caller | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        owner: Caller | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        places: Places | None = None,
     ) -> None:
         self.owner = owner
+        self.places = places
         self._clock = clock
         self._lock = threading.Lock()
         self._kept: dict[str, SignIn] = {}
