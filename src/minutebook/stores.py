@@ -22,13 +22,19 @@ def open_store(settings: Settings) -> Tended:
     Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
     server's store needs is not installed.
     """
-    if settings.store is not None:
-        return _server_store(settings, settings.store)
+    return (
+        file_store(settings) if settings.store is None else server_store(settings, settings.store)
+    )
+
+
+def file_store(settings: Settings, *, receives: bool = False) -> SqliteStore:
+    """Open the store in the data directory; one that `receives` may be begun beside old ledgers."""
     return SqliteStore(
         settings.database,
         durability=settings.durability,
         writer_wait=settings.writer_wait,
-        beside=_beside(settings),
+        beside=() if receives else _beside(settings),
+        receives=receives,
     )
 
 
@@ -43,7 +49,8 @@ def check_not_lost(settings: Settings) -> None:
         missing_database.check_not_lost(settings.database, _beside(settings))
 
 
-def _server_store(settings: Settings, url: str) -> "PostgresStore":
+def server_store(settings: Settings, url: str, *, receives: bool = False) -> "PostgresStore":
+    """Open the store in a database on a server. Raises InvalidInput, StoreError."""
     try:
         from minutebook.store.postgres import PostgresStore
     except ImportError as error:
@@ -54,6 +61,7 @@ def _server_store(settings: Settings, url: str) -> "PostgresStore":
         durability=settings.durability,
         writer_wait=settings.writer_wait,
         pool=settings.store_pool,
+        receives=receives,
     )
 
 

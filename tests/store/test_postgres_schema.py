@@ -13,7 +13,7 @@ from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME
 from tests.store.samples import entity
 
-SHARED = {"leases", "organizations", "spaces", "identity", "format"}
+SHARED = {"leases", "organizations", "spaces", "identity", "format", "migration"}
 """Small tables that are the same everywhere; they hold no records."""
 
 

@@ -13,6 +13,7 @@ from minutebook.cli import (
     governance,
     journal,
     memories,
+    migrating,
     serving,
     settings,
     tokens,
@@ -27,7 +28,7 @@ SUBJECTS = {
     "Decisions": decisions.COMMANDS,
     "Sessions": journal.COMMANDS,
     "Code": code.COMMANDS,
-    "Take out and bring in": archives.COMMANDS,
+    "Take out and bring in": (*archives.COMMANDS, *migrating.COMMANDS),
     "Look after it": (
         *upkeep.COMMANDS,
         *settings.COMMANDS,

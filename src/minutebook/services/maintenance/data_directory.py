@@ -93,12 +93,18 @@ class DataDirectory:
         return FileLocks(self.locks).share(_LOCK)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep all others from the directory. Raises StoreBusy if another uses it."""
-        with FileLocks(self.locks).hold(_LOCK) as is_held, ExitStack() as stack:
-            if not is_held:
+    def reserved(self) -> Iterator[None]:
+        """Keep all other processes of ours from the directory. Raises StoreBusy if one uses it."""
+        with FileLocks(self.locks).hold(_LOCK) as held:
+            if held is None:
                 # Who has stopped their database has no file open, and would go on in another.
                 raise StoreBusy(f"{self.database}: {IN_USE}")
+            yield
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep all others from the directory and its database. Raises StoreBusy if another uses it."""
+        with self.reserved(), ExitStack() as stack:
             if self.database.exists() and self.database.stat().st_size:
                 # A damaged database has no lock of its own; the named lock keeps its users out.
                 with suppress(StoreDamaged):

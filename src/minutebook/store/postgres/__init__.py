@@ -12,7 +12,14 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.housekeeper import Housekeeper
-from minutebook.store.postgres import change_feed, checks, embeddings, entity_names, rows
+from minutebook.store.postgres import (
+    change_feed,
+    checks,
+    embeddings,
+    entity_names,
+    rows,
+    transfer,
+)
 from minutebook.store.postgres.connections import Connection, Connections, place_of
 from minutebook.store.postgres.embeddings import Spaces
 from minutebook.store.postgres.indices import Indices
@@ -31,6 +38,7 @@ from minutebook.store.protocol import (
 )
 from minutebook.store.sql.vector_rows import check_query, checked_rows
 from minutebook.store.transaction_names import TransactionNames
+from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, check_may_receive
 
 log = logging.getLogger(__name__)
 
@@ -41,8 +49,8 @@ class PostgresStore:
     The folder may be deleted at any time. `durability="full"` waits until a write is on the server's
     disk; `"normal"` may lose the last moments when the server fails. Who writes, or needs a
     connection, waits `writer_wait` seconds; `pool` connections read at once, and as many write.
-    Raises InvalidInput if the URL is none, StoreTooNew if a later version made the tables, else
-    StoreError.
+    Only one that `receives` can be opened while records are being moved into it. Raises InvalidInput if
+    the URL is none, StoreTooNew if a later version made the tables, else StoreError.
     """
 
     def __init__(
@@ -53,12 +61,14 @@ class PostgresStore:
         durability: Literal["full", "normal"] = "full",
         writer_wait: float = 30.0,
         pool: int = 8,
+        receives: bool = False,
     ) -> None:
         self._url = url
         self._folder = folder
         self._durability = durability
         self._writer_wait = writer_wait
         self._pool = pool
+        self._receives = receives
         self._place = place_of(url)
         self._names = TransactionNames()
         self._guard = threading.Lock()
@@ -79,6 +89,9 @@ class PostgresStore:
                 writer_wait=self._writer_wait,
                 size=self._pool,
             )
+            if self._connections.is_receiving and not self._receives:
+                self._connections.close()
+                raise being_filled(self._place)
             self._spaces = Spaces(self._connections)
             self._housekeeper = Housekeeper(self._keep_house)
             self._indices = Indices(
@@ -336,6 +349,55 @@ class PostgresStore:
             return 0
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, number)
+
+    @property
+    def identity(self) -> str:
+        """What tells this store from every other, wherever the database is."""
+        return self._connections.identity
+
+    def embeddings(
+        self, of: type[TextRecord], organization: str, ids: Collection[str]
+    ) -> dict[str, Embedding]:
+        """Give, by id, what is kept beside the texts of those records that have vectors."""
+        number = self._number_of(organization)
+        if number is None:
+            return {}
+        with self._connections.reading() as connection:
+            return embeddings.whole(connection, number, of, ids, self._spaces)
+
+    def begin_receiving(self, source: str) -> None:
+        """Note that the records of a store are being moved here. Raises StoreError if others are here."""
+        with self._connections.registering() as connection:
+            check_may_receive(self._place, source, *transfer.state(connection))
+            transfer.begin(connection, source)
+
+    def received(self, organization: str) -> int:
+        """Give the sequence of the source up to which an organization's changes are here."""
+        number = self._number_of(organization)
+        if number is None:
+            return 0
+        with self._connections.reading() as connection:
+            return transfer.received(connection, number)
+
+    def receive(
+        self, organization: str, carried: Sequence[Carried], gone: Sequence[Gone], up_to: int
+    ) -> None:
+        """Keep and remove records of an organization, and note how far that goes, in one transaction."""
+        spaces = {each.embedding.space for each in carried if each.embedding is not None}
+        numbers = {space: self._spaces.registered(space) for space in spaces}
+        with (
+            self.transaction(organization),
+            self._connections.writing(organization) as (connection, number),
+        ):
+            for of, id in gone:
+                rows.delete(connection, number, of, organization, id)
+            rows.put_many(connection, number, carried, numbers)
+            transfer.note_received(connection, number, up_to)
+
+    def end_receiving(self) -> None:
+        """Note that all is here, so that the store may be opened."""
+        with self._connections.registering() as connection:
+            transfer.end(connection)
 
     def check(self) -> list[str]:
         """Return what is wrong, a sentence each; nothing if all is sound. Reads everything."""

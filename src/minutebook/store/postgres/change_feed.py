@@ -27,6 +27,23 @@ def note_deletions(connection: Connection, number: int, kind: Kind, ids: list[st
     )
 
 
+def drawn(connection: Connection, number: int, count: int) -> int:
+    """Draw the sequences of several changes that follow one another; return the first."""
+    found = connection.execute(
+        "UPDATE feeds SET sequence = sequence + %s WHERE organization = %s RETURNING sequence",
+        (count, number),
+    ).fetchone()
+    return (int(found[0]) if found else 0) - count + 1
+
+
+def forget_deletions(connection: Connection, number: int, kind: Kind, ids: list[str]) -> None:
+    """Take away the marks of records that are back."""
+    connection.execute(
+        "DELETE FROM deletions WHERE organization = %s AND kind = %s AND id = ANY(%s)",
+        (number, kind, ids),
+    )
+
+
 def sequence(connection: Connection, number: int) -> int:
     """Give the sequence of the latest change, 0 when there is none."""
     found = connection.execute(

@@ -86,8 +86,12 @@ class Connections:
         }
         with translate_errors(self.place), self._connect() as connection:
             schema.prepare(connection, self.place)
-            found = connection.execute("SELECT id FROM identity").fetchone()
-            self.identity = str(found[0]) if found else ""
+            found = connection.execute(
+                "SELECT id, EXISTS (SELECT 1 FROM migration WHERE NOT ended) FROM identity"
+            ).fetchone()
+            self.identity, self.is_receiving = (
+                (str(found[0]), bool(found[1])) if found else ("", False)
+            )
         self._writers, self._readers = self._pool(size), self._pool(size)
 
     @property

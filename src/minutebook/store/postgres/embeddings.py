@@ -1,6 +1,7 @@
 """Vectors in the row of their record: float16 rows in the space of one model, and token states."""
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from minutebook.domain.records import TextRecord
 from minutebook.store.postgres.connections import Connection, Connections
 from minutebook.store.postgres.tables import selection, table_of
 from minutebook.store.protocol import T, Vectors, VectorSpace
+from minutebook.store.transfer import Embedding
 
 
 class Spaces:
@@ -99,6 +101,27 @@ def get(
     space = spaces.of(found[0])
     rows = np.frombuffer(found[1], np.float16).reshape(-1, space.dimensions)
     return space, rows.astype(np.float32)
+
+
+def whole(
+    connection: Connection,
+    number: int,
+    of: type[TextRecord],
+    ids: Collection[str],
+    spaces: Spaces,
+) -> dict[str, Embedding]:
+    """Give, by id, the rows and states of those records that have vectors."""
+    found = connection.execute(
+        f"SELECT id, space, vectors, states, token_states FROM {table_of(of).name}"  # noqa: S608
+        " WHERE organization = %s AND id = ANY(%s) AND space IS NOT NULL",
+        (number, sorted(set(ids))),
+    )
+    embeddings = {}
+    for id, in_space, vectors, form, token_states in found.fetchall():
+        space = replace(spaces.of(in_space), states=form or "")
+        rows = np.frombuffer(vectors, np.float16).reshape(-1, space.dimensions)
+        embeddings[id] = Embedding(space, rows, token_states)
+    return embeddings
 
 
 def states(

@@ -1,12 +1,20 @@
 """Put, get, find, count and delete records, with all that goes with them."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CLASSES, Edge, Entity, Kind, Link, Record, TextRecord
+from minutebook.domain.records import (
+    CLASSES,
+    Edge,
+    Entity,
+    Kind,
+    Link,
+    Record,
+    TextRecord,
+)
 from minutebook.store.postgres import change_feed, entity_names
 from minutebook.store.postgres.change_feed import NEXT_SEQUENCE
 from minutebook.store.postgres.connections import Connection
@@ -20,9 +28,10 @@ from minutebook.store.postgres.tables import (
     selection,
     table_of,
 )
-from minutebook.store.protocol import Group, R
+from minutebook.store.protocol import Group, R, VectorSpace
 from minutebook.store.sql.index_columns import check_id
 from minutebook.store.sql.tables import EDGE_CLASSES, GOES_WITH, Table, instant, ordering
+from minutebook.store.transfer import Carried, Embedding
 
 _FETCHED = 500
 """Rows that a cursor on the server gives at once."""
@@ -30,24 +39,47 @@ _FETCHED = 500
 _LONGEST_KEY = 1000
 """Bytes of an id that a row of an index has room for."""
 
+_EMBEDDING = ("space", "vectors", "states", "token_states")
+
 _SELECTIONS = 100
 """Selections that one statement merges."""
 
 
 def put(connection: Connection, number: int, record: Record) -> None:
     """Keep a record in place of any with its key. Raises InvalidInput if the id is too long."""
-    if isinstance(record, TextRecord):
-        check_id(record.id)
-    elif len(record.id.encode("utf-8", "surrogatepass")) > _LONGEST_KEY:
-        raise InvalidInput("id", f"must have at most {_LONGEST_KEY} bytes")
-    table = table_of(type(record))
-    made = [make(record) for make in derived(table).values()]
+    values = _values(record)
     connection.execute(
-        _insertion(record.kind),
-        (number, number, record.kind, record.id, number, *table.values(record), *made),
+        _insertion(record.kind), (number, number, record.kind, record.id, number, *values)
     )
     if isinstance(record, Entity):
         entity_names.keep(connection, number, record)
+
+
+def put_many(
+    connection: Connection,
+    number: int,
+    carried: Sequence[Carried],
+    spaces: Mapping[VectorSpace, int],
+) -> None:
+    """Keep records, in one stream, with these vectors and states and no others.
+
+    `spaces` has the numbers of their spaces. Raises InvalidInput if an id is too long.
+    """
+    by_kind: dict[Kind, list[tuple[Any, ...]]] = {}
+    first = change_feed.drawn(connection, number, len(carried))
+    for sequence, each in enumerate(carried, first):
+        values = (number, sequence, *_values(each.record))
+        if isinstance(each.record, TextRecord):
+            values += _beside(each.embedding, spaces)
+        by_kind.setdefault(each.record.kind, []).append(values)
+    for kind, rows in by_kind.items():
+        ids = [each.record.id for each in carried if each.record.kind is kind]
+        change_feed.forget_deletions(connection, number, kind, ids)
+        with connection.cursor() as cursor:
+            cursor.executemany(_whole_insertion(kind), rows)
+    for each in carried:
+        if isinstance(each.record, Entity):
+            entity_names.keep(connection, number, each.record)
 
 
 def get(connection: Connection, number: int, of: type[R], organization: str, id: str) -> R | None:
@@ -238,26 +270,60 @@ def _merged(
     return [table.record_of(of, wheres[place][1].organization, row) for place, *row in rows]
 
 
+def _values(record: Record) -> list[Any]:
+    """Return the columns that are made of a record. Raises InvalidInput if its id is too long."""
+    if isinstance(record, TextRecord):
+        check_id(record.id)
+    elif len(record.id.encode("utf-8", "surrogatepass")) > _LONGEST_KEY:
+        raise InvalidInput("id", f"must have at most {_LONGEST_KEY} bytes")
+    table = table_of(type(record))
+    return [*table.values(record), *(make(record) for make in derived(table).values())]
+
+
+def _beside(kept: Embedding | None, spaces: Mapping[VectorSpace, int]) -> tuple[Any, ...]:
+    """Return the columns of vectors and states, as `_EMBEDDING` names them."""
+    if kept is None:
+        return None, None, None, None
+    form = None if kept.states is None else kept.space.states
+    return spaces[kept.space], kept.vectors.tobytes(), form, kept.states
+
+
 @cache
 def _insertion(kind: Kind) -> str:
     """Write what keeps a record, gives it the next sequence and takes its mark of deletion away."""
     table = table_of(CLASSES[kind])
-    columns = [*table.stored, *derived(table)]
-    key = ("organization", "kind", "id") if "kind" in table.stored else ("organization", "id")
-    assigned = [f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in columns if name not in key]
+    columns, further = _columns(table), list[str]()
     if table.has_text:
         kept = "CASE WHEN r.text_digest = EXCLUDED.text_digest THEN r.{0} END"
-        assigned += [
-            f"{name} = {kept.format(name)}"
-            for name in ("space", "vectors", "states", "token_states")
-        ]
+        further = [f"{name} = {kept.format(name)}" for name in _EMBEDDING]
     return (
         f"WITH drawn AS ({NEXT_SEQUENCE}), back AS (DELETE FROM deletions"  # noqa: S608
         " WHERE organization = %s AND kind = %s AND id = %s)"
-        f" INSERT INTO {table.name} AS r (organization, sequence, {', '.join(map(quoted, columns))})"
-        f" VALUES (%s, (SELECT sequence FROM drawn), {', '.join(['%s'] * len(columns))})"
+        f"{_upsert(table, '(SELECT sequence FROM drawn)', columns, further)}"
+    )
+
+
+@cache
+def _whole_insertion(kind: Kind) -> str:
+    """Write what keeps a record of a sequence that was drawn, with what stands beside its text."""
+    table = table_of(CLASSES[kind])
+    beside = _EMBEDDING if table.has_text else ()
+    return _upsert(table, "%s", [*_columns(table), *beside], [])
+
+
+def _columns(table: Table) -> list[str]:
+    return [*table.stored, *derived(table)]
+
+
+def _upsert(table: Table, sequence: str, columns: Sequence[str], further: Sequence[str]) -> str:
+    """Write the insertion of columns, or their assignment, with further ones, if the record is there."""
+    key = ("organization", "kind", "id") if "kind" in table.stored else ("organization", "id")
+    assigned = [f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in columns if name not in key]
+    return (
+        f" INSERT INTO {table.name} AS r (organization, sequence, {', '.join(map(quoted, columns))})"  # noqa: S608
+        f" VALUES (%s, {sequence}, {', '.join(['%s'] * len(columns))})"
         f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET sequence = EXCLUDED.sequence,"
-        f" {', '.join(assigned)}"
+        f" {', '.join([*assigned, *further])}"
     )
 
 

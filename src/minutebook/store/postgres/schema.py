@@ -209,7 +209,17 @@ _FIRST += "".join(
 
 _SECOND = "ALTER TABLE entries ADD COLUMN reason text NOT NULL DEFAULT '';"
 
-SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in (_FIRST, _SECOND))
+# From which store records are, or were, moved here; how far each organization has come, by the other's
+# sequences, and the own sequence at the end, by which a later write shows.
+_THIRD = """
+CREATE TABLE migration (source text NOT NULL, ended boolean NOT NULL);
+CREATE TABLE migrated (
+    organization integer PRIMARY KEY, source_sequence bigint NOT NULL, sequence bigint
+);
+"""
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD)
+SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)

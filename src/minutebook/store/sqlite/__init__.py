@@ -24,6 +24,7 @@ from minutebook.store.sqlite import (
     rows,
     text_analysis,
     texts,
+    transfer,
 )
 from minutebook.store.sqlite.connections import Connections
 from minutebook.store.sqlite.counts import Counts
@@ -32,6 +33,7 @@ from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
 from minutebook.store.sqlite.snapshot import SqliteMoment, SqliteSnapshot
 from minutebook.store.transaction_names import TransactionNames
+from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, check_may_receive
 
 _PATIENCE = 0.1
 """Seconds for which work in the background waits for its turn to write."""
@@ -43,7 +45,8 @@ class SqliteStore:
     `durability="full"` waits until a write is on the disk; `"normal"` may lose the last moments
     when the machine (not the process) fails. A writer waits `writer_wait` seconds for others.
     Opening raises StoreError, StoreTooNew, StoreBusy or StoreDamaged, and StoreLost for a missing
-    or empty file if its own traces, or files or folders of `beside`, show that there was a store.
+    or empty file if its own traces, or files or folders of `beside`, show that there was a store. Only
+    one that `receives` can be opened while records are being moved into it.
     """
 
     def __init__(
@@ -53,11 +56,13 @@ class SqliteStore:
         durability: Literal["full", "normal"] = "full",
         writer_wait: float = 30.0,
         beside: Sequence[Path] = (),
+        receives: bool = False,
     ) -> None:
         self._path = path
         self._durability = durability
         self._writer_wait = writer_wait
         self._beside = tuple(beside)
+        self._receives = receives
         self._guard = threading.Lock()
         self._names = TransactionNames()
         self._is_open = False
@@ -80,6 +85,7 @@ class SqliteStore:
                 writer_wait=self._writer_wait,
                 want_checkpoint=housekeeper.want,
             )
+            self._check_whole()
             self._counts = Counts()
             self._indices = Indices(self._path, self._connections, housekeeper.want)
             self._housekeeper = housekeeper
@@ -283,6 +289,48 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, organization)
 
+    @property
+    def identity(self) -> str:
+        """What tells this store from every other, wherever its file is."""
+        with self._connections.reading() as connection:
+            return str(connection.execute("SELECT id FROM identity").get)
+
+    def embeddings(
+        self, of: type[TextRecord], organization: str, ids: Collection[str]
+    ) -> dict[str, Embedding]:
+        """Give, by id, what is kept beside the texts of those records that have vectors."""
+        with self._connections.snapshot() as connection:
+            return transfer.embeddings(connection, of, organization, ids)
+
+    def begin_receiving(self, source: str) -> None:
+        """Note that the records of a store are being moved here. Raises StoreError if others are here."""
+        with self._connections.writing() as connection:
+            check_may_receive(self.place, source, *transfer.state(connection))
+            transfer.begin(connection, source)
+
+    def received(self, organization: str) -> int:
+        """Give the sequence of the source up to which an organization's changes are here."""
+        with self._connections.reading() as connection:
+            return transfer.received(connection, organization)
+
+    def receive(
+        self, organization: str, carried: Sequence[Carried], gone: Sequence[Gone], up_to: int
+    ) -> None:
+        """Keep and remove records of an organization, and note how far that goes, in one transaction."""
+        with self.transaction(organization), self._connections.writing() as connection:
+            for of, id in gone:
+                rows.delete(connection, of, organization, id)
+            for each in carried:
+                rows.put(connection, each.record)
+                if isinstance(each.record, TextRecord):
+                    embeddings.replace(connection, each.record, each.embedding)
+            transfer.note_received(connection, organization, up_to)
+
+    def end_receiving(self) -> None:
+        """Note that all is here, so that the store may be opened."""
+        with self._connections.writing() as connection:
+            transfer.end(connection)
+
     def check(self) -> list[str]:
         """Say, in a sentence each, what is wrong; nothing if all is sound.
 
@@ -354,6 +402,16 @@ class SqliteStore:
         self._names.check(organization)
         with self._connections.writing() as connection:
             yield connection
+
+    def _check_whole(self) -> None:
+        """Raise StoreError if records are being moved here and this is not who moves them."""
+        try:
+            with self._connections.reading() as connection:
+                if transfer.is_under_way(connection) and not self._receives:
+                    raise being_filled(self.place)
+        except BaseException:
+            self._connections.close()
+            raise
 
     def _keep_house(self) -> None:
         self._connections.checkpoint()

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 import apsw
 import numpy as np
+from numpy.typing import NDArray
 
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
@@ -16,6 +17,7 @@ from minutebook.store.sql.tables import Value, value_text
 from minutebook.store.sql.vector_rows import checked_rows
 from minutebook.store.sqlite import change_feed
 from minutebook.store.sqlite.tables import padded, selection, table_of, text_value
+from minutebook.store.transfer import Embedding
 
 _BATCH = 512
 
@@ -30,7 +32,19 @@ def put(
     states: bytes | None,
 ) -> None:
     """Keep a record's vectors and states in place of earlier ones. Raises NotFound, InvalidInput."""
-    kept = checked_rows(space, vectors, states)
+    keep(connection, of, organization, id, space, checked_rows(space, vectors, states), states)
+
+
+def keep(
+    connection: apsw.Connection,
+    of: type[TextRecord],
+    organization: str,
+    id: str,
+    space: VectorSpace,
+    kept: NDArray[np.float16],
+    states: bytes | None,
+) -> None:
+    """Keep rows that were checked, and states, in place of earlier ones. Raises NotFound."""
     table = table_of(of)
     row = connection.execute(
         f"SELECT row FROM {table.name}"  # noqa: S608
@@ -56,6 +70,22 @@ def put(
         f"UPDATE {table.name} SET space = ?, states = ?, sequence = ? WHERE row = ?",  # noqa: S608
         (number, None if states is None else space.states, sequence, row),
     )
+
+
+def replace(connection: apsw.Connection, record: TextRecord, kept: Embedding | None) -> None:
+    """Keep these vectors and states of a record that is there, and no others."""
+    of, organization, id = type(record), record.organization, record.id
+    if kept is not None:
+        keep(connection, of, organization, id, kept.space, kept.vectors, kept.states)
+    else:
+        name = table_of(of).name
+        rows = connection.execute(
+            f"UPDATE {name} SET space = NULL, states = NULL WHERE space IS NOT NULL AND organization ="  # noqa: S608
+            " (SELECT number FROM organizations WHERE name = ?) AND id = ? RETURNING row",
+            (text_value(organization), text_value(id)),
+        )
+        for row in [int(row) for (row,) in rows]:
+            remove(connection, of, row)
 
 
 def get(

@@ -1,0 +1,161 @@
+"""Move all records of one store into another: from a file to a server, or back."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from minutebook.domain.caller import Progress
+from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind, Record
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.store.protocol import Change
+from minutebook.store.transfer import Carried, Embedding, Gone, Transferable
+
+BATCH = 500
+"""Changes that are moved in one transaction."""
+
+_COPYING = 0.8
+"""The part of the work that is copying; the rest compares."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What the target holds now, all of it compared with the source.
+
+    `breaks` name the organizations whose trail does not hold, in the source as in the target.
+    """
+
+    organizations: int
+    changes: int
+    """How many were moved this time: records, and removals."""
+    records: Counter[Kind] = field(default_factory=Counter)
+    vectors: int = 0
+    breaks: tuple[str, ...] = ()
+
+
+class Migration:
+    """Moves by the source's feed of changes, organization by organization, and notes how far it came.
+
+    So a run that was cut short is continued by the next, and one after the end brings what has been
+    written since. The source is only read; nobody writes to it meanwhile.
+    """
+
+    def __init__(self, source: Transferable, target: Transferable, clock: Clock) -> None:
+        self._source = source
+        self._target = target
+        self._trail = Trail(target, clock)
+
+    def run(self, progress: Progress) -> Migrated:
+        """Move what the target lacks, then compare all of it.
+
+        Raises StoreError if the target holds other records, StoreBusy if somebody writes to the
+        source for too long.
+        """
+        self._target.begin_receiving(self._source.identity)
+        moved = 0
+        while True:
+            names = self._source.organizations()
+            with self._source.transaction(*names):
+                moved += self._follow(names, progress)
+                if self._source.organizations() != names:
+                    # The first record of an organization was written before this transaction named it.
+                    continue
+                done = self._compare(names, moved, progress)
+                self._target.end_receiving()
+            return done
+
+    def _follow(self, organizations: Sequence[str], progress: Progress) -> int:
+        """Move what has changed since the target was last told; return how many changes that was."""
+        begun = {name: self._target.received(name) for name in organizations}
+        ahead = {name: self._source.sequence(name) - begun[name] for name in organizations}
+        total, passed, moved = sum(ahead.values()), 0, 0
+        for name in organizations:
+            for batch in self._batches(name, begun[name]):
+                self._take(name, batch)
+                moved += len(batch)
+                reached = passed + batch[-1].sequence - begun[name]
+                progress(_COPYING * reached / total, f"{name}: {moved:,} changes")
+            passed += ahead[name]
+        return moved
+
+    def _batches(self, organization: str, since: int) -> Iterator[list[Change]]:
+        while batch := self._source.changes(organization, since, BATCH):
+            yield batch
+            since = batch[-1].sequence
+
+    def _take(self, organization: str, changes: Sequence[Change]) -> None:
+        gone: list[Gone] = [(CLASSES[each.kind], each.id) for each in changes if each.deleted]
+        carried: list[Carried] = []
+        for kind in dict.fromkeys(each.kind for each in changes):
+            ids = [each.id for each in changes if each.kind is kind and not each.deleted]
+            found = _by_ids(self._source, CLASSES[kind], organization, ids)
+            beside = _beside(self._source, kind, organization, ids)
+            carried += (Carried(each, beside.get(each.id)) for each in found)
+        self._target.receive(organization, carried, gone, changes[-1].sequence)
+
+    def _compare(self, organizations: Sequence[str], moved: int, progress: Progress) -> Migrated:
+        """Hold every record of the target to the source's. Raises StoreError if one differs."""
+        records: Counter[Kind] = Counter()
+        vectors, breaks = 0, []
+        for place, name in enumerate(organizations):
+            for step, (kind, of) in enumerate(CLASSES.items()):
+                part = (place + step / len(CLASSES)) / len(organizations)
+                progress(_COPYING + (1 - _COPYING) * part, f"{name}: comparing {kind}")
+                count, embedded = self._compare_kind(name, of)
+                records[kind] += count
+                vectors += embedded
+            if self._trail.verify(name) is not None:
+                breaks.append(name)
+        progress(1.0, "done")
+        return Migrated(len(organizations), moved, records, vectors, tuple(breaks))
+
+    def _compare_kind(self, organization: str, of: type[Record]) -> tuple[int, int]:
+        """Return how many records of a kind there are, and how many of them have vectors."""
+        everything = Filter(organization=organization, with_deleted=True)
+        counts = [store.count(of, everything) for store in (self._source, self._target)]
+        if counts[0] != counts[1]:
+            raise self._differs(organization, of.kind, f"{counts[1]:,} instead of {counts[0]:,}")
+        seen = embedded = 0
+        records = self._source.each(of, everything, ()) if counts[0] else iter(())
+        while batch := list(islice(records, BATCH)):
+            ids = [each.id for each in batch]
+            # Also keeps the source's transaction from being taken for one that was left open.
+            beside = _beside(self._source, of.kind, organization, ids)
+            theirs = {e.id: e for e in _by_ids(self._target, of, organization, ids)}
+            moved = _beside(self._target, of.kind, organization, ids)
+            for each in batch:
+                if theirs.get(each.id) != each:
+                    raise self._differs(organization, of.kind, f"{each.id} is another")
+            if beside.keys() != moved.keys() or not all(
+                kept.same_as(moved[id]) for id, kept in beside.items()
+            ):
+                raise self._differs(organization, of.kind, "vectors are others")
+            seen += len(batch)
+            embedded += len(beside)
+        return seen, embedded
+
+    def _differs(self, organization: str, kind: Kind, what: str) -> StoreError:
+        return StoreError(
+            f"{self._target.place} does not hold what {self._source.place} does (the {kind} records of "
+            f"{organization}: {what}); the source is as it was. Empty the target and move again"
+        )
+
+
+def _by_ids(
+    store: Transferable, of: type[Record], organization: str, ids: Sequence[str]
+) -> list[Record]:
+    where = Filter(organization=organization, ids=frozenset(ids), with_deleted=True)
+    return list(store.find(of, where)) if ids else []
+
+
+def _beside(
+    store: Transferable, kind: Kind, organization: str, ids: Sequence[str]
+) -> dict[str, Embedding]:
+    if kind not in TEXT_CLASSES:
+        # Any question will do that reaches the store.
+        store.sequence(organization)
+        return {}
+    return store.embeddings(TEXT_CLASSES[kind], organization, ids)

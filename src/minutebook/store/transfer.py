@@ -1,0 +1,115 @@
+"""How the records of one store go into another, of whatever engine, as `services/maintenance/migration.py` has them."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minutebook.domain.errors import StoreError
+from minutebook.domain.records import Record, TextRecord
+from minutebook.store.protocol import Tended, VectorSpace
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """What is kept beside a text: its vectors as they are kept, float16 rows, and its token states.
+
+    `space` names the form of the states, and no form if there are none.
+    """
+
+    space: VectorSpace
+    vectors: NDArray[np.float16]
+    states: bytes | None = None
+
+    def same_as(self, other: "Embedding | None") -> bool:
+        """Tell whether two are the same, byte by byte."""
+        return (
+            other is not None
+            and (self.space, self.space.states, self.states)
+            == (other.space, other.space.states, other.states)
+            and np.array_equal(self.vectors, other.vectors)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Carried:
+    """A record on its way into another store, and what is kept beside its text, if anything."""
+
+    record: Record
+    embedding: Embedding | None = None
+
+
+Gone: TypeAlias = tuple[type[Record], str]
+"""The class and id of a record that its store no longer has."""
+
+
+class Transferable(Tended, Protocol):
+    """A store that gives its records to another store, or takes those of another.
+
+    A store into which records are being moved notes from which, and how far each organization has
+    come; until the move has ended nobody else can open it.
+    """
+
+    @property
+    def identity(self) -> str:
+        """What tells this store from every other, wherever it is moved."""
+
+    def embeddings(
+        self, of: type[TextRecord], organization: str, ids: Collection[str]
+    ) -> dict[str, Embedding]:
+        """Give, by id, what is kept beside the texts of those records that have vectors."""
+
+    def begin_receiving(self, source: str) -> None:
+        """Note that the records of a store, named by its identity, are being moved here.
+
+        It may have been noted before. Raises StoreError if other records are here, or were written
+        here since an earlier move had ended.
+        """
+
+    def received(self, organization: str) -> int:
+        """Give the sequence of the source up to which an organization's changes are here."""
+
+    def receive(
+        self, organization: str, carried: Sequence[Carried], gone: Sequence[Gone], up_to: int
+    ) -> None:
+        """Keep and remove records of an organization, and note how far that goes, in one transaction."""
+
+    def end_receiving(self) -> None:
+        """Note that all is here, so that the store may be opened."""
+
+
+def check_may_receive(
+    place: str, source: str, noted: tuple[str, bool] | None, written: Sequence[str]
+) -> None:
+    """Raise StoreError unless a store may take the records of another.
+
+    `noted` is the source of which records were moved here before, and whether that move ended;
+    `written` are the organizations that hold what no move has brought.
+    """
+    if noted is None:
+        if written:
+            raise StoreError(
+                f"{place} holds records already; name an empty database or another data directory"
+            )
+        return
+    if noted[0] != source:
+        raise StoreError(
+            f"{place} has records that were moved from another store; name an empty database or "
+            "another data directory"
+        )
+    if noted[1] and written:
+        raise StoreError(
+            f"{place} has all records that were moved here and was written to since "
+            f"({', '.join(sorted(written)[:3])}); nothing was changed. What the other store was given "
+            "meanwhile is brought in with `minutebook export` and `minutebook import`"
+        )
+
+
+def being_filled(place: str) -> StoreError:
+    """Return the error for who opens a store into which records are still being moved."""
+    return StoreError(
+        f"{place}: records are being moved here, or a move was cut short; the same `minutebook "
+        "migrate` ends it"
+    )
