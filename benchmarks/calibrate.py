@@ -83,7 +83,7 @@ class Texts:
     rows: Sequence[NDArray[np.float32]]
 
     def scores(self, embedding: Embedding, query: Query) -> tuple[Floats, Floats]:
-        """Give the late interaction and the best cosine of each document with a question."""
+        """Return the late interaction and the best cosine of each document with a question."""
         made = embedding.embed_query(query.text)
         if made.tokens is None:
             raise SystemExit("the model gives no token states: there is nothing to fit")
@@ -201,12 +201,12 @@ def figures(found: Sequence[Scored], chance: Chance, chance_of_cosine: Chance) -
 
 
 def mean(values: Sequence[Any]) -> float:
-    """Give the mean, to four digits."""
+    """Return the mean, to four digits."""
     return round(float(np.mean(values)), 4)
 
 
 def reliability(pairs: Pairs, chance: Chance) -> list[dict[str, float]]:
-    """Give, for each part of [0, 1], the mean relevance, the share of answers, and the weight."""
+    """Return, for each part of [0, 1], the mean relevance, the share of answers, and the weight."""
     scores, labels, weights = pairs
     chances = chance(scores)
     parts = np.minimum((chances * BINS).astype(int), BINS - 1)

@@ -99,7 +99,7 @@ def score(ranked: Sequence[Place], question: Question) -> Scores:
 
 
 def filled(modules: Sequence[str]) -> Corpus:
-    """Give the standard library without docstrings, indexed; what an earlier run left goes on."""
+    """Return a home with the standard library, without docstrings, indexed; continues an earlier run."""
     folder = DATA / f"code-{_key(*modules)}"
     library, kept = folder / "library", folder / "questions.json"
     if not kept.exists():
@@ -219,7 +219,7 @@ EXPRESS = (
 
 
 def javascript(*, install: bool) -> Path:
-    """Give a home that holds a package from npm, indexed; NotThere."""
+    """Return a home that holds a package from npm, indexed. Raises NotThere if it cannot be had."""
     name, version, sha512 = EXPRESS
     library = peers.npm_package(name, version, sha512, install=install)
     home = DATA / f"code-{name}-{_key(name, version)}" / "home"

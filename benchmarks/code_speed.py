@@ -81,7 +81,7 @@ class Vectors:
 
 
 def question(number: int) -> str:
-    """Give a question that none before was: no vector of it is known."""
+    """Return a question that was never asked, so that no vector of it is cached."""
     verb, noun = WORDS[number % 10], WORDS[10 + number // 10 % 10]
     return f"how to {verb} a {noun} {number}"
 
@@ -103,7 +103,7 @@ def _read(folder: Path, changed: str) -> dict[str, Any]:
 
 
 def _standard_library() -> Path:
-    """Give a copy of the whole library, tests too, that may be changed."""
+    """Return a copy of the whole library, tests too, that may be changed."""
     folder = DATA / f"code-library-{sys.version_info.major}.{sys.version_info.minor}"
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=DATA) as scratch:
@@ -115,7 +115,7 @@ def _standard_library() -> Path:
 
 
 def _small_files(number: int) -> Path:
-    """Give a folder of many files, a hundred to a folder, each of two small functions."""
+    """Return a folder of many files, a hundred to a folder, each of two small functions."""
     folder = DATA / f"code-small-{number}"
     if not folder.exists():
         with tempfile.TemporaryDirectory(dir=DATA) as scratch:

@@ -53,13 +53,13 @@ class Anyhow:
     model = Model("random", "1", DIMENSIONS)
 
     def embed_query(self, text: str) -> Embedded:
-        """Give a unit vector, the same for the same text."""
+        """Return a unit vector, the same for the same text."""
         seed = int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest())
         drawn = np.random.default_rng(seed).standard_normal(DIMENSIONS).astype(np.float32)
         return Embedded((drawn / np.float32(np.linalg.norm(drawn)))[None])
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
-        """Give one row a text."""
+        """Return one row a text."""
         return [self.embed_query(text) for text in texts]
 
 
@@ -165,7 +165,7 @@ def searches(app: App, rounds: int) -> list[Row]:
 
 
 def once(work: Callable[[], object]) -> float:
-    """Give the seconds that one call takes."""
+    """Return the seconds that one call takes."""
     with stopwatch() as watch:
         work()
     return watch.wall

@@ -39,7 +39,7 @@ class Question:
 
 
 def sources(modules: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Give file name and text of each module, in order; only of these if any is named."""
+    """Yield file name and text of each module, in order; only of these if any is named."""
     for file in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py")):
         if not modules or file.stem in modules:
             data = file.read_bytes()
@@ -48,7 +48,7 @@ def sources(modules: Collection[str] = ()) -> Iterator[tuple[str, str]]:
 
 
 def cut(path: str, text: str) -> tuple[str, list[Question]]:
-    """Give a file without its docstrings, and the questions that they make.
+    """Return a file without its docstrings, and the questions that they make.
 
     No question are functions inside functions, which have no place of their own, and functions
     that do nothing.
@@ -94,7 +94,7 @@ def _does_nothing(statement: ast.stmt) -> bool:
 
 
 def _functions(tree: ast.AST) -> Iterator[_Function]:
-    """Give the functions that are in no other."""
+    """Yield the functions that are in no other."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, _Function):
             yield node

@@ -47,7 +47,7 @@ class Asked:
         self._known: dict[str, Vector] = dict(zip(queries, vectors, strict=True))
 
     def embed_query(self, text: str) -> Embedded:
-        """Give the vector of a question."""
+        """Return the vector of a question."""
         return Embedded(self._known[text][None])
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
@@ -123,7 +123,7 @@ def searches(size: int, rounds: int) -> list[tuple[str, float, float, float, flo
 
 
 def peak_mb() -> float:
-    """Give the most memory that the process ever held."""
+    """Return the most memory that the process ever held."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

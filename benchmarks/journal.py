@@ -186,7 +186,7 @@ def _move(act: str, home: Path, file: Path) -> tuple[float, float, float]:
 
 
 def peak_mb() -> float:
-    """Give the most memory that this process held, NaN where the system does not tell.
+    """Return the most memory that this process held, NaN where the system does not tell.
 
     `ru_maxrss` will not do: on Linux it begins with what the parent held.
     """

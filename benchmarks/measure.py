@@ -115,14 +115,14 @@ def timed_in_turn(
 
 
 def apart(whole: Timing, *parts: Timing) -> float:
-    """Give the median of what is left of each call without its parts, all taken in turn."""
+    """Return the median of what is left of each call without its parts, all taken in turn."""
     others = [sum(took) for took in zip(*(part.wall for part in parts), strict=True)]
     left: list[float] = [one - other for one, other in zip(whole.wall, others, strict=True)]
     return statistics.median(left)
 
 
 def cpu_seconds(pid: int) -> float:
-    """Give the CPU time of all threads of a process, NaN where the system has no such clock."""
+    """Return the CPU time of all threads of a process, NaN where the system has no such clock."""
     if platform.system() != "Linux":
         return float("nan")
     # The kernel's number for the scheduler's clock of another process, see clock_getcpuclockid(3).
@@ -130,7 +130,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def pss(pid: int) -> float:
-    """Give the MB of memory of a process, what it shares with others split; NaN off Linux."""
+    """Return the MB of memory of a process, what it shares with others split; NaN off Linux."""
     if platform.system() != "Linux":
         return float("nan")
     told = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii")
@@ -186,7 +186,7 @@ def publish(
 
 
 def asked(description: str) -> argparse.ArgumentParser:
-    """Give the parser that every benchmark starts from."""
+    """Return the parser that every benchmark starts from."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--quick", action="store_true", help="a short form; installs nothing")
     return parser

@@ -53,7 +53,7 @@ class Pipe:
         return self._process.pid
 
     def cpu(self) -> float:
-        """Give the CPU seconds that the server has used."""
+        """Return the CPU seconds that the server has used."""
         return cpu_seconds(self._process.pid)
 
     def initialize(self) -> None:

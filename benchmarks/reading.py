@@ -23,7 +23,7 @@ SETTLED = 2.1
 
 
 def memory(which: str) -> float:
-    """Give a figure of this process's memory in MB, `VmRSS` now or `VmHWM` at most so far; else NaN."""
+    """Return this process's memory in MB, `VmRSS` (now) or `VmHWM` (peak); NaN off Linux."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
     except OSError:
@@ -44,7 +44,7 @@ def again(index: Callable[[], object], before: Callable[[int], object]) -> list[
 
 
 def change(file: Path) -> Callable[[int], None]:
-    """Give what replaces the last lines of a file by others, each time."""
+    """Return a function that replaces the last lines of a file by others at each call."""
     text = file.read_text(encoding="utf-8")
 
     def put(number: int) -> None:

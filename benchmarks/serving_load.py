@@ -43,20 +43,20 @@ Row = tuple[str | int | float | None, ...]
 
 
 def bare() -> list[str | Path]:
-    """Give the command of the least server."""
+    """Return the command of the least server."""
     return [sys.executable, "-m", "benchmarks.bare_http", "PORT"]
 
 
 @contextmanager
 def without_model() -> Iterator[Path]:
-    """Give a copy of the store whose servers load no model."""
+    """Return a copy of the store whose servers load no model."""
     with copied(filled(SIZE) / "home") as home:
         (home / "config.toml").write_text('embedder = "none"\n', encoding="utf-8")
         yield home
 
 
 def over_http(home: Path) -> list[str | Path]:
-    """Give the command that serves a home over HTTP."""
+    """Return the command that serves a home over HTTP."""
     return [*serve_command(home), "--http", "127.0.0.1:PORT"]
 
 
@@ -135,7 +135,7 @@ class Heard:
     cpu: float = 0.0
 
     def row(self) -> tuple[float, float, float, float]:
-        """Give requests a second, p50, p99, and CPU milliseconds a request."""
+        """Return requests a second, p50, p99, and CPU milliseconds a request."""
         p50, p99 = np.percentile(self.took, [50, 99])
         count = len(self.took)
         return count / self.seconds, float(p50), float(p99), self.cpu * 1e3 / count

@@ -366,12 +366,12 @@ def run(sizes: list[int], writes: int, rounds: int) -> dict[str, Any]:
 
 
 def resident_mb() -> float:
-    """Give the process's resident memory, mapped files included."""
+    """Return the process's resident memory, mapped files included."""
     return _status("/proc/self/status", "VmRSS:")
 
 
 def private_mb() -> float:
-    """Give the part of it that other processes cannot share."""
+    """Return the part of it that other processes cannot share."""
     return _status("/proc/self/status", "RssAnon:")
 
 

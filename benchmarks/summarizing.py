@@ -154,7 +154,7 @@ def is_whole(title: str, turns: Sequence[Turn]) -> bool:
 
 
 def _places(words: Sequence[str], sentence: str) -> list[tuple[str, str]]:
-    """Give what stands before and after the words wherever they stand in a row in a sentence."""
+    """Return what stands before and after the words wherever they stand in a row in a sentence."""
     sentence = _POLITE.sub("", sentence)
     pattern = r"[\W_]+".join(re.escape(word) for word in words)
     return [
@@ -214,7 +214,7 @@ def _session(told: dict[str, Any]) -> Labelled:
 
 
 def spearman(one: Sequence[float], other: Sequence[float]) -> float:
-    """Give the rank correlation of two rows, ties with their mean rank; NaN where one is constant."""
+    """Return the rank correlation of two rows; ties have their mean rank, a constant row gives NaN."""
     first, second = _ranks(one), _ranks(other)
     if np.ptp(first) == 0 or np.ptp(second) == 0:
         return float("nan")

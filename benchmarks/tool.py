@@ -129,7 +129,7 @@ def drawn(count: int) -> Work:
 
 
 def filled(size: int) -> Path:
-    """Give a folder with a filled home, its index up to date, and the texts and vectors in it."""
+    """Return a folder with a filled home, its index up to date, and the texts and vectors in it."""
     folder = DATA / f"tool-{size}-{builtin.MODEL.digest[:8]}-{FORM}"
     data = Records(10)
     if not (folder / "whole").exists():
@@ -182,13 +182,13 @@ class Caller:
 
 @contextmanager
 def copied(home: Path) -> Iterator[Path]:
-    """Give a copy that may be changed."""
+    """Return a copy that may be changed."""
     with tempfile.TemporaryDirectory() as scratch:
         yield Path(shutil.copytree(home, Path(scratch) / "home"))
 
 
 def serve_command(home: Path) -> list[str | Path]:
-    """Give the command that serves a home over stdio."""
+    """Return the command that serves a home over stdio."""
     return [sys.executable, "-P", "-m", "minutebook", "serve", "--no-daemon", "--home", home]
 
 

@@ -36,7 +36,7 @@ class Served:
     path: str
 
     def cpu(self) -> float:
-        """Give the CPU seconds that it has used."""
+        """Return the CPU seconds that it has used."""
         return cpu_seconds(self.pid)
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> bytes:

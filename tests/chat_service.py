@@ -9,7 +9,7 @@ from typing import Any
 
 
 class ChatService(ThreadingHTTPServer):
-    """Gives these replies, one after the other, each after `slow` seconds; keeps what it was asked."""
+    """A chat service that sends these replies in order, each after `slow` seconds, and keeps the requests."""
 
     def __init__(self, *replies: tuple[int, object], slow: float = 0.0) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

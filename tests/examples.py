@@ -9,7 +9,7 @@ SHARE: Final = {"same": 0.2, "minutebook": 0.1, "all": 2.0}
 
 
 def examples(named: int) -> int:
-    """Give the number of examples that a test draws in the profile that is loaded."""
+    """Return the number of examples that a test draws in the profile that is loaded."""
     return max(1, round(named * SHARE.get(settings.get_current_profile_name(), 1.0)))
 
 

@@ -46,7 +46,7 @@ class Request:
 
 
 def become(request: Request, streams: list[int], import_path: list[str]) -> None:
-    """Give this process what the request's would have had, had it been started fresh."""
+    """Make this process what the request's would be if it had been started fresh."""
     if request.new_session:
         os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)

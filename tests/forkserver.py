@@ -318,7 +318,7 @@ class Popen(subprocess.Popen[Any]):
 
 
 def _request(asked: Mapping[str, Any]) -> Request | None:
-    """Give the process that `Popen` is asked for; None if it is none that could be forked."""
+    """Return the process that `Popen` is asked for; None if it is none that could be forked."""
     if any(asked.get(name, plain) != plain for name, plain in _PLAIN.items()):
         return None
     args = asked["args"]

@@ -127,7 +127,7 @@ def place(scope: str) -> dict[str, Any]:
 
 @contextmanager
 def populated(home: Path) -> Iterator[Population]:
-    """Give a world below a folder with records of every scope; it goes by words."""
+    """Return a world below a folder with records of every scope; it has no model."""
     with worlds(home) as open_one:
         world = open_one(
             failed(), index_roots={"acme": (home,)}, review_window=0.0, agent_memory_secret=SECRET

@@ -24,7 +24,7 @@ def remembered(run: Run, text: str, *options: str) -> str:
 
 
 def leaf_commands(group: click.Group = main, *above: str) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Give every command that does something, with its words; a group's own act too."""
+    """Yield every command that does something, with its words; a group's own act too."""
     for name, command in group.commands.items():
         if not isinstance(command, click.Group) or command.invoke_without_command:
             yield (*above, name), command

@@ -33,7 +33,7 @@ KEYS = {"organization", "id", "memory", "project", "source", "target", "session"
 
 
 def hostile(record: Any) -> Any:
-    """Give the record with the hostile text in every field that holds free text."""
+    """Return the record with the hostile text in every field that holds free text."""
     changed: dict[str, Any] = {}
     for each in fields(record):
         value = getattr(record, each.name)
@@ -49,7 +49,7 @@ def hostile(record: Any) -> Any:
 
 
 def records() -> Iterator[Any]:
-    """Give a record of each kind that a store takes as it is."""
+    """Yield a record of each kind that a store takes as it is."""
     memory = samples.memory("0" * 20, title="x", reason="x", user="x", metadata={"x": "x"})
     yield hostile(memory)
     yield hostile(samples.memory("1" * 20))

@@ -62,7 +62,7 @@ DIMENSIONS = 64
 
 
 class Clock:
-    """Gives an instant that stays until it is turned."""
+    """A clock that stands still until a test moves it."""
 
     def __init__(self, now: datetime = NOON) -> None:
         self.now = now
@@ -113,13 +113,13 @@ def _direction(word: str) -> Vector:
 
 
 def ready(embedder: Embedder | None = None) -> Embedding:
-    """Give an embedding whose model opens at once."""
+    """Return an embedding whose model opens at once."""
     chosen = embedder or WordEmbedder()
     return Embedding(lambda: chosen, chosen.model)
 
 
 def failed(reason: str = "model.onnx is damaged") -> Embedding:
-    """Give an embedding whose model cannot be had."""
+    """Return an embedding whose model cannot be had."""
 
     def opener() -> Embedder:
         raise ModelUnavailable(reason, "run `minutebook model prepare`")
@@ -128,7 +128,7 @@ def failed(reason: str = "model.onnx is damaged") -> Embedding:
 
 
 def loading(release: threading.Event) -> Embedding:
-    """Give an embedding that loads until it is released."""
+    """Return an embedding that loads until it is released."""
     embedder = WordEmbedder()
 
     def opener() -> Embedder:
@@ -376,7 +376,7 @@ Opener = Callable[..., World]
 
 @contextmanager
 def worlds(home: Path) -> Iterator[Opener]:
-    """Give what opens worlds below a folder, of one clock; they are closed at the end."""
+    """Return a function that opens worlds below a folder, of one clock; they are closed at the end."""
     opened: list[App] = []
     readers: list[DatabaseReader | StoreReader] = []
     databases: dict[str, str] = {}

@@ -29,7 +29,7 @@ that reach it.
 
 
 def section() -> Iterator[str]:
-    """Give the lines of the section."""
+    """Yield the lines of the section."""
     told = _read()
     yield OPENING
     constants = ", ".join(f"`{name}` {value}" for name, value in told["constants"].items())

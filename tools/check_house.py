@@ -167,7 +167,7 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
 
 
 def _idle_texts(tree: ast.Module) -> Iterator[ast.AST]:
-    """Give the strings that only describe, and those that are part of a larger one."""
+    """Yield the strings that only describe, and those that are part of a larger one."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Expr):
             yield node.value
@@ -266,7 +266,7 @@ def _error_names(trees: Iterable[ast.Module]) -> set[str]:
 def _definitions(
     node: ast.AST,
 ) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
-    """Give the classes, functions and methods of a module, but none inside a function."""
+    """Yield the classes, functions and methods of a module, but none inside a function."""
     for child in ast.iter_child_nodes(node):
         match child:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
@@ -285,7 +285,7 @@ def _is_command(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
 
 
 def _raised(body: Iterable[ast.AST]) -> Iterator[str]:
-    """Give the names that a function's body raises and lets out, without the functions inside it."""
+    """Yield the names that a function's body raises uncaught, without the functions inside it."""
     for node in body:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef() | ast.Lambda():

@@ -50,7 +50,7 @@ NO_HELP = """\
 
 
 def page() -> str:
-    """Give the page."""
+    """Return the page."""
     told = json.loads(NOW.read_text(encoding="utf-8"))
     before = {each["name"]: each for each in json.loads(BEFORE.read_text(encoding="utf-8"))["sets"]}
     lines = [OPENING, f"Measured with {told['program']}, {told['model']}, on {_machine(told)}.", ""]
@@ -60,7 +60,7 @@ def page() -> str:
 
 
 def drawing() -> str:
-    """Give the picture of the page."""
+    """Return the picture of the page."""
     return picture(json.loads(NOW.read_text(encoding="utf-8")))
 
 

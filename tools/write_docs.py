@@ -29,7 +29,7 @@ MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Give the lines of a table; what stands between bars is escaped."""
+    """Return the lines of a table; what stands between bars is escaped."""
     lines = [heads, ["---"] * len(heads), *rows]
     return [f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines]
 

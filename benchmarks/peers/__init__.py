@@ -20,7 +20,7 @@ MEMORY_SERVER = "@modelcontextprotocol/server-memory"
 
 
 def chroma(*, install: bool) -> Path:
-    """Give a Python interpreter that has chromadb; NotThere."""
+    """Return a Python interpreter that has chromadb. Raises NotThere if it cannot be had."""
 
     def make(folder: Path) -> None:
         _run([sys.executable, "-m", "venv", folder])
@@ -31,7 +31,7 @@ def chroma(*, install: bool) -> Path:
 
 
 def memory_server(*, install: bool) -> list[str | Path]:
-    """Give the command that serves `@modelcontextprotocol/server-memory` over stdio; NotThere."""
+    """Return the command that serves `@modelcontextprotocol/server-memory` over stdio. Raises NotThere if there is none."""
     node, npm = shutil.which("node"), shutil.which("npm")
     if node is None or npm is None:
         raise NotThere(f"{MEMORY_SERVER}: node and npm are not on the path")
@@ -47,7 +47,7 @@ def memory_server(*, install: bool) -> list[str | Path]:
 
 
 def npm_package(name: str, version: str, sha512: str, *, install: bool) -> Path:
-    """Give the folder of what a package on npm holds, its digest (base64) checked; NotThere."""
+    """Unpack an npm package; check its digest (base64). Raises NotThere if it cannot be had."""
     npm = shutil.which("npm")
     folder = DATA / "packages" / f"{name}-{version}"
     if folder.exists():

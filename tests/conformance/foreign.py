@@ -39,7 +39,7 @@ def extend(server: Server[Any]) -> None:
 
 
 def _sealing(name: str) -> ServerMiddleware[Any]:
-    """Give what seals the state of the answers here; the server seals that of its own."""
+    """Return what seals the state of the answers here; the server seals that of its own."""
     boundary = RequestStateBoundary(RequestStateSecurity.ephemeral(), default_audience=name)
 
     async def seal(ctx: Context, call_next: CallNext) -> HandlerResult:
@@ -177,7 +177,7 @@ GREETING = types.CreateMessageRequest(
 def _answers(
     params: types.CallToolRequestParams | types.GetPromptRequestParams, *names: str
 ) -> list[Any] | None:
-    """Give what the client answered under these names; None unless it answered all of them."""
+    """Return what the client answered under these names; None unless it answered all of them."""
     given = params.input_responses or {}
     return [given[name] for name in names] if all(name in given for name in names) else None
 

@@ -41,7 +41,7 @@ def checked_one(url: str, revision: str, scenario: str, scratch: Path) -> list[C
 
 
 def findings(checks: Iterable[Check]) -> dict[str, str]:
-    """Give what is not fine, as `scenario:check` with what the suite says."""
+    """Return the failed checks, as `scenario:check` with the suite's message."""
     return {
         f"{each.scenario}:{each.id}": f"{each.status}: {each.message}"
         for each in sorted(checks)
@@ -50,7 +50,7 @@ def findings(checks: Iterable[Check]) -> dict[str, str]:
 
 
 def known(revision: str) -> Mapping[str, str]:
-    """Give the findings of a revision that are known, as a scenario or `scenario:check`, and why."""
+    """Return the known findings of a revision, as a scenario or `scenario:check`, and their reasons."""
     told: dict[str, Mapping[str, str]] = tomllib.loads(KNOWN.read_text(encoding="utf-8"))
     return told.get(revision, {})
 

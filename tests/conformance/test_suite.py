@@ -43,7 +43,7 @@ UNTESTABLE = "FAILURE: Not testable:"
 
 
 def unknown(checks: Iterable[Check], revision: str) -> dict[str, str]:
-    """Give the findings that `known.toml` does not name."""
+    """Return the findings that `known.toml` does not name."""
     expected = known(revision)
     return {
         name: told

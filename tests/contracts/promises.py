@@ -22,6 +22,6 @@ class Divergence:
 
 
 def promised(source: str, prefix: str, sentences: Mapping[str, str]) -> Iterator[Requirement]:
-    """Give the sentences of one part of a source, each with its id."""
+    """Yield the sentences of one part of a source, each with its id."""
     for name, text in sentences.items():
         yield Requirement(f"{prefix}/{name}", source, text)

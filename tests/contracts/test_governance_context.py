@@ -44,7 +44,7 @@ BAD_TEXTS = ["", " ", "\t\n", 5, 1.5, True, [], {}, ["a"], "a" * 1025, "ä" * 51
 
 
 def bad_contexts() -> Iterator[tuple[Any, str]]:
-    """Give what is no context, or what changes one into that, and the field at fault."""
+    """Yield malformed contexts, or changes that make one malformed, and the field at fault."""
     yield {}, "context."
     for each in NO_CONTEXTS:
         yield each, "context"

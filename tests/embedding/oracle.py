@@ -34,7 +34,7 @@ class Oracle:
         return mean / np.linalg.norm(mean)
 
     def states(self, ids: Sequence[int]) -> Floats:
-        """Give the last state of each token, shape (tokens, width)."""
+        """Return the last state of each token, shape (tokens, width)."""
         width = self.shape.width
         places = self._vector("emb.pos").reshape(-1, width)[: len(ids)]
         state = dequantise(self.words[list(ids)]) + places + self._vector("emb.type")[:width]

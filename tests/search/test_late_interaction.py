@@ -10,7 +10,7 @@ WIDTH = 128
 
 
 def direction(piece: int) -> np.ndarray:
-    """Give the state of a piece: the same for the same piece, about orthogonal to all others."""
+    """Return the state of a piece: the same for the same piece, about orthogonal to all others."""
     return np.random.RandomState(piece).standard_normal(WIDTH).astype(np.float32)
 
 

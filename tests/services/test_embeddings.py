@@ -26,7 +26,7 @@ class OtherEmbedder(WordEmbedder):
 
 
 class StateEmbedder(WordEmbedder):
-    """Gives the direction of each word as its state, but for a text about silence."""
+    """An embedder whose token states are the directions of the words, but for a text about silence."""
 
     model = replace(WordEmbedder.model, states="1")
 

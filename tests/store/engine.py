@@ -46,7 +46,7 @@ class Engine(ABC):
 
     @contextmanager
     def fresh(self, folder: Path) -> Iterator[Store]:
-        """Give a store without records, discarded afterwards."""
+        """Return a store without records, discarded afterwards."""
         self.make(folder)
         store = self.open(folder)
         try:
@@ -57,7 +57,7 @@ class Engine(ABC):
 
 
 def engine_named(name: str) -> Engine:
-    """Give the engine that is known by a name in `ENGINES`."""
+    """Return the engine that is known by a name in `ENGINES`."""
     module, _, of = ENGINES[name].rpartition(".")
     engine: Engine = getattr(import_module(module), of)()
     return engine

@@ -16,7 +16,7 @@ LEAST_IDF = 1e-6
 
 
 def idf(documents: int, holding: int) -> float:
-    """Give the weight of a phrase that `holding` of `documents` texts hold."""
+    """Return the weight of a phrase that `holding` of `documents` texts hold."""
     weight = log((documents - holding + 0.5) / (holding + 0.5))
     return weight if weight > 0 else LEAST_IDF
 

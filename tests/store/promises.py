@@ -39,7 +39,7 @@ class Promises:
 
     @contextmanager
     def fresh(self) -> Iterator[Store]:
-        """Give a store of its own to one example of a property."""
+        """Return a store for one example of a property."""
         folder = Path(mkdtemp())
         with self.engine.fresh(folder) as store:
             yield store

@@ -23,7 +23,7 @@ ACME = Filter(organization="acme")
 
 
 def direction(number: int) -> Vectors:
-    """Give one of a million unit vectors, by number."""
+    """Return one of a million unit vectors, by number."""
     drawn = np.random.default_rng(number).standard_normal(4)
     return (drawn / np.linalg.norm(drawn)).astype(np.float32)
 

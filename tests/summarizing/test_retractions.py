@@ -124,7 +124,7 @@ def test_the_last_statement_always_stands(told: list[tuple[str, bool]]) -> None:
 
 
 def left(*turns: tuple[str, str]) -> str:
-    """Give what stands, at the end of a session of prompts and responses, of all that was said in it."""
+    """Return the statements that still hold at the end of a session of prompts and responses."""
     instants = [
         datetime(2026, 3, 2, 9, tzinfo=UTC) + timedelta(minutes=n) for n in range(len(turns))
     ]

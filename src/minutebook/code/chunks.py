@@ -110,7 +110,7 @@ def _is_long(starts: Sequence[int], start: int, end: int) -> bool:
 
 
 def _runs(outline: Outline, starts: Sequence[int], language: Language | None) -> list[_Run]:
-    """Give each line to the innermost definition that has chunks of its own."""
+    """Assign each line to the innermost definition that has chunks of its own."""
     runs: list[_Run] = []
     inside: list[_Owner] = []
     start = 0
@@ -252,7 +252,7 @@ def _pieces(
 
 
 def _furthest(starts: Sequence[int], start: int, end: int) -> int:
-    """Give the last line before which a piece from `start` may end."""
+    """Return the last line before which a piece from `start` may end."""
     at = start + 1
     while at < min(end - 1, start + MAX_LINES) and starts[at + 1] - starts[start] <= MAX_CHARACTERS:
         at += 1

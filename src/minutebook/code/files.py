@@ -126,7 +126,7 @@ _CONTROLS = re.compile(rb"[\x00-\x07\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def check_root(path: str, allowed: Sequence[Path] = ()) -> Path:
-    """Give the real folder at a path that may be read as a project; `~` is the user's home.
+    """Return the real folder at a path that may be read as a project; `~` is the user's home.
 
     Where `allowed` names folders, the root must be one of them or inside one. Raise `InvalidRoot` with
     the path as given and the reason.
@@ -192,7 +192,7 @@ def _secret_places() -> list[Path]:
 def walk(
     root: Path, skipped: Counter[Skip], stamps: Mapping[str, str] = _NO_STAMPS
 ) -> Iterator[SourceFile]:
-    """Give the text files under a root as `check_root` gave it, ordered by the parts of their paths.
+    """Yield the text files under a root that `check_root` returned, ordered by the parts of their paths.
 
     Streams: only the folders from the root to the present one are held. What is left out is counted in
     `skipped`; a folder that cannot be listed counts as unreadable and ends nothing. A file that
@@ -222,7 +222,7 @@ def walk(
 def _entries(
     folder: str, prefix: str, rules: IgnoreRules, skipped: Counter[Skip]
 ) -> Iterator[tuple[str, bool, IgnoreRules]]:
-    """Give what is worth a look in a folder: path, whether it is a folder, and the rules around it."""
+    """Yield the entries of a folder that no rule leaves out: path, is it a folder, the rules around it."""
     try:
         with os.scandir(folder) as found:
             entries = sorted((entry.name, _kind(entry)) for entry in found)
@@ -355,7 +355,7 @@ def read_source(root: Path, path: str) -> Source:
 
 
 def decode(data: bytes) -> str:
-    """Give the text of a file's bytes; every text file has one."""
+    """Return the text of a file's bytes; any bytes decode to some text."""
     if data.startswith(_UTF16):
         return data.decode("utf-16", errors="replace")
     try:

@@ -45,7 +45,7 @@ class IgnoreRules:
 
     @classmethod
     def around(cls, root: Path) -> "IgnoreRules":
-        """Give the rules that the folders around a root set for it, up to its Git work tree."""
+        """Return the rules of the folders above a root, up to the top of its Git work tree."""
         top = next((at for at in (root, *root.parents) if (at / ".git").exists()), None)
         if top is None:
             return cls()

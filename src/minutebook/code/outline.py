@@ -114,7 +114,7 @@ def _after_front_matter(lines: Sequence[str]) -> int:
 
 
 def _sections(found: Sequence[tuple[int, int, int, str]], count: int) -> list[Definition]:
-    """Give each heading (line, last line, level, text) the lines until its section ends."""
+    """Return the section of each heading (line, last line, level, text): a definition with all its lines."""
     ends: list[int] = []
     open_until: list[tuple[int, int]] = []
     for first, _, level, _ in reversed(found):

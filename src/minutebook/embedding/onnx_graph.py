@@ -35,7 +35,7 @@ class Range:
     greatest: Floats
 
     def joined(self, other: "Range") -> "Range":
-        """Give the range that covers both."""
+        """Return the range that covers both."""
         return Range(np.minimum(self.least, other.least), np.maximum(self.greatest, other.greatest))
 
 
@@ -94,7 +94,7 @@ class Graph:
         self._outputs.append(name)
 
     def model(self, width: int) -> onnx.ModelProto:
-        """Give the whole as a model over word vectors (b, s, width) and a mask (b, s)."""
+        """Return the graph as a model over word vectors (b, s, width) and a mask (b, s)."""
         inputs = [
             helper.make_tensor_value_info(WORDS, TensorProto.FLOAT, ["batch", "positions", width]),
             helper.make_tensor_value_info(MASK, TensorProto.INT32, ["batch", "positions"]),

@@ -64,7 +64,7 @@ class Session:
 
 
 def default_threads() -> int:
-    """Give the number of threads for one run: two where the machine has them."""
+    """Return the number of threads for one run: two if the machine has two cores, else one."""
     return min(2, os.cpu_count() or 1)
 
 

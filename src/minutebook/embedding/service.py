@@ -225,7 +225,7 @@ class _Cache:
         self._bytes = self._hits = self._misses = 0
 
     def get(self, key: bytes) -> Embedded | None:
-        """Give what was made of a question and count a hit, or count a miss."""
+        """Return the embedding of a question and count a hit; else count a miss and return None."""
         with self._lock:
             made = self._kept.get(key)
             if made is None:

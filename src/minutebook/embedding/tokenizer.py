@@ -36,7 +36,7 @@ class Tokenizer:
         self.end: int = self._processor.eos_id()
 
     def ids(self, text: str, limit: int | None = None) -> list[int]:
-        """Give the ids of a text, or its first `limit`, in memory bounded by their number.
+        """Return the ids of a text, or its first `limit`, in memory bounded by their number.
 
         Lone surrogates are read as U+FFFD, which the model's table makes a blank. A word longer
         than STRETCH characters is cut there, which may change the pieces at the seam.
@@ -49,7 +49,7 @@ class Tokenizer:
         return found
 
     def surprise(self, ids: Sequence[int]) -> NDArray[np.float32]:
-        """Give −log of each piece's frequency, shape (ids,); 0 for one without letter or digit."""
+        """Return −log of each piece's frequency, shape (ids,); 0 if it has neither letter nor digit."""
         pieces = self._processor.id_to_piece(list(ids))
         scores = self._processor.get_score(list(ids))
         says = (any(map(str.isalnum, piece)) for piece in pieces)

@@ -73,15 +73,15 @@ class Weights:
         self._directory = _read_directory(cursor)
 
     def tensor(self, name: str) -> Floats:
-        """Give a tensor kept as float32, flat."""
+        """Return a tensor kept as float32, flat."""
         return self._raw(name).view("<f4").astype(np.float32)
 
     def blocks(self, name: str, columns: int) -> Blocks:
-        """Give a matrix as it is packed, shape (rows, columns / 32, 18)."""
+        """Return a matrix as it is packed, shape (rows, columns / 32, 18)."""
         return self._raw(name).reshape(-1, columns // BLOCK, BLOCK_BYTES)
 
     def matrix(self, name: str, columns: int) -> Floats:
-        """Give a matrix as float32, shape (rows, columns)."""
+        """Return a matrix as float32, shape (rows, columns)."""
         return dequantise(self.blocks(name, columns))
 
     def _raw(self, name: str) -> NDArray[np.uint8]:
@@ -110,7 +110,7 @@ def find_source() -> Path | None:
 
 
 def sha256_of(path: Path) -> str:
-    """Give a file's SHA-256 in hexadecimal."""
+    """Return a file's SHA-256 in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -123,12 +123,12 @@ class _Cursor:
         self._at = 0
 
     def take(self, size: int) -> bytes:
-        """Give the next bytes."""
+        """Return the next `size` bytes."""
         self._at += size
         return self._data[self._at - size : self._at].tobytes()
 
     def read(self, layout: str) -> tuple[Any, ...]:
-        """Give the next values of a `struct` layout."""
+        """Return the next values of a `struct` layout."""
         return struct.unpack(layout, self.take(struct.calcsize(layout)))
 
 

@@ -109,7 +109,7 @@ def sampled(dataset: Dataset, count: int) -> Dataset:
 
 
 def evenly(queries: Sequence[Query], count: int) -> list[Query]:
-    """Give at most `count` of some questions, at equal distances."""
+    """Return at most `count` of the questions, evenly spaced."""
     step = max(1.0, len(queries) / count)
     return [queries[int(at * step)] for at in range(min(count, len(queries)))]
 

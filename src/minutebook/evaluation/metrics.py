@@ -53,7 +53,7 @@ def _discounted(gains: Sequence[tuple[int, float]]) -> float:
 
 
 def interval(values: Sequence[float], seed: int = 0) -> Interval:
-    """Give the mean and its 95 % interval by the percentile bootstrap (Efron, 1979)."""
+    """Return the mean and its 95 % interval by the percentile bootstrap (Efron, 1979)."""
     sample = np.asarray(values, dtype=np.float64)
     random = np.random.default_rng(seed)
     # A block at a time: thousands of values times thousands of resamples do not fit into memory.
@@ -66,7 +66,7 @@ def interval(values: Sequence[float], seed: int = 0) -> Interval:
 
 
 def roc_area(positives: Sequence[float], negatives: Sequence[float]) -> float:
-    """Give the area under the ROC curve: how often a positive scores above a negative.
+    """Return the area under the ROC curve: how often a positive scores above a negative.
 
     Ties count half (Mann and Whitney, 1947). NaN without any of either.
     """
@@ -81,7 +81,7 @@ def roc_area(positives: Sequence[float], negatives: Sequence[float]) -> float:
 def area_interval(
     positives: Sequence[float], negatives: Sequence[float], seed: int = 0
 ) -> Interval:
-    """Give the area under the ROC curve and its interval, positives and negatives resampled apart."""
+    """Return the area under the ROC curve and its interval; positives and negatives are resampled apart."""
     random = np.random.default_rng(seed)
     drawn = [
         [random.choice(scores, len(scores)).tolist() for scores in (positives, negatives)]

@@ -114,7 +114,7 @@ def _level(run: Run, asked: Sequence[Asked], scored: _Scored) -> Report:
 
 
 def _grouped(asked: Iterable[Asked]) -> dict[str, list[int]]:
-    """Give the places of the questions of each group, those of all first, groups in their order."""
+    """Return the positions of each group's questions by the group's name; all questions come first."""
     groups: dict[str, list[int]] = {}
     for place, each in enumerate(asked):
         for group in (ALL, *each.query.groups):
@@ -172,7 +172,7 @@ def _kept(asked: Asked, system: str) -> float:
 
 
 def table(told: Mapping[str, Any]) -> Iterator[str]:
-    """Give the lines of a table for a terminal: per cent, the interval of NDCG beside it."""
+    """Yield the lines of a table for a terminal: figures in per cent, NDCG with its interval."""
     for each in told["sets"]:
         yield f"{each['name']}: {each['documents']} documents, {each['queries']} questions"
         for level, groups in each["levels"].items():

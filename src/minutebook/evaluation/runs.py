@@ -255,7 +255,7 @@ class _Store:
         return answer.content
 
     def document(self, result: Mapping[str, Any]) -> str | None:
-        """Give the document that a result stands for."""
+        """Return the id of the document that a result was stored for; None if it is none of ours."""
         return self._document.get(result["file_path" if self.collection.is_code else "id"])
 
     @contextmanager

@@ -143,7 +143,7 @@ class ThreadQuota:
             self._divide()
 
     def _divide(self) -> None:
-        """Give each queue its share, by how many callers there have been of late."""
+        """Divide the threads among the queues by the number of callers in the last seconds."""
         since = self._clock() - CROWDED_SECONDS
         self._called = {
             each: at for each, at in self._called.items() if at > since or each in self._queues

@@ -30,7 +30,7 @@ class LeaseRows(Protocol):
     """
 
     def take(self, name: str, holder: str, seconds: float) -> bool:
-        """Give a name to a holder for so many seconds from now; False if it is another's still."""
+        """Lease a name to a holder for so many seconds from now; return False if another holds it."""
 
     def keep(self, name: str, holder: str) -> bool:
         """Tell whether a holder has a name, and let nobody take it until the transaction ends."""

@@ -80,7 +80,7 @@ class Snapshot(Protocol):
         """Count the selected records."""
 
     def each(self, of: type[R], where: Filter) -> Iterator[R]:
-        """Give the selected records one at a time, by id, holding few of them."""
+        """Yield the selected records one at a time, by id, holding few of them."""
 
 
 class Store(Protocol):
@@ -103,7 +103,7 @@ class Store(Protocol):
         """
 
     def snapshot(self, *organizations: str) -> AbstractContextManager[Snapshot]:
-        """Give what reads these organizations, each as of a moment from now on, however long.
+        """Open a reader of these organizations, each as of one moment from now on; it may stay open long.
 
         It reads what was committed by then, even inside a transaction. What else the thread, or any
         other, does with the store meanwhile does not disturb it.
@@ -116,7 +116,7 @@ class Store(Protocol):
         """
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
-        """Give a record, or None."""
+        """Return the record with an id, or None."""
 
     def find(
         self,
@@ -127,7 +127,7 @@ class Store(Protocol):
         limit: int | None = None,
         offset: int = 0,
     ) -> list[R]:
-        """Give the selected records by the fields of `order` (`-name`: largest first), then by id.
+        """Return the selected records, sorted by the fields of `order` (`-name`: descending), then by id.
 
         None sorts before every value. With the first field descending, ids descend too.
         """
@@ -155,14 +155,14 @@ class Store(Protocol):
         """
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
-        """Give the selected records one at a time, in the order of `find`, holding few of them.
+        """Yield the selected records one at a time, in the order of `find`, holding few of them.
 
         All are as of the moment the first is asked for, and committed by then, even inside a
         transaction. What else the thread asks the store meanwhile does not disturb them.
         """
 
     def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
-        """Give the ids of the selected records, in the order of `find`."""
+        """Return the ids of the selected records, in the order of `find`."""
 
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
@@ -197,7 +197,7 @@ class Store(Protocol):
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:
-        """Give the sorted ids of the selected records whose text holds the words in a row.
+        """Return the sorted ids of the selected records whose text holds the words as a phrase.
 
         Words as `search.text.words` makes them.
         """
@@ -222,12 +222,12 @@ class Store(Protocol):
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
-        """Give a record's vectors as they are kept, or None."""
+        """Return a record's vectors as they are kept, or None."""
 
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
     ) -> dict[str, bytes]:
-        """Give the token states, by id, of those records that have some of that space and form."""
+        """Return the token states, by id, of those records that have any of that space and form."""
 
     def states_size(self, of: type[TextRecord], organization: str) -> int:
         """Sum the bytes of the token states of an organization's records of a kind."""
@@ -239,7 +239,7 @@ class Store(Protocol):
         limit: int,
         among: Collection[str] | None = None,
     ) -> list[T]:
-        """Give records of all organizations, or of those in `among`, without vectors of that space.
+        """Return records without vectors of that space, of all organizations or of those in `among`.
 
         If the space names a form of token states, also those that have none of that form. What is of
         the first kinds comes first; else the order is the engine's own.
@@ -268,25 +268,25 @@ class Store(Protocol):
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None
     ) -> list[Edge]:
-        """Give the relations, links and mentions that touch any of the nodes, by id.
+        """Return the relations, links and mentions that touch any of the nodes, by id.
 
         With a limit, at most that many, the heaviest first, ties by id.
         """
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
-        """Give the sorted ids of the selected entities one of whose names occurs in the words.
+        """Return the sorted ids of the selected entities of which a name occurs in the words.
 
         A name (or alias) occurs when its words stand in a row; words as `search.text.words` makes.
         """
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
-        """Give, oldest first, the latest change of each record changed after `since`.
+        """Return the latest change of each record that changed after `since`, oldest first.
 
         New vectors are a change of their record; what goes with a deleted record is deleted too.
         """
 
     def sequence(self, organization: str) -> int:
-        """Give the sequence of the organization's latest change, 0 when there is none."""
+        """Return the sequence of the organization's latest change, 0 when there is none."""
 
     @property
     def is_open(self) -> bool:
@@ -326,7 +326,7 @@ class Tended(Store, Protocol):
         """Where locks by name are kept for all who share the store; None: in files of one machine."""
 
     def size(self) -> int:
-        """Give the bytes that the store takes, with what it derives from the records."""
+        """Return the size of the store in bytes, its indices included."""
 
     def check(self) -> list[str]:
         """Say, a sentence each, what is not as it should be; nothing if all is sound."""
@@ -338,7 +338,7 @@ class Tended(Store, Protocol):
         """Make anew from the records all that is derived from them. Raises StoreDamaged."""
 
     def moment(self) -> AbstractContextManager[Moment]:
-        """Give the present moment of the whole store, however long, to be copied.
+        """Open a snapshot of the whole store that can be copied; it may stay open long.
 
         Raises StoreError, which says what to do instead, if the store is not a file.
         """

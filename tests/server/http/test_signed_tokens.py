@@ -45,7 +45,7 @@ from tests.server.issuing import (
 
 
 class Source:
-    """Gives keys as they are told at the time, and counts how often; None: they cannot be had."""
+    """A source of keys that a test changes; it counts the requests. None: it cannot be reached."""
 
     def __init__(self, body: bytes | None = KEYS) -> None:
         self.body = body

@@ -174,7 +174,7 @@ class Projects:
         return read(self._store, caller, Project, id)
 
     def all(self, caller: Caller) -> list[Project]:
-        """Give every project that the caller may see, by id."""
+        """Return every project that the caller may see, by id."""
         found = all_within(self._store, caller, Project)
         return sorted(found, key=lambda project: (project.id, project.organization))
 
@@ -328,7 +328,7 @@ class Projects:
         return found
 
     def _registered(self, caller: Caller, organization: str, root: str) -> Project:
-        """Give the project of a folder, made if there is none."""
+        """Return the project of a folder; register it if there is none."""
         repository = repository_of(caller)
         where = Filter(
             organization=organization,

@@ -50,7 +50,7 @@ class Browsing:
         return found
 
     def mentioned(self, caller: Caller, memory: Memory) -> list[Entity]:
-        """Give the entities that a memory which was read names, as far as the caller sees them."""
+        """Return the entities that a memory mentions and the caller may see."""
         found = []
         for edge in self._store.edges(memory.organization, [memory.id]):
             if edge.kind is not Kind.MENTION:

@@ -116,7 +116,7 @@ class PostgresStore:
 
     @contextmanager
     def snapshot(self, *organizations: str) -> Iterator[PostgresSnapshot]:
-        """Give what reads these organizations as of the present moment.
+        """Open a reader of these organizations as of the present moment.
 
         The server ends it when nothing was read for a quarter of an hour: StoreError.
         """
@@ -130,7 +130,7 @@ class PostgresStore:
             rows.put(connection, number, record)
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
-        """Give a record, or None."""
+        """Return the record with an id, or None."""
         number = self._number_of(organization)
         if number is None:
             return None
@@ -146,7 +146,7 @@ class PostgresStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[R]:
-        """Give the selected records by the fields of `order`, then by id."""
+        """Return the selected records, sorted by the fields of `order`, then by id."""
         number = self._number_of(where.organization)
         if number is None:
             return []
@@ -181,7 +181,7 @@ class PostgresStore:
             return rows.page(connection, of, selections, order, limit, offset)
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
-        """Give the selected records one at a time, all as of one moment."""
+        """Yield the selected records one at a time, all as of one moment."""
         number = self._number_of(where.organization)
         if number is None:
             return
@@ -189,7 +189,7 @@ class PostgresStore:
             yield from rows.each(connection, number, of, where, order)
 
     def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
-        """Give the ids of the selected records, in order."""
+        """Return the ids of the selected records, in order."""
         number = self._number_of(where.organization)
         if number is None:
             return []
@@ -232,7 +232,7 @@ class PostgresStore:
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:
-        """Give the sorted ids of the selected records whose text holds the words in a row."""
+        """Return the sorted ids of the selected records whose text holds the words as a phrase."""
         number = self._number_of(where.organization)
         return [] if number is None else self._indices.matches_phrase(number, of, where, words)
 
@@ -254,7 +254,7 @@ class PostgresStore:
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
-        """Give a record's vectors as they are kept, or None."""
+        """Return a record's vectors as they are kept, or None."""
         number = self._number_of(organization)
         if number is None:
             return None
@@ -264,7 +264,7 @@ class PostgresStore:
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
     ) -> dict[str, bytes]:
-        """Give the token states, by id, of those records that have some of that space and form."""
+        """Return the token states, by id, of those records that have any of that space and form."""
         number, in_space = self._number_of(organization), self._spaces.number_of(space)
         if number is None or in_space is None:
             return {}
@@ -286,7 +286,7 @@ class PostgresStore:
         limit: int,
         among: Collection[str] | None = None,
     ) -> list[T]:
-        """Give records of all organizations, or of those in `among`, without vectors of that space."""
+        """Return records without vectors of that space, of all organizations or of those in `among`."""
         numbers = None if among is None else self._connections.numbers_of(among).values()
         wanted = self._spaces.number_of(space)
         with self._connections.reading() as connection:
@@ -319,7 +319,7 @@ class PostgresStore:
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None
     ) -> list[Edge]:
-        """Give the edges that touch any of the nodes."""
+        """Return the edges that touch any of the nodes."""
         number = self._number_of(organization)
         if number is None:
             return []
@@ -327,7 +327,7 @@ class PostgresStore:
             return rows.edges(connection, number, organization, nodes, limit)
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
-        """Give the sorted ids of the selected entities one of whose names occurs in the words."""
+        """Return the sorted ids of the selected entities of which a name occurs in the words."""
         number = self._number_of(where.organization)
         if number is None:
             return []
@@ -335,7 +335,7 @@ class PostgresStore:
             return entity_names.entities_named(connection, number, where, words)
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
-        """Give, oldest first, the latest change of each record changed after `since`."""
+        """Return the latest change of each record that changed after `since`, oldest first."""
         number = self._number_of(organization)
         if number is None:
             return []
@@ -343,7 +343,7 @@ class PostgresStore:
             return change_feed.changes(connection, number, since, limit)
 
     def sequence(self, organization: str) -> int:
-        """Give the sequence of the organization's latest change, 0 when there is none."""
+        """Return the sequence of the organization's latest change, 0 when there is none."""
         number = self._number_of(organization)
         if number is None:
             return 0
@@ -434,7 +434,7 @@ class PostgresStore:
         return PostgresLeases(self._connections)
 
     def size(self) -> int:
-        """Give the bytes of the database and of this machine's indices."""
+        """Return the size in bytes of the database and of this machine's indices."""
         with self._connections.committed() as connection:
             found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
         files = (path for path in self._indices.folder.glob("*/*") if path.is_file())

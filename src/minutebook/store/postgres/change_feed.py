@@ -45,7 +45,7 @@ def forget_deletions(connection: Connection, number: int, kind: Kind, ids: list[
 
 
 def sequence(connection: Connection, number: int) -> int:
-    """Give the sequence of the latest change, 0 when there is none."""
+    """Return the sequence of the latest change, 0 when there is none."""
     found = connection.execute(
         "SELECT sequence FROM feeds WHERE organization = %s", (number,)
     ).fetchone()
@@ -53,7 +53,7 @@ def sequence(connection: Connection, number: int) -> int:
 
 
 def changes(connection: Connection, number: int, since: int, limit: int | None) -> list[Change]:
-    """Give, oldest first, the latest change of each record changed after `since`."""
+    """Return the latest change of each record that changed after `since`, oldest first."""
     rows = connection.execute(_CHANGES, {"number": number, "since": since, "limit": limit})
     return [Change(sequence, Kind(kind), id, deleted) for sequence, kind, id, deleted in rows]
 

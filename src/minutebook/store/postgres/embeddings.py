@@ -90,7 +90,7 @@ def put(
 def get(
     connection: Connection, number: int, of: type[TextRecord], id: str, spaces: Spaces
 ) -> tuple[VectorSpace, Vectors] | None:
-    """Give a record's space and vectors, shape (parts, dimensions), or None."""
+    """Return a record's space and vectors, shape (parts, dimensions), or None."""
     found = connection.execute(
         f"SELECT space, vectors FROM {table_of(of).name}"  # noqa: S608
         " WHERE organization = %s AND id = %s AND space IS NOT NULL",
@@ -132,7 +132,7 @@ def states(
     space: int,
     form: str,
 ) -> dict[str, bytes]:
-    """Give the states, by id, of those records that have some of that space and form."""
+    """Return the states, by id, of those records that have some of that space and form."""
     rows = connection.execute(
         f"SELECT id, token_states FROM {table_of(of).name}"  # noqa: S608
         " WHERE organization = %s AND id = ANY(%s) AND space = %s AND states = %s",
@@ -159,7 +159,7 @@ def without(
     limit: int,
     among: Collection[int] | None,
 ) -> list[T]:
-    """Give records that lack vectors of that space or states of that form, the first kinds first."""
+    """Return records that lack vectors of that space or states of that form, in the order of the kinds."""
     chosen, named = "", list[Any]()
     if among is not None:
         chosen, named = " AND r.organization = ANY(%s)", [sorted(among)]

@@ -42,7 +42,7 @@ def forget(connection: Connection, number: int, entity: str) -> None:
 def entities_named(
     connection: Connection, number: int, where: Filter, words: Sequence[str]
 ) -> list[str]:
-    """Give the sorted ids of the selected entities with a name whose words stand in a row."""
+    """Return the sorted ids of the selected entities of which a name occurs in the words as a phrase."""
     places: dict[str, list[int]] = {}
     for index, word in enumerate(words):
         places.setdefault(_first(word), []).append(index)

@@ -64,7 +64,7 @@ def damaged(what: str) -> StoreDamaged:
 
 
 def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
-    """Give the StoreError that a driver's error amounts to; None for a mistake in our code."""
+    """Return the StoreError that a driver's error amounts to; None for a mistake in our code."""
     if isinstance(error, PoolClosed):
         return StoreClosed(f"{place}: the store was closed")
     for kind, reason in _BUSY.items():

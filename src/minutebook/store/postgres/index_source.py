@@ -52,7 +52,7 @@ class Source(ABC, Generic[P]):
         """Make the payload of some records from those columns."""
 
     def sequence(self) -> int:
-        """Give the sequence of the organization's latest change."""
+        """Return the sequence of the organization's latest change."""
         return change_feed.sequence(self._connection, self._key.organization)
 
     def knows(self, witness: Witness) -> bool:
@@ -68,7 +68,7 @@ class Source(ABC, Generic[P]):
         return latest is not None and int(latest[0]) >= sequence
 
     def page(self, since: int) -> Page[P]:
-        """Give what changed after a sequence, up to a bounded number of changes."""
+        """Return the records that changed after a sequence, a bounded number of changes at a time."""
         # Statements see what others commit in between: a page leads to what was the latest before it.
         # What changed again after that is in a later page, and until then in the index as it was.
         latest = self.sequence()

@@ -89,7 +89,7 @@ class Indices:
     def matches_phrase(
         self, number: int, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:
-        """Give the sorted ids of the selected records whose text holds the words in a row."""
+        """Return the sorted ids of the selected records whose text holds the words as a phrase."""
         # The index tells words with one stem apart no more: each candidate's own text decides.
         likely = holding_all(self._words(number, of), analysis.phrase(words))
         found = self._records(number, of, likely, where)

@@ -20,7 +20,7 @@ class PostgresLeases:
         self._connections = connections
 
     def take(self, name: str, holder: str, seconds: float) -> bool:
-        """Give a name to a holder for so many seconds from now; False if it is another's still."""
+        """Lease a name to a holder for so many seconds from now; return False if another holds it."""
         with self._connections.committed() as connection:
             asked = {"name": name, "holder": holder, "secs": seconds}
             return connection.execute(_TAKE, asked).fetchone() is not None

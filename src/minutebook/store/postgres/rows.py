@@ -83,7 +83,7 @@ def put_many(
 
 
 def get(connection: Connection, number: int, of: type[R], organization: str, id: str) -> R | None:
-    """Give a record, or None."""
+    """Return the record with an id, or None."""
     table = table_of(of)
     condition, values = _key(number, of, id)
     row = connection.execute(
@@ -102,7 +102,7 @@ def find(
     limit: int | None,
     offset: int,
 ) -> list[R]:
-    """Give the selected records, in order."""
+    """Return the selected records, in order."""
     table = table_of(of)
     end = f" ORDER BY {order_by(table, order)} LIMIT %s OFFSET %s"
     rows = _select(connection, number, of, where, table.fields, end, (limit, offset))
@@ -215,7 +215,7 @@ def edges(
     nodes: Collection[str],
     limit: int | None,
 ) -> list[Edge]:
-    """Give the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
+    """Return the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
     table, distinct = table_of(Link), sorted(set(nodes))
     order = "r.id, r.kind" if limit is None else "r.weight DESC, r.id, r.kind"
     rows = connection.execute(

@@ -27,7 +27,7 @@ class PostgresSnapshot:
         return 0 if number is None else rows.count(self._connection, number, of, where)
 
     def each(self, of: type[R], where: Filter) -> Iterator[R]:
-        """Give the selected records one at a time, by id."""
+        """Yield the selected records one at a time, by id."""
         check_in_snapshot(self._organizations, where.organization)
         number = self._numbers.get(where.organization)
         if number is None:

@@ -59,7 +59,7 @@ class Facet:
         return cls(tuple(known), np.concatenate(places).astype(kind))
 
     def at(self, places: Places) -> "Facet":
-        """Give the facet of the records at these places."""
+        """Return the facet of the records at these positions."""
         return Facet(self.values, self.places[places])
 
 
@@ -84,7 +84,7 @@ class Payload(Protocol):
         """Read what `columns` gave."""
 
     def columns(self) -> Columns:
-        """Give the arrays to be written to a file."""
+        """Return the arrays to be written to a file."""
 
 
 P = TypeVar("P", bound=Payload)
@@ -106,7 +106,7 @@ class Block(Generic[P]):
         return len(self.ids)
 
     def places_of(self, ids: Sequence[bytes]) -> Places:
-        """Give the places of those of the ids that the block holds."""
+        """Return the positions of those of the ids that the block holds."""
         width = self.ids.dtype.itemsize
         sought = np.array([id for id in ids if len(id) <= width], self.ids.dtype)
         if not len(sought) or not len(self):

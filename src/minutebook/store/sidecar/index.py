@@ -35,10 +35,10 @@ class Source(Protocol[P]):
     """One snapshot of the records that an index is derived from."""
 
     def sequence(self) -> int:
-        """Give the sequence of the organization's latest change."""
+        """Return the sequence of the organization's latest change."""
 
     def page(self, since: int) -> Page[P]:
-        """Give what changed after a sequence, up to a bounded number of changes."""
+        """Return the records that changed after a sequence, a bounded number of changes at a time."""
 
     def knows(self, witness: Witness) -> bool:
         """Tell whether a record changed at that sequence or later."""
@@ -69,14 +69,14 @@ class Index(Generic[P]):
         self._next_try = 0
 
     def within(self, source: Source[P]) -> View[P]:
-        """Give the view as of a transaction that may yet be undone; nothing of it is kept."""
+        """Return the view as of a transaction that may yet be rolled back; the index itself stays as it was."""
         view = self.current()
         while view.sequence < source.sequence():
             view = _advanced(view, source.page(view.sequence))
         return view
 
     def current(self) -> View[P]:
-        """Give the view as of the latest commit."""
+        """Return the view as of the latest commit."""
         with self._sources() as source:
             latest = source.sequence()
         view = self._view
@@ -88,7 +88,7 @@ class Index(Generic[P]):
         return view
 
     def behind(self) -> int:
-        """Give how many changes of its organization, of any kind, the view may lack."""
+        """Return how many changes of its organization, of any kind, the view may lack."""
         if self._view is None:
             with self._turn:
                 self._view = self._view or self._loaded() or View()

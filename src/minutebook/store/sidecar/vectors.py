@@ -50,7 +50,7 @@ class VectorRows:
         return cls(**columns)
 
     def columns(self) -> Columns:
-        """Give the arrays to be written to a file."""
+        """Return the arrays to be written to a file."""
         columns: dict[str, NDArray[np.generic]] = {
             "owner": self.owner,
             "vectors": self.vectors,
@@ -115,7 +115,7 @@ def nearest(
 
 
 def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
-    """Give each record's id with its float16 rows as bytes."""
+    """Yield each record's id with its float16 rows as bytes."""
     for layer in view.layers:
         block, rows, dead = layer.block, layer.block.payload, layer.dead
         ends = np.searchsorted(rows.owner, np.arange(len(block) + 1)).tolist()
@@ -125,7 +125,7 @@ def rows_of(view: VectorView) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
-    """Give the places of the vectors whose records meet the conditions; None for all."""
+    """Return the positions of the vectors whose records meet the conditions; None for all."""
     mask = layer.passing(conditions)
     if mask is None:
         return None
@@ -212,7 +212,7 @@ def _best(
 
 
 def _per_record(rows: VectorRows, places: Places, dots: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Give the best dot product of each record; a record's vectors stand side by side."""
+    """Return the best dot product of each record; a record's vectors stand side by side."""
     if rows.one_each:
         return dots
     owners = rows.owner[places]
@@ -222,7 +222,7 @@ def _per_record(rows: VectorRows, places: Places, dots: NDArray[np.float32]) -> 
 
 
 def _limit_best(parts: Sequence[NDArray[np.float32]], limit: int) -> float:
-    """Give the limit-th largest number, or the least where there are no more."""
+    """Return the limit-th largest number, or the least where there are no more."""
     everything = np.concatenate(parts)
     if len(everything) <= limit:
         return float(everything.min())

@@ -36,7 +36,7 @@ class Layer(Generic[P]):
         return len(self.block) - (0 if self.dead is None else int(np.count_nonzero(self.dead)))
 
     def without(self, ids: Sequence[bytes]) -> "Layer[P]":
-        """Give the layer with these records dead too."""
+        """Return the layer with these records marked dead, too."""
         places = self.block.places_of(ids)
         if not len(places):
             return self
@@ -97,7 +97,7 @@ class View(Generic[P]):
         return sum(layer.alive for layer in self.layers if layer.file is not None)
 
     def changed(self, ids: Sequence[bytes], block: Block[P] | None) -> tuple[Layer[P], ...]:
-        """Give the layers after these records changed to what the block holds, if any, of them."""
+        """Return the layers after these records changed; the block holds those that still exist."""
         layers = [layer.without(ids) for layer in self.layers] if ids else list(self.layers)
         layers = [layer for layer in layers if layer.file is not None or layer.alive]
         if block is None:

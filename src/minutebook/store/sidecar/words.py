@@ -80,7 +80,7 @@ class Postings:
         return cls(**columns)
 
     def columns(self) -> Columns:
-        """Give the arrays to be written to a file."""
+        """Return the arrays to be written to a file."""
         return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @classmethod
@@ -100,7 +100,7 @@ class Postings:
         )
 
     def of(self, digest: int) -> slice:
-        """Give where the postings of a term are."""
+        """Return the slice of a term's postings."""
         index = int(np.searchsorted(self.terms, np.uint64(digest)))
         if index == len(self.terms) or int(self.terms[index]) != digest:
             return slice(0, 0)
@@ -147,7 +147,7 @@ def by_word(found: list[Candidate], query: TextQuery) -> list[Candidate]:
 
 
 def sums_of(view: WordView) -> Iterator[tuple[bytes, int]]:
-    """Give each record's id with a digest of its terms, their counts and its length."""
+    """Yield each record's id with a digest of its terms, their counts and its length."""
     for layer in view.layers:
         block, postings, dead = layer.block, layer.block.payload, layer.dead
         sums = postings.lengths.astype(np.uint64)
@@ -213,7 +213,7 @@ class _Part:
         self._is_closed = True
 
     def scored(self, least: float = 0.0) -> tuple[Places, Scores]:
-        """Give the records that meet the conditions and score at least this, and more than 0."""
+        """Return positions and scores of the records that meet the conditions and score > 0 and ≥ `least`."""
         enough = (self._scores >= least) & (self._scores > 0) if least > 0 else self._scores > 0
         if self._passing is not None:
             enough &= self._passing if self._places is None else self._passing[self._places]
@@ -229,7 +229,7 @@ class _Part:
         return best
 
     def ids(self, places: Places) -> NDArray[np.bytes_]:
-        """Give the ids of the records at these places."""
+        """Return the ids of the records at these positions."""
         return self._ids[places]
 
     def _make_room(self, owners: NDArray[np.uint32]) -> None:
@@ -250,7 +250,7 @@ class _Part:
 
 
 def _common(owners: NDArray[np.uint32], places: Places) -> tuple[Places, Places]:
-    """Give where in each of two ascending lists the numbers are that both hold."""
+    """Return the positions, in each of two ascending lists, of the numbers that both hold."""
     if len(owners) > len(places):
         second, first = _common(places, owners)  # type: ignore[arg-type]
         return first, second
@@ -263,7 +263,7 @@ def _common(owners: NDArray[np.uint32], places: Places) -> tuple[Places, Places]
 def _weighted(
     parts: Sequence[_Part], terms: Sequence[str], records: int
 ) -> list[tuple[float, int]]:
-    """Give the weight and digest of each term that any record holds, the rarest first."""
+    """Return the weight and digest of each term that any record holds, the rarest first."""
     sought = []
     for term, times in Counter(terms).items():
         digest = term_digest(term)
@@ -275,7 +275,7 @@ def _weighted(
 
 
 def _least_of_best(parts: Sequence[_Part], limit: int) -> float:
-    """Give a score that the limit-th best has at least, 0 if fewer than that have any."""
+    """Return a lower bound of the limit-th best score, 0 if fewer records score."""
     return _limit_best([part.bound() for part in parts], limit)
 
 
@@ -327,7 +327,7 @@ def _sorted(
 def _numbered(
     keys: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.unsignedinteger]]:
-    """Give the different keys, ascending, and for each key its number among them."""
+    """Return the distinct keys, ascending, and for each key its number among them."""
     most = int(keys.max(initial=0)) + 1
     if most > _MANY_CELLS:
         different, numbers = np.unique(keys, return_inverse=True)
@@ -341,6 +341,6 @@ def _numbered(
 
 @lru_cache(maxsize=1 << 16)
 def term_digest(term: str) -> int:
-    """Give 64 bits that stand for a term; of ten million terms, two are alike once in 400,000 times."""
+    """Return a 64-bit hash of a term: two of ten million terms collide with a chance of 1 in 400,000."""
     text = term.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "little")

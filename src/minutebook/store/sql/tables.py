@@ -47,22 +47,22 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def microseconds(instant: datetime) -> int:
-    """Give an instant as whole microseconds since 1970, UTC."""
+    """Return an instant as whole microseconds since 1970, UTC."""
     return (instant - _EPOCH) // _MICROSECOND
 
 
 def instant(value: int) -> datetime:
-    """Give the instant that `microseconds` counted."""
+    """Return the instant that `microseconds` encoded."""
     return _EPOCH + timedelta(microseconds=value)
 
 
 def id_bytes(value: Any) -> bytes:
-    """Give the bytes of an id as it stands in a column, text or bytes already; they sort as the id does."""
+    """Return an id as bytes, which sort as the id does; a column may hold text or bytes already."""
     return value if type(value) is bytes else str(value).encode("utf-8", "surrogatepass")
 
 
 def value_text(value: Any) -> str:
-    """Give the text of a column that holds text, or the bytes of one with lone surrogates."""
+    """Return the text of a column that holds text, or the bytes of one with lone surrogates."""
     return value.decode("utf-8", "surrogatepass") if type(value) is bytes else value
 
 
@@ -110,7 +110,7 @@ class Table:
         return Projection(self, tuple(self.columns[name] for name in names))
 
     def values(self, record: Record) -> list[Value]:
-        """Give the values of a record's stored columns."""
+        """Return the values of a record's stored columns."""
         pairs = zip(self.stored.values(), self._values_of(record), strict=True)
         return [None if field is None else column.to_value(field) for column, field in pairs]
 

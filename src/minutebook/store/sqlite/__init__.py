@@ -106,13 +106,13 @@ class SqliteStore:
 
     @contextmanager
     def snapshot(self, *organizations: str) -> Iterator[SqliteSnapshot]:
-        """Give what reads these organizations as of the present moment, however long."""
+        """Open a reader of these organizations as of the present moment; it may stay open long."""
         with self._connections.dedicated_snapshot() as connection:
             yield SqliteSnapshot(connection, frozenset(organizations))
 
     @contextmanager
     def moment(self) -> Iterator[SqliteMoment]:
-        """Give the present moment of the whole file, however long, to be copied."""
+        """Open a snapshot of the whole file that can be copied; it may stay open long."""
         with self._connections.dedicated_snapshot() as connection:
             yield SqliteMoment(connection)
 
@@ -122,7 +122,7 @@ class SqliteStore:
             rows.put(connection, record)
 
     def get(self, of: type[R], organization: str, id: str) -> R | None:
-        """Give a record, or None."""
+        """Return the record with an id, or None."""
         with self._connections.reading() as connection:
             return rows.get(connection, of, organization, id)
 
@@ -135,7 +135,7 @@ class SqliteStore:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[R]:
-        """Give the selected records by the fields of `order`, then by id."""
+        """Return the selected records, sorted by the fields of `order`, then by id."""
         with self._connections.reading() as connection:
             return list(rows.each(connection, of, where, order, limit, offset))
 
@@ -160,12 +160,12 @@ class SqliteStore:
             return rows.page(connection, of, wheres, order, limit, offset)
 
     def each(self, of: type[R], where: Filter, order: Sequence[str]) -> Iterator[R]:
-        """Give the selected records one at a time, all as of one moment."""
+        """Yield the selected records one at a time, all as of one moment."""
         with self._connections.dedicated() as connection:
             yield from rows.each(connection, of, where, order)
 
     def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
-        """Give the ids of the selected records, in order."""
+        """Return the ids of the selected records, in order."""
         with self._connections.reading() as connection:
             return rows.ids(connection, of, where, order)
 
@@ -202,7 +202,7 @@ class SqliteStore:
     def matches_phrase(
         self, of: type[TextRecord], where: Filter, words: Sequence[str]
     ) -> list[str]:
-        """Give the sorted ids of the selected records whose text holds the words in a row."""
+        """Return the sorted ids of the selected records whose text holds the words as a phrase."""
         with self._connections.snapshot() as connection:
             return texts.matches_phrase(connection, of, where, words)
 
@@ -222,14 +222,14 @@ class SqliteStore:
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
     ) -> tuple[VectorSpace, Vectors] | None:
-        """Give a record's vectors as they are kept, or None."""
+        """Return a record's vectors as they are kept, or None."""
         with self._connections.reading() as connection:
             return embeddings.get(connection, of, organization, id)
 
     def token_states(
         self, of: type[TextRecord], organization: str, ids: Collection[str], space: VectorSpace
     ) -> dict[str, bytes]:
-        """Give the token states, by id, of those records that have some of that space and form."""
+        """Return the token states, by id, of those records that have any of that space and form."""
         with self._connections.snapshot() as connection:
             return embeddings.states(connection, of, organization, ids, space)
 
@@ -245,7 +245,7 @@ class SqliteStore:
         limit: int,
         among: Collection[str] | None = None,
     ) -> list[T]:
-        """Give records that lack vectors of that space or states of its form, by kind."""
+        """Return records that lack vectors of that space or states of its form, by kind."""
         with self._connections.snapshot() as connection:
             return embeddings.without(connection, kinds, space, limit, among)
 
@@ -270,22 +270,22 @@ class SqliteStore:
     def edges(
         self, organization: str, nodes: Collection[str], limit: int | None = None
     ) -> list[Edge]:
-        """Give the edges that touch any of the nodes."""
+        """Return the edges that touch any of the nodes."""
         with self._connections.snapshot() as connection:
             return rows.edges(connection, organization, nodes, limit)
 
     def entities_named(self, where: Filter, words: Sequence[str]) -> list[str]:
-        """Give the sorted ids of the selected entities one of whose names occurs in the words."""
+        """Return the sorted ids of the selected entities of which a name occurs in the words."""
         with self._connections.snapshot() as connection:
             return entity_names.entities_named(connection, where, words)
 
     def changes(self, organization: str, since: int, limit: int | None = None) -> list[Change]:
-        """Give, oldest first, the latest change of each record changed after `since`."""
+        """Return the latest change of each record that changed after `since`, oldest first."""
         with self._connections.reading() as connection:
             return change_feed.changes(connection, organization, since, limit)
 
     def sequence(self, organization: str) -> int:
-        """Give the sequence of the organization's latest change, 0 when there is none."""
+        """Return the sequence of the organization's latest change, 0 when there is none."""
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, organization)
 
@@ -385,7 +385,7 @@ class SqliteStore:
         """Nowhere: who shares a file shares a machine, and files lock better there."""
 
     def size(self) -> int:
-        """Give the bytes on disk, log and index included."""
+        """Return the size on disk in bytes, write-ahead log and indices included."""
         return sum(path.stat().st_size for path in self._files() if path.is_file())
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from minutebook.store.sqlite.tables import ALL_TABLES, text_value
 
 
 def number_of(connection: apsw.Connection, organization: str) -> int | None:
-    """Give the small integer that stands for an organization, or None before its first record."""
+    """Return the number of an organization, or None before its first record."""
     found: int | None = connection.execute(
         "SELECT number FROM organizations WHERE name = ?", (text_value(organization),)
     ).get
@@ -19,13 +19,13 @@ def number_of(connection: apsw.Connection, organization: str) -> int | None:
 
 
 def name_of(connection: apsw.Connection, number: int) -> str:
-    """Give the organization that a small integer stands for."""
+    """Return the organization with a number."""
     row = connection.execute("SELECT name FROM organizations WHERE number = ?", (number,)).get
     return value_text(row)
 
 
 def begin_change(connection: apsw.Connection, organization: str) -> tuple[int, int]:
-    """Give an organization's number and its next sequence, which the change at hand takes."""
+    """Return an organization's number and its next sequence, which the change at hand takes."""
     begun: tuple[int, int] = connection.execute(
         "INSERT INTO organizations(name, sequence) VALUES (?, 1)"
         " ON CONFLICT (name) DO UPDATE SET sequence = sequence + 1 RETURNING number, sequence",
@@ -51,7 +51,7 @@ def forget_deletion(connection: apsw.Connection, number: int, kind: Kind, id: st
 
 
 def sequence(connection: apsw.Connection, organization: str) -> int:
-    """Give the sequence of the latest change, 0 when there is none."""
+    """Return the sequence of the latest change, 0 when there is none."""
     latest: int | None = connection.execute(
         "SELECT sequence FROM organizations WHERE name = ?", (text_value(organization),)
     ).get
@@ -61,7 +61,7 @@ def sequence(connection: apsw.Connection, organization: str) -> int:
 def changes(
     connection: apsw.Connection, organization: str, since: int, limit: int | None
 ) -> list[Change]:
-    """Give, oldest first, the latest change of each record changed after `since`."""
+    """Return the latest change of each record that changed after `since`, oldest first."""
     number = number_of(connection, organization)
     rows = connection.execute(_CHANGES, (number, since, -1 if limit is None else limit))
     return [

@@ -91,7 +91,7 @@ def replace(connection: apsw.Connection, record: TextRecord, kept: Embedding | N
 def get(
     connection: apsw.Connection, of: type[TextRecord], organization: str, id: str
 ) -> tuple[VectorSpace, Vectors] | None:
-    """Give a record's space and vectors, shape (parts, dimensions), or None."""
+    """Return a record's space and vectors, shape (parts, dimensions), or None."""
     table = table_of(of)
     found = connection.execute(
         "SELECT s.name, s.digest, s.dimensions, v.vectors"  # noqa: S608
@@ -114,7 +114,7 @@ def states(
     ids: Collection[str],
     space: VectorSpace,
 ) -> dict[str, bytes]:
-    """Give the states, by id, of those records that have some of that space and form."""
+    """Return the states, by id, of those records that have some of that space and form."""
     table, number = table_of(of), number_of(connection, space)
     found: dict[str, bytes] = {}
     if number is None:
@@ -150,7 +150,7 @@ def remove(connection: apsw.Connection, of: type[TextRecord], row: int) -> None:
 
 
 def number_of(connection: apsw.Connection, space: VectorSpace) -> int | None:
-    """Give the small integer that stands for a space, or None if nothing was kept in it."""
+    """Return the number of a vector space, or None if no vector was ever kept in it."""
     found: int | None = connection.execute(
         "SELECT number FROM spaces WHERE name = ? AND digest = ? AND dimensions = ?",
         (text_value(space.name), text_value(space.digest), space.dimensions),
@@ -159,7 +159,7 @@ def number_of(connection: apsw.Connection, space: VectorSpace) -> int | None:
 
 
 def space_of(connection: apsw.Connection, number: int) -> VectorSpace:
-    """Give the space that a small integer stands for."""
+    """Return the vector space with a number."""
     name, digest, dimensions = connection.execute(
         "SELECT name, digest, dimensions FROM spaces WHERE number = ?", (number,)
     ).get
@@ -173,7 +173,7 @@ def without(
     limit: int,
     among: Collection[str] | None,
 ) -> list[T]:
-    """Give records that lack vectors of that space or states of its form, the first kinds first."""
+    """Return records that lack vectors of that space or states of its form, in the order of the kinds."""
     organizations, numbers = _organizations(connection, among)
     found: list[T] = []
     for of in kinds:
@@ -214,7 +214,7 @@ def count(
 def _organizations(
     connection: apsw.Connection, among: Collection[str] | None
 ) -> tuple[str, list[Value]]:
-    """Give the table, or what stands for it, of all organizations or of some, and its values."""
+    """Return the SQL of a table of all organizations, or of those in `among`, and its parameters."""
     if among is None:
         return "organizations", []
     known = [change_feed.number_of(connection, name) for name in sorted(set(among))]
@@ -224,7 +224,7 @@ def _organizations(
 
 
 def _lacking(wanted: int | None, form: str) -> Iterator[tuple[str, tuple[Value, ...]]]:
-    """Give the ranges of the index by space in which there are no vectors, or states, of those."""
+    """Yield conditions on the index by space that select records without such vectors or states."""
     yield "r.space IS NULL", ()
     if wanted is None:
         yield "r.space > 0", ()

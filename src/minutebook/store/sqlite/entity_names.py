@@ -33,7 +33,7 @@ def forget(connection: apsw.Connection, number: int, entity: str) -> None:
 
 
 def entities_named(connection: apsw.Connection, where: Filter, words: Sequence[str]) -> list[str]:
-    """Give the sorted ids of the selected entities with a name whose words stand in a row."""
+    """Return the sorted ids of the selected entities of which a name occurs in the words as a phrase."""
     places: dict[str, list[int]] = {}
     for index, word in enumerate(words):
         places.setdefault(word, []).append(index)
@@ -50,7 +50,7 @@ def entities_named(connection: apsw.Connection, where: Filter, words: Sequence[s
 def _names(
     connection: apsw.Connection, where: Filter, firsts: Sequence[str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Give first word, entity and words of the selected entities' names with such a beginning."""
+    """Yield first word, entity and words of the selected entities' names that begin with one of the words."""
     condition, values = selection(Entity, where)
     for start in range(0, len(firsts), _BATCH):
         batch = padded([text_value(word) for word in firsts[start : start + _BATCH]])

@@ -52,7 +52,7 @@ def damaged(what: str) -> StoreDamaged:
 
 
 def fault_of(error: apsw.Error, path: Path) -> StoreError | None:
-    """Give the StoreError that an engine's error amounts to; None for a mistake in our code."""
+    """Return the StoreError that an engine's error amounts to; None for a mistake in our code."""
     if isinstance(error, apsw.ConnectionClosedError):
         return StoreClosed(f"{path}: the store was closed")
     if isinstance(error, apsw.BusyError | apsw.LockedError):

@@ -60,7 +60,7 @@ class Source(ABC, Generic[P]):
         """Make the payload of some records from those columns."""
 
     def sequence(self) -> int:
-        """Give the sequence of the organization's latest change."""
+        """Return the sequence of the organization's latest change."""
         latest: int | None = self._connection.execute(
             "SELECT sequence FROM organizations WHERE number = ?", (self._organization,)
         ).get
@@ -78,7 +78,7 @@ class Source(ABC, Generic[P]):
         return latest is not None and latest >= sequence
 
     def page(self, since: int) -> Page[P]:
-        """Give what changed after a sequence, up to a bounded number of changes."""
+        """Return the records that changed after a sequence, a bounded number of changes at a time."""
         table, selected = self._table, self._selected()
         kept = index_columns.index_columns(table)
         columns = [*kept, *selected.columns]

@@ -146,7 +146,7 @@ class _Family(ABC, Generic[P]):
     def reader(
         self, connection: apsw.Connection, key: Key
     ) -> Callable[[apsw.Connection], Source[P]]:
-        """Give what reads the records of an index by a connection, this one or another."""
+        """Return a function that makes a reader of an index's records from a connection."""
 
     @abstractmethod
     def identity(self, connection: apsw.Connection, key: Key) -> object:
@@ -154,11 +154,11 @@ class _Family(ABC, Generic[P]):
 
     @abstractmethod
     def expected(self, connection: apsw.Connection, key: Key) -> Iterator[tuple[bytes, int]]:
-        """Give of each record that belongs in an index a digest of what the index should hold."""
+        """Yield, for each record that belongs in an index, its id and a digest of what the index should hold."""
 
     @abstractmethod
     def held(self, view: View[P]) -> Iterator[tuple[bytes, int]]:
-        """Give of each record in an index such a digest of what it holds."""
+        """Yield, for each record in an index, its id and a digest of what the index holds."""
 
     def index(self, connection: apsw.Connection, key: Key) -> Index[P]:
         """Open an index, unless it is open."""

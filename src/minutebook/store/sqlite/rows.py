@@ -56,7 +56,7 @@ def put(connection: apsw.Connection, record: Record) -> None:
 
 
 def get(connection: apsw.Connection, of: type[R], organization: str, id: str) -> R | None:
-    """Give a record, or None."""
+    """Return the record with an id, or None."""
     table = table_of(of)
     condition, values = _key(of, organization, id)
     row = connection.execute(
@@ -198,7 +198,7 @@ def delete(connection: apsw.Connection, of: type[Record], organization: str, id:
 def edges(
     connection: apsw.Connection, organization: str, nodes: Collection[str], limit: int | None
 ) -> list[Edge]:
-    """Give the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
+    """Return the edges that touch any of the nodes: all by id, or the heaviest, heaviest first."""
     table, number = table_of(Link), change_feed.number_of(connection, organization)
     found: dict[tuple[str, str], Edge] = {}
     distinct = sorted(set(nodes))

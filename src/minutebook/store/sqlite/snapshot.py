@@ -27,7 +27,7 @@ class SqliteSnapshot:
         return rows.count(self._connection, of, where)
 
     def each(self, of: type[R], where: Filter) -> Iterator[R]:
-        """Give the selected records one at a time, by id."""
+        """Yield the selected records one at a time, by id."""
         check_in_snapshot(self._organizations, where.organization)
         return rows.each(self._connection, of, where, ())
 

@@ -18,7 +18,7 @@ from minutebook.store.sqlite.errors import damaged
 
 
 def text_value(text: str) -> Value:
-    """Give a text as SQLite keeps it: one with lone surrogates, which are no UTF-8, as bytes."""
+    """Return a text as SQLite keeps it: one with lone surrogates, which are no UTF-8, as bytes."""
     if text.isascii():
         return text
     try:

@@ -76,7 +76,7 @@ def match(
 def matches_phrase(
     connection: apsw.Connection, of: type[TextRecord], where: Filter, words: Sequence[str]
 ) -> list[str]:
-    """Give the sorted ids of the selected records whose text holds the words in a row."""
+    """Return the sorted ids of the selected records whose text holds the words as a phrase."""
     name = _index_of(connection, where.organization, of)
     if name is None or not words:
         return []
@@ -165,7 +165,7 @@ def _matching(name: str, query: TextQuery) -> tuple[str, list[str]]:
 def _selected(
     connection: apsw.Connection, of: type[TextRecord], where: Filter, rows: list[int]
 ) -> dict[int, str]:
-    """Give the ids of the selected records among these rows."""
+    """Return the ids of the selected records among these rows, by row number."""
     table = table_of(of)
     condition, values = selection(of, where)
     found = connection.execute(
