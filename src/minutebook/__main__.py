@@ -16,7 +16,7 @@ def main() -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    """Have the daemon serve and run what it can; the command line does everything else."""
+    """Pass the invocation to the daemon if it can serve it; else run the command line."""
     asked = invocation.read(arguments, os.environ)
     if asked is not None and asked.wants_daemon:
         from minutebook.server.daemon import client

@@ -368,32 +368,32 @@ class Settings:
 
     @property
     def claims(self) -> Path:
-        """Where the locks of those who claim a task are."""
+        """The folder of the named locks."""
         return self.home / "claims"
 
     @property
     def ledgers(self) -> Path:
-        """Where the ledgers are that nobody put elsewhere."""
+        """The folder of the ledgers that are not placed elsewhere."""
         return self.home / "ledgers"
 
     @property
     def secret(self) -> Path:
-        """Where the hash of the secret is."""
+        """The file with the hash of the secret."""
         return self.home / "secret"
 
     @property
     def database(self) -> Path:
-        """Where the records are."""
+        """The database file."""
         return self.home / "minutebook.db"
 
     @property
     def server_index(self) -> Path:
-        """Where this machine keeps what it derived from a database on a server."""
+        """The folder of the indices that this machine derives from a database on a server."""
         return self.home / "server-index"
 
     @property
     def backups(self) -> Path:
-        """Where clients may name archives, unless `archive_roots` names folders for them."""
+        """The folder in which clients may name archives, unless `archive_roots` names others."""
         return self.home / "backups"
 
     @property

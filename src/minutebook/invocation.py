@@ -116,7 +116,7 @@ class Invocation:
 
     @property
     def tool_names(self) -> object:
-        """How tools' names are spelled, as far as argv, environment and file tell."""
+        """The spelling of tools' names that argv, environment and file ask for."""
         return self._value("tool_names", "contract")
 
     def _value(self, setting: str, default: str) -> object:
@@ -139,7 +139,7 @@ class Invocation:
 
     @property
     def address(self) -> str:
-        """Name the daemon that could serve this: one for each release, installation and setting.
+        """The address of the daemon that could serve this: one for each release, installation and setting.
 
         A checksum will do, and secrets are left out of it, for the daemon compares all settings.
         """

@@ -168,7 +168,7 @@ def _owners(outline: Outline, starts: Sequence[int], smallest: int) -> Iterator[
 def _join(
     lines: Sequence[str], starts: Sequence[int], runs: Sequence[_Run], leads: frozenset[int]
 ) -> list[_Run]:
-    """Leave no scraps: what closes or trails goes with what it follows, what opens with what follows it.
+    """Join scraps to other runs: closing and trailing lines to the one before, opening ones to the next.
 
     Lines that say what their definition is never go into another's chunk, but for a bare heading.
     """

@@ -46,7 +46,7 @@ class Resource:
 
     @property
     def mime_type(self) -> str:
-        """What kind of text it is."""
+        """The media type of the text."""
         return str(self.promise["mimeType"])
 
     def match(self, uri: str) -> Mapping[str, str] | None:

@@ -117,7 +117,7 @@ def clear_left(folder: Path) -> int:
 
 
 def sync_tree(folder: Path) -> None:
-    """Have a folder with all files and folders below it on the disk. Raises OSError."""
+    """Flush a folder with all files and folders below it to the disk. Raises OSError if one cannot be flushed."""
     for parent, _, files in os.walk(folder):
         for name in files:
             # Windows flushes only what may be written.
@@ -127,7 +127,7 @@ def sync_tree(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names in a folder on the disk, where system and file system know how."""
+    """Flush the names in a folder to the disk, where system and file system can."""
     if _IS_WINDOWS:
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
@@ -207,7 +207,7 @@ def _clear(part: Path) -> bool:
 
 
 def _take_free_name(part: Path, path: Path) -> None:
-    """Name a file. Raises FileExistsError if the name is taken."""
+    """Rename a file to a free name. Raises FileExistsError if the name is taken."""
     if _IS_WINDOWS:
         part.rename(path)
         return

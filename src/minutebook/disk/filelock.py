@@ -98,12 +98,12 @@ class FileLock:
         return self._file
 
     def release(self) -> None:
-        """Let the next one have it."""
+        """Release the lock; the next in the queue gets it."""
         if self._file is not None:
             unlock(self._file)
 
     def close(self) -> None:
-        """Let go of the lock and its file."""
+        """Release the lock and close its file."""
         if self._closing is not None:
             self._closing()
             self._file = self._closing = None

@@ -38,7 +38,7 @@ class Place:
         return True
 
     def leave(self) -> None:
-        """Make room for the next; the last removes the folder."""
+        """Leave the queue; the last to leave removes its folder."""
         (self._folder / self._name).unlink(missing_ok=True)
         os.close(self._file)
         with suppress(OSError):

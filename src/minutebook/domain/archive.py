@@ -91,7 +91,7 @@ class Owner:
 
 
 def header(made_at: datetime, counts: Mapping[Kind, int]) -> dict[str, object]:
-    """Say what follows: how many records of which kinds."""
+    """Return an archive's header: how many records of which kinds follow."""
     made = made_at.astimezone(UTC).isoformat()
     return {"format": FORMAT, "version": VERSION, "made_at": made, "counts": dict(counts)}
 
@@ -117,7 +117,7 @@ def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:
 
 
 def whole_of(record: Record) -> tuple[type[Record], str] | None:
-    """Name what a record is part of, by class and id; None for what stands by itself.
+    """Return class and id of the record that a record is part of; None for one that stands by itself.
 
     A part goes only with its whole: where the whole was there before, its parts were too.
     """

@@ -91,7 +91,7 @@ def declined(proposal: Proposal, caller: Caller, now: datetime) -> Proposal:
 
 
 def fixed_differences(one: Decision, other: Decision) -> list[str]:
-    """Name the fields that never change and yet differ between two readings of a decision."""
+    """Return the names of the immutable fields that differ between two readings of a decision."""
     return [name for name in FIXED if getattr(one, name) != getattr(other, name)]
 
 

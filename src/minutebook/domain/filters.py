@@ -126,7 +126,7 @@ class MemoryQuery:
 
 
 def default_organization(caller: Caller) -> str:
-    """Name the organization into which the caller writes."""
+    """Return the organization into which the caller writes."""
     return caller.organization or DEFAULT_ORGANIZATION
 
 

@@ -100,7 +100,7 @@ def scoped_target(decision: Decision | Proposal) -> TargetKey:
 
 
 def why_apart(decision: Decision | Proposal, key: TargetKey) -> str:
-    """Say why a decision that is not on a seat cannot be superseded by one that is."""
+    """Return why a decision on another target, or in another scope, cannot be superseded."""
     if target_key(decision.target) != key.target_key:
         return f"it is on another target, {decision.target!r}"
     if decision.organization != key.organization:
@@ -340,7 +340,7 @@ def check_review_is_over(proposal: Proposal, now: datetime, window: timedelta) -
 def superseding(
     decision: Decision, old: Sequence[Decision]
 ) -> tuple[Decision, Mapping[str, Decision]]:
-    """Put a new decision in the place of others; give it, and each of those as it is now."""
+    """Put a new decision in place of others; return it, and each of those as it is then, by id."""
     taking = replace(decision, supersedes=tuple(sorted({each.id for each in old})))
     replaced = {
         each.id: replace(

@@ -79,7 +79,7 @@ def scope_between(one: Owned, other: Owned) -> Scope:
 
 
 def rules_of(chosen: Policy | None, *, is_shared: bool) -> Policy:
-    """Say how strictly a store is kept: as was chosen, else governed once others may come in."""
+    """Return a store's policy: the one that is set, else governed if the store is shared."""
     if chosen is not None:
         return chosen
     return Policy.GOVERNED if is_shared else Policy.OPEN

@@ -46,7 +46,7 @@ def text_digest(text: str) -> str:
 
 
 def head_of(entry: Entry) -> Head:
-    """Note where a trail ends: with this entry."""
+    """Return the head of a trail that ends with this entry."""
     return Head(organization=entry.organization, id=HEAD, number=entry.number, digest=entry.digest)
 
 

@@ -35,7 +35,7 @@ class Session:
 
     @property
     def turns(self) -> Filter:
-        """What selects its turns."""
+        """The filter that selects its turns."""
         return turns_of(self.organization, self.name, self.repository, self.user)
 
     @property
@@ -80,7 +80,7 @@ def next_instant(at: datetime) -> datetime:
 
 
 def summary_id(session: str, repository: str | None, user: str | None) -> str:
-    """Name the summary of a session; see `Session.summary_id`."""
+    """Return the id of a session's summary; see `Session.summary_id`."""
     if repository is None and user is None and len(session.encode()) <= _LONGEST_NAME_IN_ID:
         return f"summary_{session}"
     whose = json.dumps([session, repository, user]).encode()

@@ -34,7 +34,7 @@ def ended(memory: Memory, now: datetime, reason: str | None, successor: str | No
 
 
 def reopened(memory: Memory) -> Memory:
-    """Let a memory hold again that had ended, unless another took its place."""
+    """Reopen the validity of a memory that ended, unless another took its place."""
     if memory.superseded_by is not None:
         return memory
     return replace(memory, valid_until=None, reason=None)

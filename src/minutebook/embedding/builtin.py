@@ -142,7 +142,7 @@ class _Part:
 
 
 def folder_of(models_dir: Path) -> Path:
-    """Name the folder of the prepared model in a models directory."""
+    """Return the folder of the prepared model in a models directory."""
     return models_dir / f"{NAME}-{MODEL.digest[:8]}-{FILES_RECIPE}"
 
 

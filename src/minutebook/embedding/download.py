@@ -17,9 +17,9 @@ _SCHEMES = ("http", "https", "file")
 
 
 def fetch_weights(source: str, folder: Path) -> Path:
-    """Bring the weights file into a folder; raises ModelUnavailable where it is not there.
+    """Download the weights file into a folder, unless it is local; return its path.
 
-    Its digest is not checked here.
+    Its digest is not checked here. Raises ModelUnavailable if the file cannot be had.
     """
     scheme = urlsplit(source).scheme
     try:

@@ -38,11 +38,11 @@ class Endpoint:
     tries: int = 4
 
     def __repr__(self) -> str:
-        """Leave out the key and whatever the URL holds of a password."""
+        """Return a representation without the key and without a password in the URL."""
         return f"Endpoint(base_url={shown_url(self.base_url)!r}, model={self.model!r})"
 
     def identity(self, dimensions: int) -> Model:
-        """Name the model by what shapes its vectors, wherever it is served."""
+        """Return the model's identity: what shapes its vectors, wherever it is served."""
         facts = [self.model, dimensions, self.query_prefix, self.passage_prefix]
         return Model(self.model, hashlib.sha256(json.dumps(facts).encode()).hexdigest(), dimensions)
 

@@ -35,7 +35,7 @@ class Service:
     pause: Callable[[float], None] = time.sleep
 
     def __repr__(self) -> str:
-        """Leave out the key and whatever the URL holds of a password."""
+        """Return a representation without the key and without a password in the URL."""
         return f"Service(url={shown_url(self.url)!r})"
 
     @cached_property
@@ -70,7 +70,7 @@ class Service:
         raise self.refusal(problem)
 
     def refusal(self, problem: str) -> ModelUnavailable:
-        """Say what is wrong with the service, without its key."""
+        """Return the error for an unusable answer of the service, without its key."""
         reason = f"{shown_url(self.url)} {problem}"
         if self.key:
             reason = reason.replace(self.key, "(key)")
@@ -78,7 +78,7 @@ class Service:
 
 
 def shown_url(url: str) -> str:
-    """Leave out a password."""
+    """Return the URL without its password."""
     parts = urlsplit(url)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
 

@@ -18,7 +18,7 @@ _OCCUPIED = {errno.EEXIST, errno.ENOTEMPTY}
 
 
 def damage(folder: Path, *, by_size: frozenset[str] = frozenset()) -> str | None:
-    """Say what is wrong with a folder, or None; files in `by_size` are only measured, not read."""
+    """Return what is wrong with a folder, or None; files in `by_size` are measured, not read."""
     try:
         for name, (size, digest) in _read_manifest(folder).items():
             path = folder / name
@@ -44,7 +44,7 @@ def _read_manifest(folder: Path) -> dict[str, tuple[int, str]]:
 
 
 def put_in_place(folder: Path, fill: Callable[[Path], None]) -> None:
-    """Have `fill` write the files into an empty folder, then make it `folder`.
+    """Call `fill` to write the files into an empty folder, then rename it to `folder`.
 
     What stood there before is replaced unless another process has put a whole one there meanwhile.
     Raises OSError where the disk refuses; nothing half-made is left under the folder's name.

@@ -246,7 +246,7 @@ class Quantised:
     def _levels(
         self, graph: Graph, name: str, value: str, matrix: Floats
     ) -> tuple[str, str, str, str, str]:
-        """Name the input and the weights in levels, the sizes of one level of each, and the input's zero."""
+        """Name the quantized input and weights, the scale of each, and the input's zero point."""
         step, zero = _steps(self._seen[name], matrix)
         absorbed = matrix * step
         scale = np.abs(absorbed).max(axis=1) / WEIGHT_LIMIT

@@ -38,7 +38,7 @@ class Embedded:
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
-        """What was made of the text alone."""
+        """The arrays that the model made of the text."""
         tokens = self.tokens
         return (self.rows,) if tokens is None else (self.rows, *tokens.arrays)
 

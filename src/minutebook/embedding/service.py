@@ -37,7 +37,7 @@ class Preparation(Protocol):
 
     @property
     def part(self) -> float | None:
-        """How much of it is done, from 0 to 1; None where nobody waits for it."""
+        """The part that is done, from 0 to 1; None while nobody waits for it."""
 
     def close(self) -> None:
         """Wait for it no longer."""
@@ -113,13 +113,13 @@ class Embedding:
 
     @property
     def reason(self) -> str:
-        """Why the load failed and what to do; empty in the other states."""
+        """The reason why loading failed and what to do; empty in the other states."""
         with self._lock:
             return self._reason
 
     @property
     def prepared(self) -> float | None:
-        """How much of the model's preparation is done, from 0 to 1; None if it does not wait for it."""
+        """The part of the model's preparation that is done, from 0 to 1; None if there is none."""
         return None if self._preparation is None else self._preparation.part
 
     @property
@@ -130,12 +130,12 @@ class Embedding:
 
     @property
     def cache_stats(self) -> CacheStats:
-        """What the query cache has done since the process began."""
+        """Hits and misses of the query cache since the process began."""
         return self._cache.stats()
 
     @property
     def queue(self) -> int:
-        """How many calls are embedding now, or wait for others that are."""
+        """The number of calls that embed now or wait to."""
         return self._asking
 
     def settle(self, timeout: float | None = None) -> State:
@@ -236,7 +236,7 @@ class _Cache:
             return made
 
     def put(self, key: bytes, made: Embedded) -> None:
-        """Keep what was made of a question, at the cost of those not asked for the longest."""
+        """Cache the embedding of a question; evict those that were asked the longest ago."""
         with self._lock:
             self._bytes += _bytes(made) - _bytes(self._kept.pop(key, None))
             self._kept[key] = made

@@ -153,7 +153,7 @@ def _form_of(told: Sequence[Any]) -> str | None:
 
 
 def _kept(told: list[Any], split: str | None) -> list[Any]:
-    """Leave out the questions of another split; what is not marked belongs to none."""
+    """Return the lines without the questions of other splits; an unmarked question is in none."""
     if split is None:
         return told
     return [each for each in told if "query" not in each or each.get("split") == split]

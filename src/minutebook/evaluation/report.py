@@ -33,7 +33,7 @@ def report(runs: Sequence[Run]) -> Report:
 
 
 def machine() -> dict[str, str]:
-    """Say on what the figures were measured."""
+    """Return the machine on which the figures were measured, by property."""
     load = f"{os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "unknown"
     return {
         "system": platform.platform(),

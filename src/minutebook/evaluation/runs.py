@@ -213,7 +213,7 @@ REMOVED = "the same questions, asked once their documents were removed"
 
 
 def negatives_of(dataset: Dataset) -> str:
-    """Say where questions without an answer come from; empty where there are none."""
+    """Return where the questions without an answer come from; empty if there are none."""
     if any(each.is_code for each in dataset.collections):
         return ""
     if any(not query.relevant for each in dataset.collections for query in each.queries):

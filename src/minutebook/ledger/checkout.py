@@ -42,7 +42,7 @@ class Checkout:
 
     @property
     def busy(self) -> LedgerBusy:
-        """What to say while another Git command holds the lock."""
+        """The error for a lock that another Git command holds."""
         return LedgerBusy(
             f"another Git command is at work in {self.root} ({self.lock} exists)",
             "wait for it to end; if none is running, remove that file",
@@ -68,7 +68,7 @@ class Checkout:
         self._install_index()
 
     def finish(self, mark: Path, files: Iterable[str]) -> None:
-        """Put the files in place that were made ready, and let go of the lock."""
+        """Put the prepared files in place and release the lock."""
         for path in files:
             with suppress(FileNotFoundError):
                 self._draft(path).replace(self.root / path)
@@ -77,7 +77,7 @@ class Checkout:
             self.lock.unlink()
 
     def abandon(self, mark: Path, files: Iterable[str]) -> None:
-        """Bring back the index, remove what was made ready, and let go of the lock."""
+        """Restore the index, remove the prepared files and release the lock."""
         for path in files:
             self._draft(path).unlink(missing_ok=True)
         if self._is_ours(mark):

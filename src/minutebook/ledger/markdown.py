@@ -53,7 +53,7 @@ def check_can_be_written(decision: Decision) -> None:
 
 
 def file_name(decision: Decision) -> str:
-    """Name a decision's file by its date, its target and the digits of its id."""
+    """Return the name of a decision's file: its date, its target and the digits of its id."""
     day = decision.created_at.astimezone(UTC).date().isoformat()
     # Composed, because some systems compose the names of files by themselves.
     target = unicodedata.normalize("NFC", decision.target.lower())

@@ -318,7 +318,7 @@ class _Walk:
         return bool(self.found and self._waiting and -self._waiting[0][0] >= self._oldest)
 
     def show(self, id: pygit2.Oid) -> None:
-        """Look at a commit that is wanted."""
+        """Queue a commit to be visited."""
         self.met = self.met or id == self._first
         if id not in self._shown and id not in self._hidden:
             self._shown.add(id)
@@ -326,7 +326,7 @@ class _Walk:
             self._push(id)
 
     def step(self) -> None:
-        """Look at the newest commit that waits."""
+        """Visit the newest commit in the queue."""
         commit = heappop(self._waiting)[2]
         self._in_line.discard(commit.id)
         if commit.id in self._hidden:

@@ -95,7 +95,7 @@ class Repository:
                 ) from error
 
     def head(self) -> str | None:
-        """Name the commit that the ledger's branch ends with; None before the first.
+        """Return the id of the commit at the tip of the ledger's branch; None before the first.
 
         Raises LedgerDamaged where the commit or a tree on the way to its decisions is not whole.
         """
@@ -105,7 +105,7 @@ class Repository:
             return self.head_of(self.open())
 
     def head_of(self, repository: pygit2.Repository) -> str | None:
-        """Name the commit that the branch of the opened repository ends with, as `head` does."""
+        """Return the id of the commit at the tip of the opened repository's branch, as `head` does."""
         tip = self.tip(repository)
         if tip is None:
             return None

@@ -119,7 +119,7 @@ def differences(
 
 
 def stamped(decision: Decision, commit: pygit2.Oid | str) -> Decision:
-    """Note the commit that last wrote a decision."""
+    """Return the decision with the id of the commit that last wrote it."""
     return replace(decision, commit_id=str(commit))
 
 

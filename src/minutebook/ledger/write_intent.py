@@ -18,7 +18,7 @@ class Pending:
     files: dict[str, str]
 
     def put(self, folder: Path) -> Path:
-        """Keep it in a folder, whole or not at all; give the file.
+        """Write it to a folder atomically; return the file.
 
         Nothing waits for the disk: after a power cut the branch is whole without it.
         """

@@ -75,7 +75,7 @@ def writing(ledger: Repository) -> Iterator["Writer"]:
 
 
 def recover(ledger: Repository) -> None:
-    """End what a kill cut short, unless another process is at work; to be called at start."""
+    """Finish a commit that a kill cut short, unless another process is at work; call it at start."""
     with suppress(LedgerBusy), writing(ledger):
         pass
 
@@ -137,7 +137,7 @@ class Writer:
         return Committed(str(commit), tuple(stamped(each, commit) for each in act.decisions))
 
     def recover(self) -> None:
-        """End what a kill cut short."""
+        """Finish a commit that a kill cut short."""
         if not self._ledger.is_there:
             return
         with translate_errors(self._path):
@@ -324,7 +324,7 @@ def _check_idle(repository: pygit2.Repository, path: Path) -> None:
 
 
 def _lock_of(repository: pygit2.Repository, branch: str) -> Path:
-    """Name the file by which Git locks a branch; work trees of one repository share it."""
+    """Return the file by which Git locks a branch; work trees of one repository share it."""
     return common_folder(repository) / f"{branch}.lock"
 
 

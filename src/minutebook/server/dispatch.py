@@ -58,7 +58,7 @@ class Wording(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in the log, in metrics and in provenance."""
+        """The name in the log, in metrics and in provenance."""
 
     def worded(
         self, error: MinutebookError, caller: Caller, arguments: Mapping[str, Any]

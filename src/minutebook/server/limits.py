@@ -81,7 +81,7 @@ class ConcurrencyLimit:
 
     @property
     def held(self) -> int:
-        """How many are under way."""
+        """The number of calls under way."""
         return self._held.total()
 
     def check_quota(self, principal: str, held: int) -> None:

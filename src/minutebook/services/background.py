@@ -43,7 +43,7 @@ class BackgroundWork:
         self._run("resume", self._resume)
 
     def stop(self) -> None:
-        """Have both threads end soon; returns at once."""
+        """Tell both threads to end; return at once."""
         self._stop.set()
         self._embeddings.notify()
 

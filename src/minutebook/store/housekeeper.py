@@ -24,7 +24,7 @@ class Housekeeper:
         self._thread: threading.Thread | None = None
 
     def want(self) -> None:
-        """Have the task run soon."""
+        """Ask for a run of the task soon."""
         self._wanted.set()
         if self._thread is None:
             with self._guard:
@@ -39,7 +39,7 @@ class Housekeeper:
                     self._thread.start()
 
     def stop(self) -> None:
-        """Let the task under way end, and run no other."""
+        """Wait for the task under way to end; run no other."""
         with self._guard:
             _stop(self._wanted, self._stopping)
         if self._thread is not None and self._thread is not threading.current_thread():

@@ -181,7 +181,7 @@ class Store(Protocol):
         """
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
-        """Name the organizations that hold, or have held, a record, sorted; with `among`, of those.
+        """Return the organizations that hold or have held a record, sorted; with `among`, only those in it.
 
         Every request asks: with `among` it costs the same however many there are.
         """
@@ -296,7 +296,7 @@ class Store(Protocol):
         """Open the store again, unless it is open. Raises StoreError if it cannot be opened."""
 
     def close(self) -> None:
-        """Let go of everything; later calls raise StoreClosed until it is opened again."""
+        """Close the engine; later calls raise StoreClosed until it is opened again."""
 
 
 class Moment(Protocol):
@@ -311,25 +311,25 @@ class Tended(Store, Protocol):
 
     @property
     def place(self) -> str:
-        """Where it is: a path, or a URL without user and password."""
+        """The place of the store: a path, or a URL without user and password."""
 
     @property
     def recovery(self) -> str:
-        """What brings back records that were lost, as the end of a sentence."""
+        """The remedy for lost records, as the end of a sentence."""
 
     @property
     def writes(self) -> Writes:
-        """What this process has written, and how long that took."""
+        """The number of writes of this process and the time they took."""
 
     @property
     def leases(self) -> LeaseRows | None:
-        """Where locks by name are kept for all who share the store; None: in files of one machine."""
+        """The rows of the leases that all processes of the store share; None: locks are files of one machine."""
 
     def size(self) -> int:
         """Return the size of the store in bytes, its indices included."""
 
     def check(self) -> list[str]:
-        """Say, a sentence each, what is not as it should be; nothing if all is sound."""
+        """Return what is wrong, a sentence each; nothing if all is sound."""
 
     def to_analyse(self) -> int:
         """Count the texts whose text index is being made anew, as another version analysed them."""

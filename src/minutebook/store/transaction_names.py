@@ -18,7 +18,7 @@ class TransactionNames(threading.local):
 
     @contextmanager
     def within(self, organizations: tuple[str, ...]) -> Iterator[None]:
-        """Let the thread write to these organizations alone meanwhile.
+        """Allow the thread to write to these organizations only.
 
         Raises StoreError if it is in a transaction that does not name them all.
         """

@@ -39,7 +39,7 @@ _ENUMS = {"status": Status, "scope_type": ScopeLevel, "memory_type": MemoryType}
 
 @contextmanager
 def admit(app: App, caller: Caller, tool: Tool, arguments: Mapping[str, Any]) -> Iterator[Admitted]:
-    """Let in as one who may use scope and status as fields, where the store's policy is open."""
+    """Admit the caller, in an open store with the right to write scope and status as fields."""
     yield policy.with_field_writes(caller, app.rules()), arguments
 
 

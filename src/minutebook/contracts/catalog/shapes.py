@@ -89,7 +89,7 @@ def importance(memory: Memory) -> int:
 
 
 def broken_rules(memory: Memory) -> list[str]:
-    """Say which rules of the index policy a memory breaks."""
+    """Return the rules of the index policy that a memory breaks."""
     warnings = []
     words = len((memory.title or "").split())
     if words > TITLE_WORDS:

@@ -129,6 +129,6 @@ def _uuid(fields: Mapping[str, str], name: str) -> UUID:
 
 
 def _subject(arguments: Mapping[str, Any]) -> str:
-    """Name the memory that a call is about, as far as it names one."""
+    """Return the id of the memory that a call is about; empty if it names none."""
     memory_id = arguments.get("memory_id")
     return (id_of(memory_id) if isinstance(memory_id, str) else None) or EVERYTHING

@@ -28,7 +28,7 @@ CONTEXT_RULES: Mapping[str, Any] = PROMISE["tools"][0]["enforce"]["context"]["pr
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Say what happened, to what, and what to do, as a result that the model and its user read."""
+    """Return the failure for an error: what happened, to what, what to do, for the model and its user."""
     code, message = _coded(error, _memory_in(arguments))
     structured = {
         "code": code,
@@ -80,7 +80,7 @@ def _coded(error: MinutebookError, memory: str) -> tuple[str, str]:
 
 
 def _trouble(error: MinutebookError) -> str:
-    """Say what hinders the server, through no fault of the caller."""
+    """Return the text for a fault of the server."""
     match error:
         case EmbeddingNotReady(state="error", reason=reason) | ModelUnavailable(reason=reason):
             return f"The embedding model cannot be used: {reason}. Tell whoever runs the server."

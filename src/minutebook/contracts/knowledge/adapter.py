@@ -309,7 +309,7 @@ def get_index_status(app: App, caller: Caller, project_id: str) -> Shape:
 
 
 def list_projects(app: App, caller: Caller) -> Shape:
-    """Name every project."""
+    """Return every project."""
     names = [project.id for project in app.projects.all(caller)]
     return {"projects": names, "count": len(names)}
 

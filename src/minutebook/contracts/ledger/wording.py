@@ -26,7 +26,7 @@ PERMISSION_DENIED = 403
 
 
 def word(error: MinutebookError, arguments: Mapping[str, Any]) -> Failure:
-    """Say what happened, to what, and what to do; `data` holds the reason and the ids concerned."""
+    """Return the failure for an error: what happened and what to do; `data` has the reason and the ids."""
     match error:
         case InvalidInput(argument=argument, remedy=remedy):
             reason = f"`{argument}` {remedy}"

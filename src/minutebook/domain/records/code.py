@@ -95,7 +95,7 @@ class CodeChunk(TextRecord):
 
     @property
     def text(self) -> str:
-        """What search reads: where it is and what it is, then its lines.
+        """The text that search reads: path and name, then the lines.
 
         A name of several words stands there in words as well; the signature is left out where the
         lines begin with it.
@@ -113,5 +113,5 @@ class CodeChunk(TextRecord):
 
     @property
     def passage(self) -> str:
-        """What is embedded of the text: its beginning. Words find the rest."""
+        """The part of the text that is embedded: its beginning. Words find the rest."""
         return self.text[:MAX_PASSAGE]

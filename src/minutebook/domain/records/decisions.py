@@ -55,12 +55,12 @@ class Decision(TextRecord):
 
     @property
     def target_key(self) -> str:
-        """What all spellings of the target share: decisions on one target have the same."""
+        """The target as it is compared; all spellings of one target have the same key."""
         return target_key(self.target)
 
     @property
     def text(self) -> str:
-        """What search reads: title, target, rationale, consequences."""
+        """The text that search reads: title, target, rationale, consequences."""
         return "\n".join((self.title, self.target, self.rationale, *self.consequences))
 
 
@@ -98,7 +98,7 @@ class Proposal(TextRecord):
 
     @property
     def text(self) -> str:
-        """What search reads: title, target, rationale, consequences."""
+        """The text that search reads: title, target, rationale, consequences."""
         return "\n".join((self.title, self.target, self.rationale, *self.consequences))
 
 

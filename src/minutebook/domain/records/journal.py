@@ -49,7 +49,7 @@ class Turn(TextRecord):
 
     @property
     def text(self) -> str:
-        """What search reads: prompt, thought, response."""
+        """The text that search reads: prompt, thought, response."""
         return "\n".join((self.prompt, self.thought, self.response))
 
 
@@ -84,5 +84,5 @@ class Summary(TextRecord):
 
     @property
     def text(self) -> str:
-        """What search reads: title, summary, technologies."""
+        """The text that search reads: title, summary, technologies."""
         return "\n".join((self.title, self.summary, ", ".join(self.technologies)))

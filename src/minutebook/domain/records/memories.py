@@ -103,7 +103,7 @@ class Memory(TextRecord):
 
     @property
     def text(self) -> str:
-        """What search reads: the title, if there is one, and the content."""
+        """The text that search reads: the title, if there is one, and the content."""
         return text_of(self.title, self.content)
 
 

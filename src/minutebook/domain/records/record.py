@@ -54,9 +54,9 @@ class TextRecord(Record, ABC):
     @property
     @abstractmethod
     def text(self) -> str:
-        """What search reads."""
+        """The text that search reads."""
 
     @property
     def passage(self) -> str:
-        """What is embedded of the text: all of it."""
+        """The part of the text that is embedded: all of it."""
         return self.text

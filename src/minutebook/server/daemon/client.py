@@ -270,7 +270,7 @@ class _Waiting:
 
 
 def _hung(invocation: Invocation, how: str) -> str:
-    """Say that the daemon lives and does not answer, and what a person can do about it."""
+    """Return the message that the daemon lives and does not answer, and what a person can do."""
     pid = daemon_address(invocation.address).socket.process()
     return f"it lives but {how}; end it" + (f" with: kill -9 {pid}" if pid else "")
 
@@ -289,7 +289,7 @@ def ask(
 
 
 def stop(address: DaemonAddress) -> bool:
-    """Have a daemon answer what it was asked, and end; tell whether nobody can come to it now."""
+    """Ask a daemon to answer what is under way and end; tell whether it accepts nobody any more."""
     ask(address, "stop")
     until = time.monotonic() + WELCOME_WAIT
     while os.path.exists(address.socket.path):

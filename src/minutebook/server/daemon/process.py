@@ -266,7 +266,7 @@ def main(
     is_in_place: Callable[[], bool],
     began: float,
 ) -> NoReturn:
-    """Be the daemon of a place that nobody else has.
+    """Run the daemon of an address that no other daemon has.
 
     `options` is JSON; `run_command` runs what a person typed at a terminal;
     `is_in_place` and `began` as `Daemon` takes them.

@@ -136,7 +136,7 @@ def _caller_of(context: ServerRequestContext[Any, Any]) -> Caller:
 
 
 async def _unserved(request: Request, error: Exception) -> Response:
-    """Say that there is nothing at a path, or nothing by that method."""
+    """Return the answer for a path that does not exist, or not with that method."""
     assert isinstance(error, HTTPException)
     reason = f"{request.method} {request.url.path[:200]}: {error.detail}"
     return refusal(request, error.status_code, reason, headers=error.headers)

@@ -80,7 +80,7 @@ class Authenticator:
         ]
 
     def _resource(self, path: str) -> AnyHttpUrl | None:
-        """Name what is served at a path as clients know it; None where no issuer serves it."""
+        """Return the URL of the resource at a path as clients know it; None without an issuer."""
         if self._issuer is None or self._settings.public_url is None:
             return None
         return AnyHttpUrl(self._settings.public_url.rstrip("/") + path)

@@ -82,13 +82,13 @@ class Connection(H11Protocol):
 
     @property
     def caller(self) -> Caller | None:
-        """Whom the last request was let in as; None if none was."""
+        """The caller of the last authenticated request; None if there was none."""
         state = self.scope["state"] if self.scope else {}
         return state.get("caller", self._caller)
 
     @property
     def holder(self) -> str:
-        """Whose connection this is: a token's bearer's, else an address's."""
+        """The holder of the connection: a token's bearer, else an address."""
         caller = self.caller
         return caller.principal if caller is not None and caller.token else self.address
 

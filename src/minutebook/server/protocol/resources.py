@@ -32,7 +32,7 @@ class Resources:
         self._dispatcher = dispatcher
 
     def add_to(self, server: Server[Any]) -> None:
-        """Let a server answer what clients ask about resources."""
+        """Add the handlers of resource requests to a server."""
         page, add = types.PaginatedRequestParams, server.add_request_handler
         add("resources/list", page, self.list_all)
         add("resources/templates/list", page, self.list_templates)
@@ -124,7 +124,7 @@ class Resources:
 
 
 def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
-    """Let a server list and give the prompts of some contracts."""
+    """Add the handlers that list and return the prompts of some contracts to a server."""
 
     async def list_prompts(context: _Context, params: _Page) -> types.ListPromptsResult:
         return types.ListPromptsResult(

@@ -51,7 +51,7 @@ class Sampling(Generic[T]):
 
     @asynccontextmanager
     async def lifespan(self) -> AsyncIterator[None]:
-        """Let work wait between two requests as long as the server runs."""
+        """Keep the task group in which work waits between two requests, as long as the server runs."""
         if self._group is not None:
             yield
             return

@@ -65,7 +65,7 @@ def build_server(
 
 
 def options(server: Server[Any]) -> InitializationOptions:
-    """Say what the server can do, to clients that shake hands."""
+    """Return the server's capabilities for the handshake."""
     has_resources = server.get_request_handler("resources/list") is not None
     return server.create_initialization_options(
         NotificationOptions(resources_changed=has_resources)
@@ -73,7 +73,7 @@ def options(server: Server[Any]) -> InitializationOptions:
 
 
 def _discover_truly(server: Server[Any]) -> None:
-    """Say at 2026-07-28, too, that tools and prompts stay what they are while they are served.
+    """Declare to clients of 2026-07-28, too, that the lists of tools and prompts do not change.
 
     The SDK announces changes of every list where a client can subscribe to any.
     """

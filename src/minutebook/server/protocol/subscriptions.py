@@ -68,7 +68,7 @@ class Watch:
 
     @asynccontextmanager
     async def lifespan(self, server: Server[Any]) -> AsyncIterator[dict[str, Any]]:
-        """Look for changes as long as the server runs."""
+        """Watch for changes as long as the server runs."""
         async with anyio.create_task_group() as group:
             if self.contracts:
                 group.start_soon(self._keep_looking)
@@ -76,7 +76,7 @@ class Watch:
             group.cancel_scope.cancel()
 
     def wake(self) -> None:
-        """Look for changes now."""
+        """Wake the watcher: look for changes now."""
         self._woken.set()
 
     async def list_to(self, context: _Context) -> None:

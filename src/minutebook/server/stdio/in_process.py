@@ -100,7 +100,7 @@ def connection_server(
 
 
 def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:
-    """Name the tools that only read, in both spellings."""
+    """Return the names of the tools that only read, in both spellings."""
     names = {
         tool.name
         for contract in contracts

@@ -53,14 +53,14 @@ class Link:
         return True
 
     def cut(self) -> None:
-        """Have `lines` end, whatever the server does."""
+        """End the iterator `lines`, whatever the server does."""
         try:
             self.connection.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
 
     def end(self) -> None:
-        """Say that nothing more will be sent."""
+        """Tell the server that nothing more will be sent."""
         try:
             self.connection.shutdown(socket.SHUT_WR)
         except OSError:
@@ -305,7 +305,7 @@ class Proxy:
             return not self._has_ended
 
     def _close(self) -> None:
-        """Say of what was asked and never answered that it was not."""
+        """Answer every pending request, but endless ones, with an error."""
         for request in self._conversation.requests.values():
             if request.method != ENDLESS:
                 self._write(_unknown_outcome(request))

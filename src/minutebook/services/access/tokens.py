@@ -247,5 +247,5 @@ def _digest(secret: str) -> str:
 
 
 def _home(token: Token) -> str:
-    """Name the organization whose trail tells of a token: its own, else the system's."""
+    """Return the organization whose trail records a token: its own, else the system's."""
     return token.bound_organization or SYSTEM_ORGANIZATION

@@ -46,7 +46,7 @@ def sees_ends(store: Store, caller: Caller, edge: Edge) -> bool:
 
 
 def organization_with(store: Store, caller: Caller, id: UUID) -> str:
-    """Name the organization that has this UUID: the caller's, else one in the store, else a new one.
+    """Return the organization with a UUID: the caller's, else one in the store, else a new one.
 
     A name that the caller is not held to is given too; `policy.narrowed_to` refuses it.
     """
@@ -55,7 +55,7 @@ def organization_with(store: Store, caller: Caller, id: UUID) -> str:
 
 
 def repository_with(caller: Caller, id: UUID) -> str:
-    """Name the repository that has this UUID: one that the caller is held to, else a new one."""
+    """Return the repository with a UUID: one of the caller's, else a new one."""
     return _with(id, sorted(caller.repositories or ()))
 
 

@@ -303,7 +303,7 @@ class Projects:
         return run
 
     def _await_vectors(self, project: Project, progress: Progress, seconds: float | None) -> None:
-        """Make vectors, or wait while others do."""
+        """Make vectors, or wait while another process does."""
         where, end = _chunks_of(project), None if seconds is None else time.monotonic() + seconds
         while (waiting := self._note_vectors(project)) and not _is_past(end):
             part = 1.0 - waiting / max(waiting, self._store.count(CodeChunk, where))
@@ -351,7 +351,7 @@ class Projects:
             return project
 
     def _free_id(self, caller: Caller, organization: str, root: str) -> str:
-        """Name a project for its folder; another of that name gets a part of a digest.
+        """Return a project's id: its folder's name, with a part of a digest if that is taken.
 
         So does every one of a caller who is held to repositories or a user: the plain name would
         tell them whether others, out of their sight, have indexed a folder of that name.

@@ -374,7 +374,7 @@ class Memories:
         return replace(draft, id=apart, given_uuid=None)
 
     def _home(self, caller: Caller, draft: Draft) -> str:
-        """Name the organization that a draft is written to: that of the memory with its id, if seen."""
+        """Return the organization of a draft: that of the memory with its id if the caller sees one."""
         known = None if draft.id is None else self._known(caller, draft.id)
         if known is not None:
             return known.organization

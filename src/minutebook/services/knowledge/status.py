@@ -55,7 +55,7 @@ class StatusChanges:
         return self._change(caller, "unlock", id, rule)
 
     def verify(self, caller: Caller, id: str) -> Memory:
-        """Have a memory count as a person's word; a deprecated one holds again.
+        """Mark a memory as verified by a person; a deprecated one holds again.
 
         Raises NotFound, Forbidden, Locked, Conflict if another took its place.
         """

@@ -83,5 +83,5 @@ class MemoryWriter(RecordWriter[Memory]):
 
 
 def version_id(memory: str, number: int) -> str:
-    """Name a version of a memory."""
+    """Return the id of a version of a memory."""
     return f"{memory}.{number}"

@@ -99,6 +99,6 @@ class LedgerLocator:
         return str(self._external_path(organization) or self._managed_path(organization))
 
     def mark_id(self, organization: str) -> str:
-        """Name the mark that says how far an organization's ledger was followed."""
+        """Return the id of the mark up to which an organization's ledger was followed."""
         named = self._external_path(organization)
         return _OWN if named is None else str(named)

@@ -19,7 +19,7 @@ FollowUp = Callable[[Decision], None]
 
 
 def nothing_more(decision: Decision) -> None:
-    """Leave it at the decision."""
+    """Write nothing but the decision."""
 
 
 class DecisionWriter:

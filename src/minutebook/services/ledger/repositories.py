@@ -573,7 +573,7 @@ def _check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
 
 
 def _without_conflicts(found: Sequence[Violation]) -> list[Violation]:
-    """Leave out targets with several active decisions: a merge brings them, a person settles them."""
+    """Drop targets with several active decisions: a merge brings them, a person settles them."""
     return [each for each in found if each.rule is not Rule.ONE_ACTIVE]
 
 

@@ -87,7 +87,7 @@ class ArchivePaths:
 
     @property
     def _first(self) -> Path:
-        """Where the folders of those are who come with a token."""
+        """The folder above those of callers with a token."""
         named = self._roots.named
         return self._backups if isinstance(named, Mapping) or not named else named[0]
 
@@ -100,7 +100,7 @@ class ArchivePaths:
 
 
 def _name_of_scopes(caller: Caller) -> str:
-    """Name a folder after all that holds the caller: what another may not see, they may not import."""
+    """Return the name of a caller's folder, made of all scopes that bind the caller: nobody else reads it."""
     repositories = None if caller.repositories is None else sorted(caller.repositories)
     held = json.dumps([caller.organization, repositories, caller.user]).encode()
     slug = re.sub(r"[^A-Za-z0-9]+", "-", caller.organization or "any")[:_LONGEST_SLUG]

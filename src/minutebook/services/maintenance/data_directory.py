@@ -36,22 +36,22 @@ class DataDirectory:
 
     @property
     def path(self) -> Path:
-        """Where it is."""
+        """The path of the directory."""
         return self.database.parent
 
     @property
     def index(self) -> Path:
-        """Where the engine keeps what it derived from the database."""
+        """The folder of the indices derived from the database."""
         return self.database.with_name(f"{self.database.name}-index")
 
     @property
     def log(self) -> Path:
-        """Where the engine keeps what it has not carried over into the database yet."""
+        """The write-ahead log, not yet carried over into the database."""
         return self.database.with_name(f"{self.database.name}-wal")
 
     @property
     def shared_memory(self) -> Path:
-        """Where the engine keeps what its processes share."""
+        """The shared memory of the engine's processes."""
         return self.database.with_name(f"{self.database.name}-shm")
 
     def kept(self) -> list[Path]:

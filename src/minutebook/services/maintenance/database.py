@@ -90,7 +90,7 @@ class Database:
             self._stopped.discard(session)
 
     def start(self, caller: Caller) -> bool:
-        """Let the caller's connection have the engine again; tell whether it had not. StoreError."""
+        """Start the engine for the caller's connection; tell whether it was stopped. Raises StoreError."""
         policy.check_may_act(caller, "start the database")
         with self._guard:
             had_not = caller.call.session in self._stopped
@@ -119,7 +119,7 @@ class Database:
 
     @property
     def writes(self) -> Writes:
-        """What this process has written, and how long that took."""
+        """The number of writes of this process and the time they took."""
         return self._engine.writes
 
     def size(self) -> int:
@@ -128,7 +128,7 @@ class Database:
 
     @property
     def place(self) -> str:
-        """Where the store is: a path, or a URL without user and password."""
+        """The place of the store: a path, or a URL without user and password."""
         return self._engine.place
 
     def to_analyse(self) -> int:

@@ -44,7 +44,7 @@ class Doctor:
         self._ledgers = ledgers
 
     def examine(self) -> list[Finding]:
-        """Look for damage in store and ledgers, breaks in the trails, and a model that will not load.
+        """Find damage in store and ledgers, breaks in the trails, and a model that cannot be loaded.
 
         What cannot be read for damage is a finding, and the rest is looked at nevertheless.
         """

@@ -113,7 +113,7 @@ class Import:
         self.told = Imported()
 
     def organizations(self, checked: Checked) -> set[str]:
-        """Name those that the transaction around `run` has to name."""
+        """Return the organizations that the transaction around `run` must name."""
         named = set(checked.organizations)
         if self._mode is Mode.REPLACE:
             named.update(where.organization for where in filters(self._store, self._caller))

@@ -47,7 +47,7 @@ class BuiltInModel:
 
     @property
     def part(self) -> float | None:
-        """How much of the preparation is done, from 0 to 1; None where nobody waits for it here."""
+        """The part of the preparation that is done, from 0 to 1; None while nobody here waits for it."""
         return self._part
 
     def close(self) -> None:

@@ -60,7 +60,7 @@ class Overview:
         return Counter({kind: sum(self._count(kind, where) for where in reach) for kind in kinds})
 
     def organization_with(self, caller: Caller, id: UUID) -> str:
-        """Name the organization that has this UUID, for a caller who names it so."""
+        """Return the organization with a UUID."""
         return organization_with(self._store, caller, id)
 
     def to_embed(self, caller: Caller) -> int:

@@ -218,7 +218,7 @@ class PostgresStore:
             return rows.delete(connection, number, of, organization, id)
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
-        """Name the organizations that hold or have held a record, sorted; of those `among` if given."""
+        """Return the organizations that hold or have held a record, sorted; with `among`, only those in it."""
         with self._connections.reading() as connection:
             return change_feed.organizations(connection, among)
 
@@ -415,7 +415,7 @@ class PostgresStore:
 
     @property
     def writes(self) -> Writes:
-        """What this process has written, and how long that took."""
+        """The number of writes of this process and the time they took."""
         return self._connections.writes
 
     @property
@@ -425,12 +425,12 @@ class PostgresStore:
 
     @property
     def recovery(self) -> str:
-        """What brings back records that were lost."""
+        """The remedy for lost records."""
         return "have the server recover the database as of an earlier moment"
 
     @property
     def leases(self) -> PostgresLeases:
-        """Where locks by name are kept for all servers over the database."""
+        """The rows of the leases that all servers over the database share."""
         return PostgresLeases(self._connections)
 
     def size(self) -> int:
@@ -449,7 +449,7 @@ class PostgresStore:
         )
 
     def close(self) -> None:
-        """Let go of everything; later calls raise StoreClosed until it is opened again."""
+        """Close the engine; later calls raise StoreClosed until it is opened again."""
         with self._guard:
             if not self._is_open:
                 return

@@ -14,7 +14,7 @@ NEXT_SEQUENCE = (
 
 
 def note_deletions(connection: Connection, number: int, kind: Kind, ids: list[str]) -> None:
-    """Leave marks in place of records that were removed."""
+    """Put marks in place of records that were removed."""
     if not ids:
         return
     connection.execute(
@@ -59,7 +59,7 @@ def changes(connection: Connection, number: int, since: int, limit: int | None) 
 
 
 def organizations(connection: Connection, among: Collection[str] | None) -> list[str]:
-    """Name the organizations that hold or have held a record, sorted; of those `among` if given."""
+    """Return the organizations that hold or have held a record, sorted; with `among`, only those in it."""
     condition, values = ("", []) if among is None else (" AND o.name = ANY(%s)", [sorted(among)])
     rows = connection.execute(
         "SELECT o.name FROM organizations AS o JOIN feeds AS f ON f.organization = o.number"  # noqa: S608

@@ -101,7 +101,7 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Lend a connection to read with: inside a transaction, the one that writes."""
+        """Yield a connection to read with: inside a transaction, the one that writes."""
         transaction = self._transaction
         if transaction is None:
             with self.committed() as connection:
@@ -112,13 +112,13 @@ class Connections:
 
     @contextmanager
     def committed(self) -> Iterator[Connection]:
-        """Lend one that sees what has been committed, even inside a transaction."""
+        """Yield a connection that sees only what is committed, even inside a transaction."""
         with self._lent(self._readers) as connection:
             yield connection
 
     @contextmanager
     def moment(self) -> Iterator[Connection]:
-        """Lend one on which every read, from now on, sees what has been committed by now."""
+        """Yield a connection on which every read sees what is committed by now."""
         with self.committed() as connection:
             # The moment is settled by the first read.
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
@@ -126,7 +126,7 @@ class Connections:
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
-        """Lend a connection on which every read sees the same state, as the thread sees it."""
+        """Yield a connection on which every read sees the same state, as the thread sees it."""
         with self.reading() if self.is_writing else self.moment() as connection:
             yield connection
 
@@ -141,7 +141,7 @@ class Connections:
 
     @contextmanager
     def writing(self, organization: str) -> Iterator[tuple[Connection, int]]:
-        """Lend the writing connection for a write to an organization, whose number it gives too."""
+        """Yield the writing connection and the number of the organization to be written to."""
         transaction = self._transaction
         if transaction is None:
             with self._whole_transaction((organization,)) as begun, translate_errors(self.place):
@@ -257,7 +257,7 @@ class Connections:
 
     @contextmanager
     def _watched(self, transaction: _Transaction) -> Iterator[Connection]:
-        """Lend the connection of a transaction, which an error spoils."""
+        """Yield the connection of a transaction; an error makes the transaction fail."""
         if transaction.failed is not None:
             raise self._undone(transaction.failed)
         try:

@@ -41,11 +41,11 @@ class Source(ABC, Generic[P]):
 
     @abstractmethod
     def _selected(self) -> tuple[list[str], str]:
-        """Say which columns the payload is made of, and of which records there is one."""
+        """Return the columns that the payload is made of, and the condition on records that have one."""
 
     @abstractmethod
     def _page_size(self) -> int:
-        """Say how many changes are read at once."""
+        """Return how many changes are read at once."""
 
     @abstractmethod
     def _payload(self, rows: Sequence[Sequence[Any]]) -> P:

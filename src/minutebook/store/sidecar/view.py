@@ -32,7 +32,7 @@ class Layer(Generic[P]):
 
     @property
     def alive(self) -> int:
-        """How many records are not dead."""
+        """The number of records that are not dead."""
         return len(self.block) - (0 if self.dead is None else int(np.count_nonzero(self.dead)))
 
     def without(self, ids: Sequence[bytes]) -> "Layer[P]":
@@ -88,12 +88,12 @@ class View(Generic[P]):
 
     @property
     def unsaved(self) -> int:
-        """How many records are in memory only."""
+        """The number of records that are in memory only."""
         return sum(layer.alive for layer in self.layers if layer.file is None)
 
     @property
     def saved(self) -> int:
-        """How many records are in files."""
+        """The number of records that are in files."""
         return sum(layer.alive for layer in self.layers if layer.file is not None)
 
     def changed(self, ids: Sequence[bytes], block: Block[P] | None) -> tuple[Layer[P], ...]:

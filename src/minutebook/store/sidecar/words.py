@@ -207,7 +207,7 @@ class _Part:
             self._scores[places] += of_cell[cells[held]]
 
     def narrow(self, least: float) -> None:
-        """Look no further at records that score less than this."""
+        """Drop the records that score less than this."""
         places, scores = self.scored(least)
         self._places, self._scores, self._passing = places, scores, None
         self._is_closed = True
@@ -233,7 +233,7 @@ class _Part:
         return self._ids[places]
 
     def _make_room(self, owners: NDArray[np.uint32]) -> None:
-        """Have a score for each of these records, too."""
+        """Add a score of 0 for each of these records that has none."""
         assert self._places is not None
         before, scores = self._places, self._scores
         if not len(owners):

@@ -33,7 +33,7 @@ def check_id(id: str) -> None:
 
 
 def facets(table: Table) -> list[str]:
-    """Name the columns of few values that an index keeps."""
+    """Return the columns of few values that an index keeps."""
     return [name for name in _FACETS if name in table.columns]
 
 

@@ -185,7 +185,7 @@ class SqliteStore:
             return rows.delete(connection, of, organization, id)
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
-        """Name the organizations that hold, or have held, a record, sorted."""
+        """Return the organizations that hold or have held a record, sorted."""
         with self._connections.reading() as connection:
             return change_feed.organizations(connection, among)
 
@@ -332,7 +332,7 @@ class SqliteStore:
             transfer.end(connection)
 
     def check(self) -> list[str]:
-        """Say, in a sentence each, what is wrong; nothing if all is sound.
+        """Return what is wrong, a sentence each; nothing if all is sound.
 
         What is derived is looked at only when what it is derived from is sound. Reads everything:
         some seconds for 100,000 records.
@@ -367,7 +367,7 @@ class SqliteStore:
 
     @property
     def writes(self) -> Writes:
-        """What this process has written, and how long that took."""
+        """The number of writes of this process and the time they took."""
         return self._connections.writes
 
     @property
@@ -377,19 +377,19 @@ class SqliteStore:
 
     @property
     def recovery(self) -> str:
-        """What brings back records that were lost."""
+        """The remedy for lost records."""
         return "restore a backup"
 
     @property
     def leases(self) -> None:
-        """Nowhere: who shares a file shares a machine, and files lock better there."""
+        """None: processes that share a file share a machine, where files lock better."""
 
     def size(self) -> int:
         """Return the size on disk in bytes, write-ahead log and indices included."""
         return sum(path.stat().st_size for path in self._files() if path.is_file())
 
     def close(self) -> None:
-        """Let go of everything; later calls raise StoreClosed until it is opened again."""
+        """Close the engine; later calls raise StoreClosed until it is opened again."""
         with self._guard:
             self._is_open = False
             self._indices.stop()

@@ -35,7 +35,7 @@ def begin_change(connection: apsw.Connection, organization: str) -> tuple[int, i
 
 
 def note_deletion(connection: apsw.Connection, organization: str, kind: Kind, id: str) -> None:
-    """Leave a mark in place of a record that was removed."""
+    """Put a mark in place of a record that was removed."""
     number, sequence = begin_change(connection, organization)
     connection.execute(
         "INSERT INTO deletions VALUES (?, ?, ?, ?)", (number, sequence, kind, text_value(id))
@@ -71,7 +71,7 @@ def changes(
 
 
 def organizations(connection: apsw.Connection, among: Collection[str] | None) -> list[str]:
-    """Name the organizations that hold, or have held, a record, sorted."""
+    """Return the organizations that hold or have held a record, sorted."""
     if among is not None:
         return sorted(name for name in set(among) if number_of(connection, name) is not None)
     rows = connection.execute("SELECT name FROM organizations")

@@ -45,7 +45,7 @@ _CONTRADICTIONS = {
 
 
 def pages(connection: apsw.Connection) -> Iterator[str]:
-    """Let SQLite look through every page, index and text index."""
+    """Check every page, index and text index by SQLite's own means."""
     try:
         for (finding,) in connection.execute("PRAGMA integrity_check"):
             if finding != "ok":

@@ -76,7 +76,7 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[apsw.Connection]:
-        """Lend a connection to read with: inside a transaction, the one that writes."""
+        """Yield a connection to read with: inside a transaction, the one that writes."""
         if self.is_writing:
             with translate_errors(self._path):
                 yield self._usable_writer()
@@ -86,13 +86,13 @@ class Connections:
 
     @contextmanager
     def snapshot(self) -> Iterator[apsw.Connection]:
-        """Lend a connection on which every read sees the same state."""
+        """Yield a connection on which every read sees the same state."""
         with self.reading() if self.is_writing else self.committed() as connection:
             yield connection
 
     @contextmanager
     def committed(self) -> Iterator[apsw.Connection]:
-        """Do the same, but even inside a transaction see only what has been committed."""
+        """Yield a connection that sees only what is committed, even inside a transaction."""
         with self._reading() as connection:
             connection.execute("BEGIN")
             try:
@@ -102,7 +102,7 @@ class Connections:
 
     @contextmanager
     def dedicated(self) -> Iterator[apsw.Connection]:
-        """Lend a connection of its own, for reading that goes on while the thread does more.
+        """Yield a connection of its own, for a read that goes on while the thread does more.
 
         Raises StoreClosed if the store was closed.
         """
@@ -113,7 +113,7 @@ class Connections:
 
     @contextmanager
     def dedicated_snapshot(self) -> Iterator[apsw.Connection]:
-        """Lend one on which every read, from now on, sees the present state."""
+        """Yield a connection of its own on which every read sees the present state."""
         with self.dedicated() as connection:
             connection.execute("BEGIN")
             # The state is settled by the first read.
@@ -129,7 +129,7 @@ class Connections:
 
     @contextmanager
     def writing(self, wait: float | None = None) -> Iterator[apsw.Connection]:
-        """Lend the writing connection for one write, inside a transaction.
+        """Yield the writing connection for one write, inside a transaction.
 
         Others may make it wait for `wait` seconds, as long as any write does by default.
 

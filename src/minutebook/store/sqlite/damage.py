@@ -15,7 +15,7 @@ MOST_LINES = 10
 
 
 def losses(path: Path) -> Iterator[str]:
-    """Say, a sentence each, what is wrong with a database's file and how much can be read of it.
+    """Yield what is wrong with a database file and how much of it can be read, a sentence each.
 
     Changes nothing. Of a file that is missing or empty there is nothing to say.
     """

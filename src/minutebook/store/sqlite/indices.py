@@ -140,7 +140,7 @@ class _Family(ABC, Generic[P]):
 
     @abstractmethod
     def keys(self, connection: apsw.Connection) -> Iterable[Key]:
-        """Name what can be indexed."""
+        """Return the keys of what can be indexed."""
 
     @abstractmethod
     def reader(
@@ -150,7 +150,7 @@ class _Family(ABC, Generic[P]):
 
     @abstractmethod
     def identity(self, connection: apsw.Connection, key: Key) -> object:
-        """Say of what, beside store, organization and kind, the files are an index."""
+        """Return what the files depend on beside store, organization and kind."""
 
     @abstractmethod
     def expected(self, connection: apsw.Connection, key: Key) -> Iterator[tuple[bytes, int]]:
@@ -199,7 +199,7 @@ class _Family(ABC, Generic[P]):
             index.save()
 
     def rebuild(self) -> list[str]:
-        """Make the indices anew; give the names of their folders."""
+        """Rebuild the indices; return the names of their folders."""
         with self._connections.committed() as connection:
             keys = list(self.keys(connection))
             indices = [self.index(connection, key) for key in keys]
@@ -338,7 +338,7 @@ class _WordIndices(_Family[Postings]):
         return True
 
     def want_catching_up(self, key: Key) -> None:
-        """Have an index read in the background what changed."""
+        """Ask the background thread to bring an index up to date."""
         with self._guard:
             self._behind.add(key)
         self._want_saving()

@@ -26,7 +26,7 @@ def is_current(connection: apsw.Connection) -> bool:
 
 
 def adopt(connection: apsw.Connection) -> None:
-    """Have all texts analysed anew, if another version analysed them; list the names of entities anew."""
+    """Analyse all texts anew if another version analysed them; list the names of entities anew."""
     if is_current(connection):
         return
     connection.execute("DELETE FROM names")
