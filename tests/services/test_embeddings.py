@@ -238,7 +238,7 @@ def test_a_question_without_a_model_says_why(opener: Opener) -> None:
     world = opener(failed("no such file"), wait=10)
     assert world.app.embeddings.embed_passage("a") is None
     with pytest.raises(EmbeddingNotReady) as refusal:
-        world.app.embeddings.require_query_vector("a")
+        world.app.embeddings.require_query("a")
     assert refusal.value.state == "error"
     assert "no such file" in refusal.value.reason
 

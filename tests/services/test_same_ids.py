@@ -52,7 +52,7 @@ def twins(request: pytest.FixtureRequest, world: World) -> World:
 
 def test_memories(twins: World) -> None:
     app = twins.app
-    everywhere, vector = MemoryQuery(), app.embeddings.require_query_vector(QUERY).tolist()
+    everywhere, vector = MemoryQuery(), app.embeddings.require_query(QUERY).vector.tolist()
     for memories in (
         [each.memory for each in app.recall.recall(ANYONE, QUERY, 10, WEIGHTS).hits],
         [each.memory for each in app.recall.by_meaning(ANYONE, QUERY, 10)],

@@ -137,7 +137,7 @@ def test_searches_give_what_the_caller_may_hear_and_asked_for(
     population: Population, caller: Caller, query: str, narrowing: MemoryQuery
 ) -> None:
     app = population.app
-    vector = app.embeddings.require_query_vector(query).tolist()
+    vector = app.embeddings.require_query(query).vector.tolist()
     found = [
         *(each.memory for each in app.filtered_search.rank_all(caller, query, narrowing)),
         *(each.memory for each in app.filtered_search.by_vector(caller, vector, narrowing, -1.0)),

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import cast
 
 import pygit2
 from pygit2.enums import FileMode, ObjectType
@@ -60,10 +59,7 @@ def with_files(
         if slash:
             below.setdefault(folder, {})[rest] = blob
     entries: Tree = {} if tree is None else objects.tree(tree)
-    if tree is None:
-        builder = repository.TreeBuilder()
-    else:
-        builder = repository.TreeBuilder(cast("pygit2.Tree", repository[tree]))
+    builder = repository.TreeBuilder() if tree is None else repository.TreeBuilder(tree)
     for name, blob in here.items():
         builder.insert(name, blob, FileMode.BLOB)
     for name, rest_of_files in below.items():

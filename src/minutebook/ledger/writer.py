@@ -14,7 +14,7 @@ import pygit2
 from pygit2.enums import ObjectType, RepositoryState
 
 from minutebook.domain.errors import Conflict, LedgerBroken, LedgerBusy, LedgerError
-from minutebook.domain.lineage import violations_between
+from minutebook.domain.lineage import Violation, violations_between
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.records import Authorship, Decision
 from minutebook.ledger import markdown, write_intent
@@ -328,8 +328,8 @@ def _lock_of(repository: pygit2.Repository, branch: str) -> Path:
     return common_folder(repository) / f"{branch}.lock"
 
 
-def _check_follows(earlier: object, decision: Decision) -> None:
-    if not isinstance(earlier, Decision):
+def _check_follows(earlier: Decision | Violation, decision: Decision) -> None:
+    if isinstance(earlier, Violation):
         raise LedgerBroken(str(earlier), "mend the file, and commit that", (decision.id,))
     if earlier.id != decision.id:
         raise Conflict(decision.id, f"its file would have the name of {earlier.id}'s; try again")

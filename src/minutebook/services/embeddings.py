@@ -159,10 +159,6 @@ class Embeddings:
             log.warning("a text is kept without its meaning for now: %s", error)
             return None
 
-    def require_query_vector(self, text: str, progress: Progress = no_progress) -> Vectors:
-        """Return the vector of a query, shape (dimensions,). Raises as `require_query`."""
-        return self.require_query(text, progress).vector
-
     def require_query(self, text: str, progress: Progress = no_progress) -> QueryEmbedding:
         """Embed a query.
 

@@ -177,7 +177,7 @@ def test_what_is_found_is_listed_by_its_true_distance(world: World) -> None:
     distances = [each.distance for each in found]
     assert all(distance is not None and 0.0 <= distance <= 2.0 for distance in distances)
     assert distances == sorted(distances, key=lambda d: d or 0.0)
-    vector = world.app.embeddings.require_query_vector("cormorant")
+    vector = world.app.embeddings.require_query("cormorant").vector
     kept = world.store.vectors(Turn, "default", near.id)
     assert kept is not None
     assert found[0].distance == pytest.approx(1 - float((kept[1] @ vector).max()), abs=1e-3)

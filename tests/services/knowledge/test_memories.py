@@ -274,7 +274,7 @@ def test_any_version_returns_as_a_new_one_that_is_found(world: World) -> None:
     assert world.ids("recall", query="leaves") == [memory.id]
     found = world.store.vectors(Memory, "default", memory.id)
     assert found is not None
-    assert float(found[1][0] @ world.app.embeddings.require_query_vector("tea leaves")) > 0.99
+    assert float(found[1][0] @ world.app.embeddings.require_query("tea leaves").vector) > 0.99
     assert outcomes(world, memory.id)[-1] == ("restore", "done")
 
 

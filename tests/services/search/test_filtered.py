@@ -125,7 +125,7 @@ def test_by_vector_ranks_by_meaning_importance_and_freshness(world: World) -> No
     assert all(each.similarity > 0.99 for each in near)
     assert near[1].score - near[2].score == pytest.approx(0.05, abs=1e-3)
     assert near[0].score - near[1].score == pytest.approx(0.24, abs=1e-3)
-    told = world.app.embeddings.require_query_vector("tea pot").tolist()
+    told = world.app.embeddings.require_query("tea pot").vector.tolist()
     doubled = [2 * each for each in told]
     again = world.app.filtered_search.by_vector(world.caller, doubled, MemoryQuery(), 0.5, limit=2)
     assert [each.memory.id for each in again] == [high.id, new.id]

@@ -236,7 +236,6 @@ class Trail:
             nonlocal last
             everything = Filter(organization=organization)
             for entry in self._store.each(Entry, everything, ["number"]):
-                assert isinstance(entry, Entry)
                 last = entry.number
                 yield entry
 

@@ -1,7 +1,6 @@
 """Keep what is said in a session, turn by turn, and read it in order."""
 
 from dataclasses import dataclass, replace
-from typing import cast
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
@@ -152,7 +151,7 @@ def _sessions(store: Store, where: Filter) -> list[Session]:
     return [
         Session(
             organization=where.organization,
-            name=cast("str", group.values[0]),
+            name=group.values[0] or "",
             repository=group.values[1],
             user=group.values[2],
             turn_count=group.count,

@@ -400,7 +400,7 @@ class Memories:
     def _version(self, memory: Memory, number: int) -> Version:
         id = version_id(memory.id, number)
         found = self._store.get(Version, memory.organization, id)
-        if not isinstance(found, Version):
+        if found is None:
             raise NotFound(Kind.VERSION, id)
         return found
 

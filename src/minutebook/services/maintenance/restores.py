@@ -7,7 +7,7 @@ import tarfile
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
-from typing import IO, cast
+from typing import IO
 
 from minutebook.disk.atomic_file import scratch_folder, sync_folder, sync_tree
 from minutebook.domain.errors import Conflict, InvalidArchive, InvalidInput, StoreError
@@ -160,7 +160,9 @@ def _opened(backup: Path, tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[b
         raise _wrong(backup, f"{member.name!r} is no plain file below the data directory")
     if "\\" in member.name or ":" in member.name or parts[0].startswith("."):
         raise _wrong(backup, f"{member.name!r} is no name that a backup gives")
-    return cast("IO[bytes]", tar.extractfile(member))
+    file = tar.extractfile(member)
+    assert file is not None, "a plain file can be read"
+    return file
 
 
 def _copied(source: IO[bytes], path: Path) -> str:

@@ -70,7 +70,6 @@ class Connections:
     def __init__(self, url: str, *, synchronous: bool, writer_wait: float, size: int) -> None:
         self.place = place_of(url)
         self._wait = writer_wait
-        self._size = size
         self._local = threading.local()
         self._guard = threading.Lock()
         self._numbers: dict[str, int] = {}

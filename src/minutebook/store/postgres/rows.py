@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import Any, cast
+from typing import Any
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
@@ -328,10 +328,11 @@ def _upsert(table: Table, sequence: str, columns: Sequence[str], further: Sequen
 
 
 def _key(number: int, of: type[Record], id: str) -> Selection:
-    condition, values = "r.organization = %s AND r.id = %s", [number, id]
+    condition = "r.organization = %s AND r.id = %s"
+    values: list[Any] = [number, id]
     if "kind" in table_of(of).stored:
         return f"{condition} AND r.kind = %s", [*values, of.kind]
-    return condition, cast("list[Any]", values)
+    return condition, values
 
 
 def _delete_where(

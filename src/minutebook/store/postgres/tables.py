@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory, Record, TextRecord
@@ -137,7 +137,7 @@ def _text_digest(record: TextRecord) -> bytes:
 
 def _client(record: Any) -> str | None:
     """Return the program that wrote a record first, A to Z as a to z; None if it is not known."""
-    client = cast("str", record.origin.client) if record.origin is not None else ""
+    client: str = record.origin.client if record.origin is not None else ""
     return _lower(client) or None
 
 

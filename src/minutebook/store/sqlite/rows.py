@@ -1,7 +1,7 @@
 """Put, get, find, count and delete records, with all that goes with them."""
 
-from collections.abc import Collection, Iterator, Sequence
-from typing import Any, cast
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any
 
 import apsw
 
@@ -154,7 +154,7 @@ def groups(
 ) -> list[Group]:
     """Put together the selected records that agree in some text fields, latest first."""
     columns = ", ".join(f"r.{name}" for name in by)
-    rows = _select(
+    rows: Iterable[tuple[Any, ...]] = _select(
         connection,
         of,
         where,
@@ -168,7 +168,7 @@ def groups(
             instant(first),
             instant(last),
         )
-        for counted, first, last, *agreed in cast("Iterator[tuple[Any, ...]]", rows)
+        for counted, first, last, *agreed in rows
     ]
 
 

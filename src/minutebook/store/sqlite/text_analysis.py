@@ -5,8 +5,8 @@ of each text index `reached` then tells the sequence of the last change whose re
 NULL when all were. Until then such an index holds terms of both versions.
 """
 
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import apsw
 
@@ -53,12 +53,12 @@ def advance(connection: apsw.Connection) -> None:
         return
     number, of, reached = pending
     table = table_of(of)
-    rows = connection.execute(
+    rows: Sequence[tuple[Any, ...]] = connection.execute(
         f"SELECT r.sequence, r.row, {table.fields} FROM {table.name} AS r"  # noqa: S608
         " WHERE r.organization = ? AND r.sequence > ? ORDER BY r.sequence LIMIT ?",
         (number, reached, BATCH),
     ).fetchall()
-    for _, row, *values in cast("list[tuple[int, ...]]", rows):
+    for _, row, *values in rows:
         texts.remove(connection, number, of, row)
         texts.add(connection, number, of, row, table.record_of(of, "", values).text)
     connection.execute(

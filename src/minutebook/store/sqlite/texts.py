@@ -4,8 +4,8 @@ Each organization's statistics, isolation and cost are thus its own. The tables 
 """
 
 import json
-from collections.abc import Iterator, Sequence
-from typing import cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import apsw
 
@@ -64,13 +64,13 @@ def match(
     condition, values = selection(of, where)
     matching, sought = _matching(name, query)
     # Whom the condition leaves out is not scored.
-    rows = connection.execute(
+    rows: Iterable[tuple[float, str]] = connection.execute(
         f"SELECT -bm25({name}) AS score, r.id FROM {name} CROSS JOIN {table.name} AS r"  # noqa: S608
         f" ON r.row = {name}.rowid WHERE {matching} AND {condition}"
         " ORDER BY score DESC, r.id LIMIT ?",
         (*sought, *values, limit),
     )
-    return [Candidate(value_text(id), score) for score, id in cast("list[tuple[float, str]]", rows)]
+    return [Candidate(value_text(id), score) for score, id in rows]
 
 
 def matches_phrase(
@@ -187,11 +187,11 @@ def _texts(
     connection: apsw.Connection, number: int, of: type[TextRecord]
 ) -> Iterator[tuple[int, str]]:
     table = table_of(of)
-    rows = connection.execute(
+    rows: list[tuple[Any, ...]] = connection.execute(
         f"SELECT r.row, {table.fields} FROM {table.name} AS r WHERE r.organization = ?",  # noqa: S608
         (number,),
     ).fetchall()
-    for row, *values in cast("list[tuple[int, ...]]", rows):
+    for row, *values in rows:
         yield row, table.record_of(of, "", values).text
 
 
