@@ -19,7 +19,7 @@ NEIGHBOURS = (0.15, 0.15)
 SESSION = 0.4
 """What it gains of the best score of its session, its own included."""
 
-NAMED = 0.05
+NAMED = 0.1
 """What it gains where the question names who speaks in it."""
 
 _LABEL = re.compile(r"\s*([^:\n]{1,40}):\s")

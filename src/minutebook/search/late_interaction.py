@@ -36,6 +36,8 @@ _PIECE_BYTES = 3
 _AT_ONCE = 128
 """Tokens that are unpacked at once: their floats stay in the cache of a core."""
 _LEAST_WEIGHT = 1e-6
+_LEAST_SHARE = 0.05
+"""What a token of a question weighs at least, beside the heaviest, to be compared with texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,26 +112,11 @@ class Question:
             return scores
         starts = np.concatenate([[0], np.cumsum(lengths[filled])[:-1]])
         weights = self._weights(pieces, starts, len(packed))
-        best = np.maximum.reduceat(self._cosines(signs), starts, axis=0)
+        heavy = weights >= _LEAST_SHARE * weights.max()
+        weights = weights[heavy] / weights[heavy].sum()
+        best = np.maximum.reduceat(_cosines(self._rows[heavy], signs), starts, axis=0)
         scores[filled] = np.maximum(best, 0) @ weights
         return scores
-
-    def _cosines(self, signs: NDArray[np.uint8]) -> Floats:
-        """Give the cosine of each text token with each of the question's, (n, tokens)."""
-        found = np.empty((len(signs), len(self._rows)), np.float32)
-        # Σ ±q = 2 Σ (bits · q) − Σ q, and a row of d signs is √d long.
-        scale = np.float32(1 / np.sqrt(self._rows.shape[1]))
-        doubled = np.ascontiguousarray(2 * scale * self._rows.T)
-        sums = scale * self._rows.sum(axis=1)
-        # One place for all: floats that are allocated anew each time cost more than the product.
-        floats = np.empty((_AT_ONCE, self._rows.shape[1]), np.float32)
-        for start in range(0, len(signs), _AT_ONCE):
-            some = signs[start : start + _AT_ONCE]
-            bits = floats[: len(some)]
-            bits[:] = np.unpackbits(some, axis=1)
-            np.dot(bits, doubled, found[start : start + len(some)])
-        found -= sums
-        return found
 
     def _weights(self, pieces: NDArray[np.uint32], starts: NDArray[np.int64], texts: int) -> Floats:
         """Give the weights of the question's tokens, shape (tokens,), sum 1."""
@@ -139,6 +126,23 @@ class Question:
         weights = np.maximum(rareness, 0) ** EXPONENT + _LEAST_WEIGHT
         scaled: Floats = (weights / weights.sum()).astype(np.float32)
         return scaled
+
+
+def _cosines(rows: Floats, signs: NDArray[np.uint8]) -> Floats:
+    """Return the cosine of each text token with each unit row of a question, (n, rows)."""
+    found = np.empty((len(signs), len(rows)), np.float32)
+    # Σ ±q = 2 Σ (bits · q) − Σ q, and a row of d signs is √d long.
+    scale = np.float32(1 / np.sqrt(rows.shape[1]))
+    doubled = np.ascontiguousarray(2 * scale * rows.T)
+    # One place for all: floats that are allocated anew each time cost more than the product.
+    floats = np.empty((_AT_ONCE, rows.shape[1]), np.float32)
+    for start in range(0, len(signs), _AT_ONCE):
+        some = signs[start : start + _AT_ONCE]
+        bits = floats[: len(some)]
+        bits[:] = np.unpackbits(some, axis=1)
+        np.dot(bits, doubled, found[start : start + len(some)])
+    found -= scale * rows.sum(axis=1)
+    return found
 
 
 def _telling(tokens: TokenStates) -> TokenStates:

@@ -1,16 +1,24 @@
+import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from minutebook.domain.caller import in_call
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Decision, DecisionStatus
+from minutebook.embedding import Embedding
 from minutebook.search.fusion import Signal
-from minutebook.services.search.decisions import FoundDecision, Mode
+from minutebook.services.search.decisions import NOTHING_DECIDED, FoundDecision, Mode
 from tests.contracts.requirements import requirement
 from tests.services.decided import AGENT, PERSON, committed, draft, written
 from tests.world import Opener, World, failed
 
 KEPT = "ducks geese swans"
 NEW = "lorries trams trains"
+
+QUESTIONS = Path(__file__).parents[3] / "benchmarks" / "decision_questions.jsonl"
+"""Decisions, paraphrases of what each answers, and questions that none answers."""
 
 
 def search(world: World, query: str, mode: Mode = Mode.BALANCED) -> list[FoundDecision]:
@@ -51,6 +59,38 @@ def test_the_truth_needs_no_way_where_it_matched_itself(
 ) -> None:
     found = search(world, NEW)[0]
     assert (found.record.id, found.followed) == (chain[-1].id, ())
+
+
+def test_where_no_decision_is_about_the_question_it_says_so(
+    world: World, chain: list[Decision]
+) -> None:
+    for query, is_told in (("zebra", True), (NEW, False), ("copper", False)):
+        caller = in_call(AGENT, notes={})
+        assert world.app.decision_search.search(caller, query, Mode.BALANCED, 20)
+        assert (caller.call.notes.get("relevance") is NOTHING_DECIDED) is is_told
+
+
+@pytest.mark.slow
+def test_paraphrases_find_decisions_and_strangers_are_told(
+    opener: Opener, built_in: Embedding
+) -> None:
+    world = opener(built_in, wait=60.0)
+    lines = [json.loads(line) for line in QUESTIONS.read_text(encoding="utf-8").splitlines()]
+    made = {
+        world.app.decisions.record(AGENT, DecisionDraft(**line["decision"])).id: line["questions"]
+        for line in lines
+        if "decision" in line
+    }
+
+    def asked(query: str) -> tuple[str, bool]:
+        caller = in_call(AGENT, notes={})
+        best = world.app.decision_search.search(caller, query, Mode.BALANCED, 1)[0]
+        return best.record.id, "relevance" in caller.call.notes
+
+    answers = [(id, *asked(query)) for id, queries in made.items() for query in queries]
+    assert sum(id == best for id, best, _ in answers) >= 24
+    assert sum(is_told for _, _, is_told in answers) <= 3
+    assert sum(asked(query)[1] for query in lines[-1]["strangers"]) >= 6
 
 
 def test_strict_shows_nothing_that_is_not_active(world: World, chain: list[Decision]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, Note
 from minutebook.domain.filters import Filter
 from minutebook.domain.lineage import scoped_target
 from minutebook.domain.records import Decision, DecisionStatus, Proposal
@@ -30,6 +30,11 @@ OF_ENDED = 0.1
 
 MOST_FOLLOWED = 10_000
 """Decisions that are read on the way from one to its truth, at most."""
+
+
+NOTHING_DECIDED = Note(
+    {"about": 0}, "No decision here is about that; these are the nearest decisions there are."
+)
 
 
 class Mode(StrEnum):
@@ -88,13 +93,16 @@ class DecisionSearch:
     def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
         """Rank by 0.73 meaning and 0.27 BM25 over the candidates; 1 more for what is active.
 
-        What is not active keeps a tenth of its score. Without a model words alone decide.
+        What is not active keeps a tenth of its score. Without a model words alone decide. Notes in
+        the call where no decision is about the query.
         """
         classes = (Decision, Proposal) if mode is Mode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
         asked = self._signals.embed(query, caller, Decision)
         found = self._candidates(caller, asked, parse_query(query), classes)
         signals = found.signals
+        if signals.is_off_the_point():
+            caller.call.notes["relevance"] = NOTHING_DECIDED
         hits = fuse(signals.found(), TEXT_WEIGHTS, len(found.records), signals.strengths())
         ranked = []
         for hit in hits:

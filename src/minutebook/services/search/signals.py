@@ -32,7 +32,7 @@ Key = tuple[str, str]
 Scores = dict[Key, float]
 """A signal's score of each record that it found."""
 
-COMPARED = 120
+COMPARED = 160
 """How many candidates of a selection are compared token by token, read, and lifted by their context."""
 
 
