@@ -33,6 +33,7 @@ from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.similar import SimilarMemories
 from minutebook.services.knowledge.status import StatusChanges
 from minutebook.services.knowledge.supersession import Supersession
+from minutebook.services.knowledge.surroundings import Surroundings
 from minutebook.services.knowledge.writing import MemoryWriter
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.decisions import Decisions
@@ -109,6 +110,7 @@ class App:
         self.status = StatusChanges(store, writer, trail, clock, rules)
         self.entities = Entities(store, trail, mentions, clock, randbits)
         self.browsing, self.id_lookup = Browsing(store), IdLookup(store)
+        self.surroundings = Surroundings(store)
 
         self.ledgers = Ledgers(store, trail, embeddings, locks, repos_of(settings), clock, randbits)
         decision_writer = DecisionWriter(store, self.ledgers, embeddings, trail)

@@ -57,6 +57,7 @@ class Kept:
     deploy: Memory
     hostile: list[Memory]
     proposal: str
+    kettle: str
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +74,7 @@ def browser() -> Iterator[Browser]:
 def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kept]:
     home = tmp_path_factory.mktemp("pages")
     with closing(open_app(Settings(home=home, embedder="none"))) as app:
-        deploy, hostile, proposal = _filled(app)
+        deploy, hostile, proposal, kettle = _filled(app)
     command = [sys.executable, "-P", "-m", "minutebook", "ui", "--no-browser", "--home", str(home)]
     environment = {**os.environ, "MINUTEBOOK_EMBEDDER": "none"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
@@ -85,17 +86,17 @@ def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         page.goto(link)
         expect(page.get_by_role("searchbox")).to_be_focused()
         base = link.partition("/enter")[0]
-        yield Kept(base, context.storage_state(), deploy, hostile, proposal)
+        yield Kept(base, context.storage_state(), deploy, hostile, proposal, kettle)
     finally:
         process.kill()
         process.wait()
 
 
-def _filled(app: App) -> tuple[Memory, list[Memory], str]:
+def _filled(app: App) -> tuple[Memory, list[Memory], str, str]:
     def remember(content: str, title: str | None = None) -> Memory:
         return app.memories.store(AGENT, Draft(content=content, type=MemoryType.FACT, title=title))
 
-    app.entities.create_entity(AGENT, "Kettle", "project", None, None)
+    kettle = app.entities.create_entity(AGENT, "Kettle", "project", None, None)
     deploy = remember("Kettle is deployed on **Tuesdays**.", "When Kettle is deployed")
     remember("Kettle is deployed by Ada " + "and everybody else " * 40)
     app.memories.update(AGENT, deploy.id, {"content": "Kettle is deployed on **Thursdays**."})
@@ -107,7 +108,7 @@ def _filled(app: App) -> tuple[Memory, list[Memory], str]:
     why = "Because **Grace** has time then. " + "x" * 300
     proposal = app.proposals.propose(AGENT, replace(draft, rationale=why, consequences=("One",)))
     app.summaries.summarize(AGENT, "s")
-    return deploy, hostile, proposal.id
+    return deploy, hostile, proposal.id, kettle.id
 
 
 @pytest.fixture
@@ -151,6 +152,8 @@ def paths(kept: Kept) -> list[str]:
         "/activity/proof",
         "/health/examined",
         "/settings",
+        "/graph",
+        f"/graph?at={kept.kettle}&open={kept.deploy.id}",
     ]
 
 
@@ -205,6 +208,21 @@ def test_results_come_as_one_types_and_the_address_keeps_them(window: Window) ->
     page.reload()
     expect(page.get_by_role("searchbox")).to_have_value("kettle deployed")
     expect(page.locator("#results")).to_contain_text("By make deploy.")
+    window.check()
+
+
+def test_the_graph_grows_in_place_and_goes_back(window: Window, kept: Kept) -> None:
+    page = window.page
+    window.goto(f"/graph?at={kept.kettle}")
+    grown = re.compile(r"open=" + kept.deploy.id)
+    page.locator(f'svg a[data-grow="{kept.deploy.id}"]').click()
+    expect(page).to_have_url(grown)
+    expect(page.locator("svg a.opened")).to_have_count(2)
+    page.get_by_role("link", name="Close When Kettle is deployed").click()
+    expect(page.locator("svg a.opened")).to_have_count(1)
+    page.go_back()
+    expect(page).to_have_url(grown)
+    expect(page.locator("svg a.opened")).to_have_count(2)
     window.check()
 
 

@@ -67,6 +67,9 @@ ALLOWED_TAGS = frozenset(
         "dd",
         "code",
         "svg",
+        "g",
+        "line",
+        "text",
         "rect",
         "circle",
         "time",
@@ -139,7 +142,9 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     caller = Caller(
         name=name, role=Role.HUMAN, organization="default", call=Call(session="s", origin=origin)
     )
-    site.app.entities.create_entity(caller, f"stone {text}", text, text, None)
+    entity = site.app.entities.create_entity(caller, f"stone {text}", text, text, None)
+    gem = site.app.entities.create_entity(caller, f"gem {text}", text, text, None)
+    site.app.entities.create_relation(caller, entity.id, gem.id, text, 1.0)
     memory = site.remember(
         f"stone {text}", caller, title=text, metadata={text: text, "tags": [text]}
     )
@@ -174,6 +179,9 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
         "/activity/proof",
         "/health/examined",
         "/settings",
+        "/graph",
+        f"/graph?at={entity.id}&open={memory.id}",
+        f"/graph?at={memory.id}&open={other.id},{entity.id}",
     ):
         answer = browser.get(path)
         assert answer.status_code == 200, path

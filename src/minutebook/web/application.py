@@ -19,7 +19,17 @@ from starlette.routing import BaseRoute, Route
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, Unidentified
-from minutebook.web import activity, decisions, find, health, memories, pages, sessions, settings
+from minutebook.web import (
+    activity,
+    decisions,
+    find,
+    graph,
+    health,
+    memories,
+    pages,
+    sessions,
+    settings,
+)
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import Host, Rejected
 from minutebook.web.pages import Frame, Goto, Page, View, Visit, rendered, trouble_page
@@ -33,6 +43,7 @@ VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (
     memories.VIEWS,
     decisions.VIEWS,
     sessions.VIEWS,
+    graph.VIEWS,
     activity.VIEWS,
     health.VIEWS,
     settings.VIEWS,

@@ -1,0 +1,188 @@
+"""The graph: entities, relations and memories around one thing, drawn, and listed in words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Entity, Memory
+from minutebook.domain.validity import holds_at
+from minutebook.services.knowledge.surroundings import Node, Surrounded
+from minutebook.web.find import offset
+from minutebook.web.memories import address as memory_address
+from minutebook.web.pages import Page, View, Visit
+from minutebook.web.radial import places
+
+SHOWN = 40
+"""Edges of each opened thing that are shown at first."""
+
+MOST = 2000
+"""Edges of one opened thing that are shown at most."""
+
+MOST_OPENED = 60
+"""Things that an address may open."""
+
+MOST_DRAWN = 3000
+"""Things that are drawn at most; beyond it nothing more is opened."""
+
+LISTED = 50
+"""Entities on a page of the list."""
+
+LABEL = 24
+"""Characters of a name that stand in the drawing; the whole name is in the list and on hover."""
+
+MARGIN = 190
+"""Pixels around the outermost things, for their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the address asks for: the thing in the middle, what else is opened, how many edges of each."""
+
+    at: str
+    opened: tuple[str, ...]
+    shown: int
+
+    def address(self, **changes: Any) -> str:
+        """Return the address of the same graph with some of its parts changed."""
+        asked = replace(self, **changes)
+        told = {"at": asked.at}
+        if asked.opened:
+            told["open"] = ",".join(asked.opened)
+        if asked.shown != SHOWN:
+            told["show"] = str(asked.shown)
+        return f"/graph?{urlencode(told, safe=',')}"
+
+    def grown(self, id: str) -> str:
+        """Return the address that opens one thing more, or closes it again."""
+        if id in self.opened:
+            return self.address(opened=tuple(each for each in self.opened if each != id))
+        return self.address(opened=(*self.opened, id))
+
+
+@dataclass(slots=True)
+class _Graph:
+    """What is shown: things by id, what was opened from the middle outwards, the tree of the drawing."""
+
+    nodes: dict[str, Node] = field(default_factory=dict)
+    opened: list[Surrounded] = field(default_factory=list)
+    branches: dict[str, list[str]] = field(default_factory=dict)
+
+
+def show(visit: Visit) -> Page:
+    """Show the graph around a thing; with none named, the entities to begin with."""
+    if not visit.query.get("at", "").strip():
+        return _entities(visit)
+    asked = asked_of(visit.query)
+    graph = _gathered(visit, asked)
+    now = visit.app.clock()
+    placed = places(asked.at, graph.branches)
+    reach = max((abs(each) for p in placed.values() for each in (p.x, p.y)), default=0) + MARGIN
+    opened_ids = {each.node.id for each in graph.opened}
+    facts = {
+        "asked": asked,
+        "middle": graph.nodes[asked.at],
+        "opened": graph.opened,
+        "opened_ids": opened_ids,
+        "nodes": [(node, placed[id]) for id, node in graph.nodes.items()],
+        "lines": list(_lines(graph, placed)),
+        "reach": round(reach),
+        "ended": {id for id, node in graph.nodes.items() if _has_ended(node, now)},
+        "name_of": name_of,
+        "label": _label,
+        "address_of": address_of,
+        "more": asked.address(shown=min(MOST, asked.shown * 5)) if asked.shown < MOST else None,
+        "is_full": len(graph.nodes) >= MOST_DRAWN,
+    }
+    return Page("graph_part.html" if visit.wants_part else "graph.html", facts)
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/graph"): ("graph", show)}
+
+
+def asked_of(query: Any) -> Asked:
+    """Read what an address asks for. Raises InvalidInput, which names the part that is not fit."""
+    at = query.get("at", "").strip()
+    named = [each.strip() for each in query.get("open", "").split(",")]
+    opened = tuple(dict.fromkeys(each for each in named if each and each != at))
+    if len(opened) > MOST_OPENED:
+        raise InvalidInput("open", f"must name {MOST_OPENED} things at most (got {len(opened)})")
+    given = query.get("show", str(SHOWN))
+    if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
+        raise InvalidInput("show", f"must be a number from 1 to {MOST} (got {given[:50]!r})")
+    return Asked(at, opened, int(given))
+
+
+def name_of(node: Node) -> str:
+    """Return what a thing is called: an entity's name, a memory's title or its first words."""
+    if isinstance(node, Entity):
+        return node.name
+    return " ".join((node.title or node.content)[:200].split()) or node.id
+
+
+def address_of(node: Node) -> str:
+    """Return the address of a memory's page; empty for an entity, whose page is the graph around it."""
+    return memory_address(node.id) if isinstance(node, Memory) else ""
+
+
+def _entities(visit: Visit) -> Page:
+    start, at = visit.query.get("name", "").strip(), offset(visit.query)
+    entities, total = visit.app.surroundings.entities(visit.caller, start, LISTED, at)
+
+    def page(first: int) -> str:
+        parts = {"name": start, "from": str(first) if first else ""}
+        return "/graph?" + urlencode({name: value for name, value in parts.items() if value})
+
+    facts = {
+        "start": start,
+        "total": total,
+        "offset": at,
+        "before": page(max(0, at - LISTED)) if at else None,
+        "after": page(at + LISTED) if at + len(entities) < total else None,
+        "around": [(each, Asked(each.id, (), SHOWN).address()) for each in entities],
+    }
+    return Page("entities.html", facts)
+
+
+def _gathered(visit: Visit, asked: Asked) -> _Graph:
+    """Gather what was opened, from the middle outwards; what no longer hangs on it is left out.
+
+    Raises NotFound if the thing in the middle is not there to be seen.
+    """
+    surroundings, graph = visit.app.surroundings, _Graph()
+    waiting, wanted = [asked.at], set(asked.opened)
+    graph.nodes[asked.at] = surroundings.node(visit.caller, asked.at)
+    while waiting and len(graph.nodes) < MOST_DRAWN:
+        id = waiting.pop(0)
+        limit = min(asked.shown, MOST_DRAWN - len(graph.nodes))
+        found = surroundings.around(visit.caller, graph.nodes[id], limit)
+        graph.opened.append(found)
+        for step in found.steps:
+            if step.node.id in graph.nodes:
+                continue
+            graph.nodes[step.node.id] = step.node
+            graph.branches.setdefault(id, []).append(step.node.id)
+            if step.node.id in wanted:
+                waiting.append(step.node.id)
+    return graph
+
+
+def _lines(graph: _Graph, placed: Any) -> Iterator[tuple[Any, Any, str, str]]:
+    """Give each drawn edge once: where from, where to, its kind, what it says."""
+    seen = set()
+    for each in graph.opened:
+        for step in each.steps:
+            edge = step.edge
+            if (edge.kind, edge.id) not in seen:
+                seen.add((edge.kind, edge.id))
+                yield placed[edge.source], placed[edge.target], edge.kind, edge.type
+
+
+def _has_ended(node: Node, now: Any) -> bool:
+    return isinstance(node, Memory) and not holds_at(node, now)
+
+
+def _label(node: Node) -> str:
+    name = name_of(node)
+    return name if len(name) <= LABEL else name[: LABEL - 1].rstrip() + "…"
