@@ -226,6 +226,24 @@ def test_the_graph_grows_in_place_and_goes_back(window: Window, kept: Kept) -> N
     window.check()
 
 
+def test_activity_shows_what_happens_elsewhere(window: Window, kept: Kept) -> None:
+    page = window.page
+    window.goto("/activity?act=verify")
+    expect(page.locator("#live")).to_contain_text("Live")
+    other = page.context.new_page()
+    other.goto(f"{kept.base}/memories/{kept.hostile[0].id}/verify")
+    other.get_by_role("button", name="Verify it").click()
+    expect(other.get_by_role("status")).to_be_visible()
+    other.close()
+    expect(page.locator("#entries li.new")).to_have_count(1)
+    expect(page.locator("#entries li.new time")).not_to_contain_text("UTC")
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#live")).to_contain_text("Paused")
+    page.get_by_role("button", name="Go on").click()
+    expect(page.locator("#live")).to_contain_text("Live")
+    window.check()
+
+
 def test_times_are_local_and_the_exact_one_is_on_hover(browser: Browser, kept: Kept) -> None:
     context = browser.new_context(
         storage_state=kept.state,  # type: ignore[arg-type]

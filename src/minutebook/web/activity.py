@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, unquote, urlencode
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entry, Kind
@@ -15,17 +15,19 @@ SHOWN = 50
 MOST = 1000
 """Entries that are shown at once at most."""
 
+LONGEST_MARK = 2000
+"""Characters that the mark of a place in the trails has at most; where it would be longer, there is none."""
+
 FIELDS = ("actor", "client", "act", "subject", "outcome", "since")
 """The filters, as the address names them."""
 
 
 def show(visit: Visit) -> Page:
     """Show the trail, newest first. Raises Forbidden to those who see a part of an organization."""
-    given = {name: visit.query.get(name, "").strip() for name in FIELDS}
-    wanted = {name: value for name, value in given.items() if value}
-    since, limit = day("since", wanted.get("since", "")), _limit(visit.query)
-    equal: Mapping[str, Any] = {name: value for name, value in wanted.items() if name != "since"}
-    entries = visit.app.trail.entries(visit.caller, since=since, limit=limit + 1, **equal)
+    wanted, limit = _given(visit.query), _limit(visit.query)
+    mark = mark_of(visit.app.trail.ends(visit.caller))
+    conditions = conditions_of(visit.query)
+    entries = visit.app.trail.entries(visit.caller, limit=limit + 1, **conditions)
     more = None
     if len(entries) > limit and limit < MOST:
         more = f"/activity?{urlencode({**wanted, 'show': min(MOST, limit + SHOWN)})}"
@@ -33,6 +35,8 @@ def show(visit: Visit) -> Page:
         "fields": wanted,
         "entries": [(each, subject_address(each)) for each in entries[:limit]],
         "more": more,
+        "live": f"/activity/live?{urlencode(wanted)}",
+        "mark": mark,
     }
     return Page("activity.html", facts)
 
@@ -48,6 +52,29 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 }
 
 
+def conditions_of(query: Mapping[str, str]) -> dict[str, Any]:
+    """Read what entries an address asks for. Raises InvalidInput if a day cannot be read."""
+    given: dict[str, Any] = _given(query)
+    return given | {"since": day("since", given.get("since", ""))}
+
+
+def mark_of(ends: Mapping[str, int]) -> str:
+    """Write where trails end, for a viewer to come back to; empty if that would be too long."""
+    mark = ",".join(f"{quote(name, safe='')}:{number}" for name, number in sorted(ends.items()))
+    return mark if len(mark) <= LONGEST_MARK else ""
+
+
+def ends_of(mark: str) -> dict[str, int]:
+    """Read a mark. Raises InvalidInput if it is none."""
+    ends = {}
+    for part in mark[: LONGEST_MARK + 1].split(",") if mark else ():
+        name, _, number = part.partition(":")
+        if not name or not number.isdecimal() or len(number) > 15:
+            raise InvalidInput("after", "must be a mark of this page; reload it")
+        ends[unquote(name)] = int(number)
+    return ends
+
+
 def subject_address(entry: Entry) -> str:
     """Return the address of what an entry concerns, empty if it has no page; it may be gone."""
     match entry.subject_kind:
@@ -58,6 +85,12 @@ def subject_address(entry: Entry) -> str:
         case _:
             return ""
     return f"{path}/{quote(entry.subject, safe='')}"
+
+
+def _given(query: Mapping[str, str]) -> dict[str, str]:
+    """Return the filters that are set."""
+    given = {name: query.get(name, "").strip() for name in FIELDS}
+    return {name: value for name, value in given.items() if value}
 
 
 def _limit(query: Mapping[str, str]) -> int:

@@ -14,9 +14,11 @@ from urllib.parse import quote, urlsplit
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
+from starlette.types import ASGIApp
 
+from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, Unidentified
 from minutebook.web import (
@@ -30,8 +32,10 @@ from minutebook.web import (
     sessions,
     settings,
 )
+from minutebook.web.activity import conditions_of, ends_of
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import Host, Rejected
+from minutebook.web.live import Live
 from minutebook.web.pages import Frame, Goto, Page, View, Visit, rendered, trouble_page
 from minutebook.web.sign_ins import SignIn, SignIns
 from minutebook.web.wording import Trouble, trouble_of
@@ -65,6 +69,7 @@ def pages_application(host: Host, sign_ins: SignIns) -> Starlette:
         Route("/signout", authentication.sign_out, methods=["POST"]),
         Route("/static/{digest}/{name}", static_file, methods=["GET"]),
     ]
+    routes.append(Route("/activity/live", authentication.live, methods=["GET"]))
     for views in VIEWS:
         routes += [
             Route(path, authentication.guarded(act, view), methods=[method])
@@ -88,6 +93,7 @@ class BrowserAuthentication:
     def __init__(self, host: Host, sign_ins: SignIns) -> None:
         self._host = host
         self._sign_ins = sign_ins
+        self._live = Live(host)
 
     def guarded(self, act: str, view: View) -> Endpoint:
         """Return the endpoint that shows a view to people who are signed in, errors as pages."""
@@ -158,6 +164,38 @@ class BrowserAuthentication:
         response = rendered(Goto(SIGN_IN), Frame())
         response.delete_cookie(self._cookie(request), path="/")
         return response
+
+    async def live(self, request: Request) -> ASGIApp:
+        """Send new entries of the trail as they come, as long as the browser is signed in."""
+        try:
+            known = await self._known(request)
+            if known is None:
+                return Response(status_code=HTTPStatus.UNAUTHORIZED, headers=pages.HEADERS)
+            query = request.query_params
+            mark = request.headers.get("last-event-id") or query.get("after", "")
+            conditions_of(query)
+            ends_of(mark)
+            # Who may not read the trail is told so before anything is sent.
+            await self._host.run(request, "live", known.caller, _read_ends)
+        except MinutebookError as error:
+            return self._failed(request, trouble_of(error))
+        except Rejected as error:
+            return self._failed(
+                request, Trouble(error.status, _("Not now"), error.reason), error.headers
+            )
+        secret = request.cookies.get(self._cookie(request), "")
+
+        async def check() -> None:
+            sign_in = self._sign_ins.peek(secret)
+            if sign_in is None:
+                raise Unidentified("this browser is signed out")
+            if sign_in.authorization is not None:
+                await self._host.identify(sign_in.authorization)
+
+        events = self._live.events(known.caller, query, mark)
+        headers = {**pages.HEADERS, "X-Accel-Buffering": "no"}
+        response = StreamingResponse(events, media_type="text/event-stream", headers=headers)
+        return self._host.stream(request, known.caller, response, check)
 
     async def unserved(self, request: Request, error: Exception) -> Response:
         """Say that there is nothing at a path: to browsers as a page, to programs as JSON."""
@@ -253,6 +291,10 @@ class BrowserAuthentication:
     def _set(self, response: Response, name: str, value: str) -> None:
         secure = self._host.is_secure
         response.set_cookie(name, value, httponly=True, samesite="strict", secure=secure, path="/")
+
+
+def _read_ends(app: App, caller: Caller) -> object:
+    return app.trail.ends(caller)
 
 
 _STALE = _("This form is no longer valid. Try again.")

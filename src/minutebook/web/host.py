@@ -1,9 +1,10 @@
 """What the pages ask of the server that shows them."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeVar
 
 from starlette.requests import Request
+from starlette.types import ASGIApp
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
@@ -33,6 +34,22 @@ class Host(Protocol):
         """Run a task on the open app in a worker thread, logged and counted under the act's name.
 
         Raises MinutebookError as the caller may read it, Rejected if a limit is reached.
+        """
+
+    async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
+        """Run a short task whose answer others wait for, too. Raises MinutebookError as `run` does."""
+
+    def stream(
+        self,
+        request: Request,
+        caller: Caller,
+        response: ASGIApp,
+        check: Callable[[], Awaitable[object]],
+    ) -> ASGIApp:
+        """Return what serves an endless response until the server ends, or `check` says so.
+
+        `check` raises Unidentified once the caller is let in no more. Beyond the limit on streams
+        the answer is 429.
         """
 
 

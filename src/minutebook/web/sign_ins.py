@@ -83,6 +83,12 @@ class SignIns:
             self._kept[key] = replace(found, used=now)
             return found
 
+    def peek(self, secret: str) -> SignIn | None:
+        """Return what a cookie's secret stands for, without noting a use."""
+        with self._lock:
+            found = self._kept.get(_digest(secret))
+        return None if found is None or _is_over(found, self._clock()) else found
+
     def end(self, secret: str) -> None:
         """Sign a browser out."""
         with self._lock:

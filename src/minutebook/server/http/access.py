@@ -2,6 +2,8 @@
 
 import logging
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 import anyio.to_thread
@@ -19,6 +21,9 @@ log = logging.getLogger(__name__)
 
 CHECK_EVERY = 2.0
 """Seconds between two checks that the caller of an open stream is still known."""
+
+Check = Callable[[], Awaitable[object]]
+"""Raises Unidentified if the caller of an open stream is let in no more."""
 
 SESSION = "http"
 """The session in whose name authentication keeps the store running."""
@@ -72,15 +77,23 @@ class AccessControl:
         """Return the caller in the session of its principal, for requests that keep none."""
         return in_call(caller, session=self._sessions[caller.principal])
 
-    async def stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def stream(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, check: Check | None = None
+    ) -> None:
         """Serve a stream until its token ends or the server does.
 
-        Raises TooManyRequests if the principal has its share of streams open.
+        `check` takes the place of the check that the request's token is still valid. Raises
+        TooManyRequests if the principal has its share of streams open.
         """
-        with self.limits.streams.hold(Request(scope).state.caller.principal):
-            await self._stream(app, scope, receive, send)
+        request = Request(scope)
+        with self.limits.streams.hold(request.state.caller.principal):
+            await self._stream(
+                app, scope, receive, send, check or partial(self.authenticate, request)
+            )
 
-    async def _stream(self, app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _stream(
+        self, app: ASGIApp, scope: Scope, receive: Receive, send: Send, check: Check
+    ) -> None:
         last: Message | None = None
 
         async def sending(message: Message) -> None:
@@ -89,7 +102,7 @@ class AccessControl:
             await send(message)
 
         async with anyio.create_task_group() as group:
-            group.start_soon(self._stay, Request(scope), group.cancel_scope)
+            group.start_soon(self._stay, check, group.cancel_scope)
             await app(scope, receive, sending)
             group.cancel_scope.cancel()
         if last is None:
@@ -97,14 +110,14 @@ class AccessControl:
         elif last["type"] == "http.response.start" or last.get("more_body"):
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
-    async def _stay(self, request: Request, stream: anyio.CancelScope) -> None:
+    async def _stay(self, check: Check, stream: anyio.CancelScope) -> None:
         """End a stream when the time has come."""
         while not self._leaving.is_set():
             with anyio.move_on_after(CHECK_EVERY):
                 await self._leaving.wait()
                 break
             try:
-                await self.authenticate(request)
+                await check()
             except Unidentified:
                 break
             except (KeysUnavailable, StoreError):

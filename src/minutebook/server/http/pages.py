@@ -1,11 +1,12 @@
 """The pages' side of the server: who asks, forms, tasks in threads within the limits of all callers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
 from starlette.requests import Request
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from minutebook.app import App
 from minutebook.contracts.answers import Failure
@@ -16,6 +17,7 @@ from minutebook.domain.redaction import redacted_for
 from minutebook.server.dispatch import Dispatcher, Job
 from minutebook.server.http.access import AccessControl
 from minutebook.server.http.body import FORM, BadBody, read_body
+from minutebook.server.http.errors import refused
 from minutebook.server.limits import TooManyRequests
 from minutebook.web.host import Rejected
 
@@ -47,6 +49,15 @@ class _Pages:
 
 
 _WORDING: Any = _Pages()
+
+
+def _answer(outcome: T | Failure) -> T:
+    """Return what a job gave, or raise the error that it failed with."""
+    if isinstance(outcome, _Raised):
+        assert outcome.error is not None
+        raise outcome.error
+    assert not isinstance(outcome, Failure)
+    return outcome
 
 
 class PageHost:
@@ -92,11 +103,33 @@ class PageHost:
         request.state.caller = caller = self._access.in_session(caller)
         try:
             with limits.calls.hold(caller.principal):
-                outcome = await self._dispatcher.run(Job(_WORDING, act, {}, caller, task))
+                return _answer(await self._dispatcher.run(Job(_WORDING, act, {}, caller, task)))
         except TooManyRequests as error:
             raise Rejected(429, error.reason, {"Retry-After": "1"}) from error
-        if isinstance(outcome, _Raised):
-            assert outcome.error is not None
-            raise outcome.error
-        assert not isinstance(outcome, Failure)
-        return outcome
+
+    async def look(self, caller: Caller, task: Callable[[App, Caller], T]) -> T:
+        """Run a short task whose answer others wait for, too. Raises MinutebookError as `run` does."""
+        caller = self._access.in_session(in_call(caller, request="watch"))
+        return _answer(await self._dispatcher.run_shared(Job(_WORDING, "watch", {}, caller, task)))
+
+    def stream(
+        self,
+        request: Request,
+        caller: Caller,
+        response: ASGIApp,
+        check: Callable[[], Awaitable[object]],
+    ) -> ASGIApp:
+        """Return what serves an endless response until the server ends, or `check` says so.
+
+        `check` raises Unidentified once the caller is let in no more. Beyond the limit on streams
+        the answer is 429.
+        """
+        request.state.caller = caller
+
+        async def served(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await self._access.stream(response, scope, receive, send, check)
+            except TooManyRequests as error:
+                await refused(request, error)(scope, receive, send)
+
+        return served

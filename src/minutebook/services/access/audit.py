@@ -1,11 +1,12 @@
 """The audit trail: one entry an act, in its transaction, or in one of its own if it was refused."""
 
 import threading
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from itertools import islice
+from functools import partial
+from itertools import islice, takewhile
 
 from minutebook.domain import policy, trail
 from minutebook.domain.caller import Caller
@@ -201,11 +202,12 @@ class Trail:
         outcome: str | None = None,
         client: str | None = None,
         since: datetime | None = None,
+        after: Mapping[str, int] | None = None,
         limit: int | None = None,
     ) -> list[Entry]:
         """Return the entries of the caller's organizations that meet every condition, newest first.
 
-        Raises Forbidden if the caller is bound to a repository or a user.
+        `after` names organizations with the number of an entry: only those that follow it. Raises Forbidden if the caller is bound to a repository or a user.
         """
         policy.check_may_audit(caller)
         conditions = {"actor": actor, "act": act, "subject": subject, "outcome": outcome}
@@ -213,10 +215,21 @@ class Trail:
         found: list[Entry] = []
         for where in filters(self._store, caller):
             here = replace(narrowed(where, **equal), client=client)
-            entries = self._store.each(Entry, here, ["-number"])
+            last = 0 if after is None else after.get(where.organization, 0)
+            newest_first = self._store.each(Entry, here, ["-number"])
+            entries = takewhile(partial(_follows, last), newest_first)
             found += islice((e for e in entries if since is None or e.at >= since), limit)
         found.sort(key=lambda e: (e.at, e.organization, e.number), reverse=True)
         return found[:limit]
+
+    def ends(self, caller: Caller) -> dict[str, int]:
+        """Return the number of the last entry of each of the caller's organizations.
+
+        Raises Forbidden as `entries` does.
+        """
+        policy.check_may_audit(caller)
+        heads = [self.head(where.organization) for where in filters(self._store, caller)]
+        return {head.organization: head.number for head in heads if head is not None}
 
     def head(self, organization: str) -> Head | None:
         """Return the last entry's number and digest: note it elsewhere to prove the trail against it."""
@@ -286,3 +299,7 @@ class Trail:
         entry = trail.sealed(audit.organization, last, act, self._clock())
         self._store.put(entry)
         self._store.put(trail.head_of(entry))
+
+
+def _follows(number: int, entry: Entry) -> bool:
+    return entry.number > number

@@ -1,0 +1,90 @@
+"""Activity as it happens: new entries of the trail, sent to whoever watches (server-sent events)."""
+
+import time
+from collections.abc import AsyncIterator, Mapping
+from typing import Any, cast
+
+import anyio
+
+from minutebook.app import App
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.records import Entry
+from minutebook.web.activity import conditions_of, ends_of, mark_of, subject_address
+from minutebook.web.host import Host
+from minutebook.web.pages import environment
+
+EVERY = 1.0
+"""Seconds between two looks at where the trails end, whoever watches."""
+
+BEAT = 15.0
+"""Seconds after which something is sent in any case, so that a viewer who has gone is found out."""
+
+MOST_AT_ONCE = 100
+"""Entries that one look sends; if there are more, the page says that it shows a part."""
+
+
+class Live:
+    """Tells viewers of new entries: the trails' ends are looked at once a second for all of them."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._lock = anyio.Lock()
+        self._ends: dict[str | None, tuple[float, dict[str, int]]] = {}
+
+    async def events(
+        self, caller: Caller, query: Mapping[str, str], mark: str
+    ) -> AsyncIterator[str]:
+        """Give events for entries that fit the filters of an address, from a mark in the trails on.
+
+        Ends when the trail cannot be read. Raises Forbidden before the first event to those who see
+        a part of an organization, InvalidInput if filters or the mark cannot be read.
+        """
+        conditions, ends = conditions_of(query), ends_of(mark)
+        if not ends:
+            ends = await self._ends_of(caller)
+        yield "retry: 3000\n\n"
+        sent = time.monotonic()
+        while True:
+            try:
+                now = await self._ends_of(caller)
+                if now != ends:
+                    found = await self._entries(caller, conditions, ends)
+                    ends = now
+                    yield _event(found, mark_of(ends))
+                    sent = time.monotonic()
+            except MinutebookError:
+                return
+            if time.monotonic() - sent >= BEAT:
+                sent = time.monotonic()
+                yield ": still here\n\n"
+            await anyio.sleep(EVERY)
+
+    async def _ends_of(self, caller: Caller) -> dict[str, int]:
+        """Return where the trails of the caller's organizations end, as of a second ago at most."""
+        async with self._lock:
+            at, ends = self._ends.get(caller.organization, (-EVERY, {}))
+            now = time.monotonic()
+            if now - at >= EVERY / 2:
+                ends = await self._host.look(caller, lambda app, caller: app.trail.ends(caller))
+                self._ends = {key: e for key, e in self._ends.items() if now - e[0] < BEAT}
+                self._ends[caller.organization] = now, ends
+            return ends
+
+    async def _entries(
+        self, caller: Caller, conditions: Mapping[str, Any], after: Mapping[str, int]
+    ) -> list[Entry]:
+        def task(app: App, caller: Caller) -> list[Entry]:
+            return app.trail.entries(caller, limit=MOST_AT_ONCE + 1, after=after, **conditions)
+
+        return await self._host.look(caller, task)
+
+
+def _event(entries: list[Entry], mark: str) -> str:
+    """Write entries, newest first, as one event; its id is the mark up to which they reach."""
+    entry = cast("Any", environment().get_template("parts.html").module).entry
+    shown = entries[:MOST_AT_ONCE]
+    data = [f"data: {' '.join(str(entry(e, subject_address(e))).split())}\n" for e in shown]
+    kind = "cut" if len(entries) > len(shown) else "message"
+    # An event without data moves the mark alone: browsers note its id and run nothing.
+    return f"event: {kind}\nid: {mark}\n{''.join(data)}\n"
