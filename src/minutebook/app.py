@@ -96,8 +96,7 @@ class App:
         home = default_organization(settings.caller())
         self.embedding = models.embedding
         self.embeddings, self.trail, self.clock = embeddings, trail, clock
-        self.tokens = infrastructure.tokens
-        self.include_decisions = settings.include_decisions
+        self.tokens, self.include_decisions = infrastructure.tokens, settings.include_decisions
         self.rules = rules = rules_for(settings, self.tokens)
 
         mentions, supersession = Mentions(store, clock), Supersession(store, clock)

@@ -8,6 +8,7 @@ from minutebook.domain.records import Decision, DecisionStatus, Proposal, Propos
 from minutebook.domain.redaction import redacted_for
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import differences
+from minutebook.web.lineage import drawing
 from minutebook.web.memories import with_reason
 from minutebook.web.pages import Goto, Page, View, Visit
 from minutebook.web.wording import Trouble, trouble_of
@@ -40,6 +41,7 @@ def show(visit: Visit, trouble: Trouble | None = None) -> Page:
     facts: dict[str, Any] = {
         "record": found,
         "chain": chain,
+        "drawing": drawing(chain),
         "compared": [(each, differences(_text(each), _text(found))) for each in before],
         "is_pending": isinstance(found, Proposal) and found.status is ProposalStatus.PENDING,
         "opens": app.proposals.opens(found) if isinstance(found, Proposal) else None,
