@@ -184,7 +184,7 @@ def measured(size: int, rounds: int) -> tuple[list[Row], Row]:
         rows: list[Row] = [(size, "start", start.p50, start.p99, start.cpu)]
         rows += [(size, *row) for row in [*acts(app, rounds), *searches(app, rounds)]]
         check = once(app.ledgers.check)
-        rebuild = once(lambda: app.ledgers.rebuild(CALLER))
+        rebuild = once(lambda: app.rebuilds.rebuild(CALLER))
         app.close()
     return rows, (size, filled, from_git, vectors, check, rebuild)
 

@@ -39,6 +39,7 @@ from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.decisions import Decisions
 from minutebook.services.ledger.locator import LedgerFolders
 from minutebook.services.ledger.proposals import Proposals
+from minutebook.services.ledger.rebuilding import Rebuilds
 from minutebook.services.ledger.recording import DecisionWriter
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.maintenance.archive_paths import ArchivePaths
@@ -112,6 +113,7 @@ class App:
         self.surroundings = Surroundings(store)
 
         self.ledgers = Ledgers(store, trail, embeddings, locks, repos_of(settings), clock, randbits)
+        self.rebuilds = Rebuilds(self.ledgers, trail, embeddings)
         decision_writer = DecisionWriter(store, self.ledgers, embeddings, trail)
         self.secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
         self.decisions = Decisions(store, decision_writer, trail, clock, randbits)
@@ -139,7 +141,7 @@ class App:
 
         paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
         self.archives = Archives(
-            store, trail, embeddings, mentions, self.ledgers, paths, clock, rules
+            store, trail, embeddings, mentions, self.rebuilds, paths, clock, rules
         )
         self.backups = Backups(data_directory(settings), store, trail, clock)
         self.database = Database(store, embeddings, embeddings.notify)

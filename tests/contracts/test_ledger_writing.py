@@ -137,7 +137,7 @@ def test_any_text_is_kept_as_it_was_given(agent: Client, odd: str) -> None:
     assert kept.rationale == told["rationale"]
     assert agent.ids(text) == [id]
     person = agent.of(Role.HUMAN).world
-    rebuilt = person.app.ledgers.rebuild(person.caller)
+    rebuilt = person.app.rebuilds.rebuild(person.caller)
     assert (rebuilt.to_tables, rebuilt.to_git, rebuilt.notes) == ((), (), ())
 
 

@@ -239,7 +239,7 @@ def ledger() -> None:
 def rebuild(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Bring the tables and Git together again; Git is the record of truth."""
     with opened_or_made(options) as (app, caller):
-        done = app.ledgers.rebuild(caller)
+        done = app.rebuilds.rebuild(caller)
     summary = (
         f"{done.path}: {done.decisions} decisions; {len(done.to_tables)} brought to the tables, "
         f"{len(done.to_git)} brought to Git."

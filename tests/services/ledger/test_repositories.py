@@ -148,7 +148,7 @@ def test_whoever_lost_the_repository_reads_on_and_has_it_again_by_a_rebuild(worl
     assert "no commits any more" in reason
     with pytest.raises(LedgerBroken):
         world.app.decisions.record(PERSON, draft("wire"))
-    rebuilt = world.app.ledgers.rebuild(PERSON)
+    rebuilt = world.app.rebuilds.rebuild(PERSON)
     assert set(rebuilt.to_git) == {old.id, new.id}
     assert rebuilt.to_tables == ()
     assert agree(world)
@@ -168,20 +168,20 @@ def test_a_rebuild_gives_each_side_what_it_lacks(world: World) -> None:
     committed(world.app, theirs := written(1, target="model"))
     [reason] = reasons(world)
     assert "rewritten" in reason
-    rebuilt = world.app.ledgers.rebuild(PERSON)
+    rebuilt = world.app.rebuilds.rebuild(PERSON)
     assert set(rebuilt.to_git) == {old.id, new.id, other.id}
     assert set(rebuilt.to_tables) == {theirs.id}
     assert set(decisions_in(world.app)) == {old.id, new.id, other.id, theirs.id}
     assert agree(world)
     assert world.app.ledgers.check() == []
     assert [each.act for each in world.trail()][-2:] == ["take_in", "rebuild"]
-    assert world.app.ledgers.rebuild(PERSON).to_git == ()
+    assert world.app.rebuilds.rebuild(PERSON).to_git == ()
 
 
 def test_agents_rebuild_nothing(world: World) -> None:
     for caller in (AGENT, VIEWER):
         with pytest.raises(Forbidden):
-            world.app.ledgers.rebuild(caller)
+            world.app.rebuilds.rebuild(caller)
     assert [each.outcome for each in world.trail()] == ["Forbidden", "Forbidden"]
 
 
@@ -213,7 +213,7 @@ def test_a_history_that_somebody_changed_is_found_served_as_it_was_and_never_men
     for act in (
         lambda: world.app.decisions.record(PERSON, draft("wire")),
         lambda: world.app.decisions.supersede(PERSON, [made.id], draft()),
-        lambda: world.app.ledgers.rebuild(PERSON),
+        lambda: world.app.rebuilds.rebuild(PERSON),
     ):
         with pytest.raises(LedgerBroken):
             act()
@@ -228,7 +228,7 @@ def test_what_was_undone_by_hand_is_sound_again_once_somebody_says_so(world: Wor
     rewritten(world, lambda data: data.replace(b"needs no", b"needs a"), made)
     rewritten(world, lambda data: data.replace(b"needs a", b"needs no"), made)
     assert reasons(world) != []
-    rebuilt = world.app.ledgers.rebuild(PERSON)
+    rebuilt = world.app.rebuilds.rebuild(PERSON)
     assert {each.rule for each in rebuilt.notes} == {Rule.FIXED}
     assert reasons(world) == []
     world.app.decisions.record(PERSON, draft("wire"))
@@ -366,7 +366,7 @@ def test_moving_to_a_project_brings_the_decisions_along_by_a_rebuild(
     world.app.close()
     moved = opener(ledger=project)
     assert [each.id for each in moved.app.decisions.truths(AGENT)] == [new.id]
-    rebuilt = moved.app.ledgers.rebuild(ADMIN)
+    rebuilt = moved.app.rebuilds.rebuild(ADMIN)
     assert set(rebuilt.to_git) == {old.id, new.id}
     assert agree(moved)
 
@@ -465,7 +465,7 @@ def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out
     for act in (
         lambda: app.decisions.record(PERSON, draft("model")),
         lambda: app.decisions.supersede(PERSON, [made.id], draft()),
-        lambda: app.ledgers.rebuild(PERSON),
+        lambda: app.rebuilds.rebuild(PERSON),
     ):
         with pytest.raises(LedgerDamaged) as damage:
             act()
@@ -480,7 +480,7 @@ def test_a_damaged_head_makes_the_ledger_read_only_and_is_named_with_the_way_out
     # The remedy holds: the tables have everything.
     place = ledger_of(app).path
     place.rename(place.with_name("away"))
-    app.ledgers.rebuild(PERSON)
+    app.rebuilds.rebuild(PERSON)
     assert reasons(world) == []
     assert agree(world)
 

@@ -51,11 +51,11 @@ class Decisions:
         id = decision_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "record", Kind.DECISION, id):
             lineage.check_may_record(caller, ())
-            decision = self._ledgers.spelled(build_decision(caller, draft, id, now))
+            decision = self._ledgers.tables.spelled(build_decision(caller, draft, id, now))
 
         def plan() -> list[Decision]:
             lineage.check_may_record(
-                caller, self._ledgers.active_on(lineage.scoped_target(decision))
+                caller, self._ledgers.tables.active_on(lineage.scoped_target(decision))
             )
             return [decision]
 
@@ -77,12 +77,12 @@ class Decisions:
         first = read(self._store, caller, Decision, old_ids[0])
         with self._trail.audit_refusals(caller, first.organization, "supersede", Kind.DECISION, id):
             decision = lineage.placed_with(first, build_decision(caller, draft, id, now))
-            decision = self._ledgers.spelled(decision)
+            decision = self._ledgers.tables.spelled(decision)
 
         def plan() -> list[Decision]:
             old = [read(self._store, caller, Decision, each) for each in dict.fromkeys(old_ids)]
             key = lineage.scoped_target(decision)
-            lineage.check_may_supersede(caller, key, old, self._ledgers.active_on(key))
+            lineage.check_may_supersede(caller, key, old, self._ledgers.tables.active_on(key))
             taking, replaced = lineage.superseding(decision, old)
             return [taking, *replaced.values()]
 
@@ -103,7 +103,7 @@ class Decisions:
 
     def truth(self, decision: Decision) -> tuple[Decision, ...]:
         """Return the active decisions at the end of a chain; several if branches disagree."""
-        return lineage.truth(decision, partial(self._ledgers.find, decision.organization))
+        return lineage.truth(decision, partial(self._ledgers.tables.find, decision.organization))
 
     def latest(self, caller: Caller) -> list[Decision]:
         """Return the active decisions, newest first."""

@@ -86,7 +86,7 @@ class Proposals:
             policy.check_may_write_to(caller, "accept", proposal)
             lineage.check_review_is_over(proposal, now, self._window)
         self._secret.check(caller, "accept", id, secret)
-        decision = self._ledgers.spelled(
+        decision = self._ledgers.tables.spelled(
             build_accepted(caller, proposal, decision_id(now, self._randbits), now)
         )
 
@@ -94,7 +94,7 @@ class Proposals:
             # Others may have accepted it, or decided on its target, meanwhile.
             lineage.check_is_pending(read(self._store, caller, Proposal, id))
             taking, replaced = lineage.superseding(
-                decision, self._ledgers.active_on(lineage.scoped_target(decision))
+                decision, self._ledgers.tables.active_on(lineage.scoped_target(decision))
             )
             return [taking, *replaced.values()]
 

@@ -18,7 +18,7 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.ledger.rebuilding import Rebuilds
 from minutebook.services.maintenance.archive_file import JournalWriter, Writer, reading
 from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
 from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
@@ -46,7 +46,7 @@ class Archives:
         trail: Trail,
         embeddings: Embeddings,
         mentions: Mentions,
-        ledgers: Ledgers,
+        rebuilds: Rebuilds,
         paths: ArchivePaths,
         clock: Clock,
         rules: Rules,
@@ -55,7 +55,7 @@ class Archives:
         self._trail = trail
         self._embeddings = embeddings
         self._mentions = mentions
-        self._ledgers = ledgers
+        self._rebuilds = rebuilds
         self._paths = paths
         self._clock = clock
         self._rules = rules
@@ -117,10 +117,10 @@ class Archives:
                 work = Import(self._store, self._trail, self._mentions, caller, mode)
                 # Who decides has the ledger's lock first, then the store's; so does who imports.
                 with (
-                    self._ledgers.rebuilding(checked.decided) as ledgers,
+                    self._rebuilds.rebuilding(checked.decided) as rebuildings,
                     self._store.transaction(*work.organizations(checked)),
                 ):
-                    work.run(reader, checked, ledgers)
+                    work.run(reader, checked, rebuildings)
         self._embeddings.notify()
         return work.told
 

@@ -26,7 +26,7 @@ from minutebook.domain.turns import next_instant, summary_id, turn_id
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import filters
 from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.ledger.repositories import Rebuilding
+from minutebook.services.ledger.rebuilding import Rebuilding
 from minutebook.services.maintenance.archive_file import At, Reader
 from minutebook.store.protocol import Store
 
@@ -119,12 +119,12 @@ class Import:
             named.update(where.organization for where in filters(self._store, self._caller))
         return named
 
-    def run(self, reader: Reader, checked: Checked, ledgers: Mapping[str, Rebuilding]) -> None:
+    def run(self, reader: Reader, checked: Checked, rebuildings: Mapping[str, Rebuilding]) -> None:
         """Take all records in, audit that, and commit decisions to Git.
 
         Any error must undo all of it.
 
-        `ledgers` belong to the organizations of the decisions, and were read before the
+        `rebuildings` belong to the organizations of the decisions, and were read before the
         transaction. Raises InvalidArchive if the file has changed or the store cannot keep a
         record, ScopeViolation if a record belongs where the caller may not write.
         """
@@ -142,7 +142,7 @@ class Import:
             self._trail.log(self._caller, organization, _ACTS[self._mode], kind, [checked.digest])
         # Last, since a commit is not undone.
         for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
-            ledgers[organization].run(replace(self._caller, organization=organization))
+            rebuildings[organization].run(replace(self._caller, organization=organization))
 
     def _take(self, record: Record) -> None:
         here = self._store.get(type(record), record.organization, record.id)

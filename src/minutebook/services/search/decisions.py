@@ -194,7 +194,7 @@ class DecisionSearch:
                     ends.append((decision, path))
                 continue
             for id in decision.superseded_by:
-                following = self._ledgers.find(where.organization, id)
+                following = self._ledgers.tables.find(where.organization, id)
                 if following is not None and id not in seen:
                     seen.add(id)
                     waiting.append((following, (*path, decision.id)))
