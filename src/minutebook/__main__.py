@@ -17,17 +17,17 @@ def main() -> None:
 
 def _run(arguments: list[str]) -> None:
     """Pass the invocation to the daemon if it can serve it; else run the command line."""
-    asked = invocation.read(arguments, os.environ)
-    if asked is not None and asked.wants_daemon:
+    request = invocation.read(arguments, os.environ)
+    if request is not None and request.wants_daemon:
         from minutebook.server.daemon import client
 
-        client.serve(asked)
+        client.serve(request)
     elif typed := invocation.read_command(arguments, os.environ):
-        command, asked = typed
-        if asked.wants_daemon:
+        command, request = typed
+        if request.wants_daemon:
             from minutebook.server.daemon import command_client
 
-            command_client.run_and_exit(asked, command, arguments)
+            command_client.run_and_exit(request, command, arguments)
     from minutebook.cli import main as command_line
 
     command_line()

@@ -117,10 +117,8 @@ class App:
         decision_writer = DecisionWriter(store, self.ledgers, embeddings, trail)
         self.secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
         self.decisions = Decisions(store, decision_writer, trail, clock, randbits)
-        window = timedelta(seconds=settings.review_window)
-        self.proposals = Proposals(
-            store, decision_writer, trail, self.secret, clock, randbits, window
-        )
+        secret, window = self.secret, timedelta(seconds=settings.review_window)
+        self.proposals = Proposals(store, decision_writer, trail, secret, clock, randbits, window)
 
         roots = Roots(settings.index_roots, home)
         self.projects = Projects(store, embeddings, trail, locks, roots, clock, randbits)

@@ -67,7 +67,7 @@ def test_questions_without_an_answer_are_held_against_the_others(
     assert heard[-1] == 1.0
     assert not settings.home.exists()
     assert done.negatives == runs.GIVEN
-    assert [each.query.id for each in done.asked] == ["q1"]
+    assert [each.query.id for each in done.results] == ["q1"]
     everything = reported(done)["separation"]["groups"]["all"]
     assert (everything["answerable"], everything["unanswerable"]) == (1, 1)
     assert everything["systems"]["recall"]["kept"][0] == 1.0

@@ -172,20 +172,20 @@ def _join(
 
     Lines that say what their definition is never go into another's chunk, but for a bare heading.
     """
-    kept: list[_Run] = []
+    joined: list[_Run] = []
     for run in runs:
-        if kept and any(line.strip() for line in lines[kept[-1].start : kept[-1].end]):
-            kept[-1].end = run.start = _after_closings(run, lines, leads)
+        if joined and any(line.strip() for line in lines[joined[-1].start : joined[-1].end]):
+            joined[-1].end = run.start = _after_closings(run, lines, leads)
         if run.start == run.end:
             continue
-        if kept and _trails(kept[-1], run, lines, starts, leads):
-            kept[-1].end = run.end
-        elif kept and _opens(kept[-1], run, lines, starts, leads):
-            kept[-1].owner = run.owner
-            kept[-1].end = run.end
+        if joined and _trails(joined[-1], run, lines, starts, leads):
+            joined[-1].end = run.end
+        elif joined and _opens(joined[-1], run, lines, starts, leads):
+            joined[-1].owner = run.owner
+            joined[-1].end = run.end
         else:
-            kept.append(run)
-    return kept
+            joined.append(run)
+    return joined
 
 
 def _after_closings(run: _Run, lines: Sequence[str], leads: frozenset[int]) -> int:

@@ -71,9 +71,9 @@ class IgnoreRules:
 
     def is_ignored(self, path: str, *, is_folder: bool) -> bool:
         """Tell whether an entry is left out, given that the folders around it are not."""
-        whole = path + "/" if is_folder else path
+        full = path + "/" if is_folder else path
         for rules in (*self.ours, *self.git):
-            inside = whole[rules.depth :]
+            inside = full[rules.depth :]
             for pattern, is_left_out in rules.patterns:
                 if pattern.fullmatch(inside):
                     return is_left_out

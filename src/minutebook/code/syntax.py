@@ -79,15 +79,15 @@ def _parse(source: bytes, language: tree_sitter.Language) -> tree_sitter.Tree:
     deadline = time.thread_time() + PARSE_SECONDS
     # The binding never lets go of what it was given to read. A released view holds next to nothing,
     # and bytes of length one or none are there anyway; the end is what is read again and again.
-    whole = memoryview(source)
-    views = [whole]
+    buffer = memoryview(source)
+    views = [buffer]
 
     def read(offset: int, _: object) -> memoryview | bytes:
         if offset >= len(source) - 1:
             return source[offset:]
         if offset == 0:
-            return whole
-        views.append(whole[offset:])
+            return buffer
+        views.append(buffer[offset:])
         return views[-1]
 
     try:

@@ -92,8 +92,8 @@ class Owner:
 
 def header(made_at: datetime, counts: Mapping[Kind, int]) -> dict[str, object]:
     """Return an archive's header: how many records of which kinds follow."""
-    made = made_at.astimezone(UTC).isoformat()
-    return {"format": FORMAT, "version": VERSION, "made_at": made, "counts": dict(counts)}
+    created = made_at.astimezone(UTC).isoformat()
+    return {"format": FORMAT, "version": VERSION, "made_at": created, "counts": dict(counts)}
 
 
 def counts_of(header: Mapping[str, Any]) -> dict[Kind, int]:

@@ -33,13 +33,13 @@ def _first_sentence(line: str) -> str:
 
 
 def _shortened(sentence: str) -> str:
-    whole = sentence.rstrip(" .:;,*_`")
-    words = whole.split(" ")
-    if len(words) <= MAX_TITLE_WORDS and len(whole) <= MAX_TITLE_CHARACTERS:
-        return whole
-    kept = " ".join(words[:MAX_TITLE_WORDS])
-    if len(kept) >= MAX_TITLE_CHARACTERS:
-        kept = kept[:MAX_TITLE_CHARACTERS]
+    text = sentence.rstrip(" .:;,*_`")
+    words = text.split(" ")
+    if len(words) <= MAX_TITLE_WORDS and len(text) <= MAX_TITLE_CHARACTERS:
+        return text
+    shortened = " ".join(words[:MAX_TITLE_WORDS])
+    if len(shortened) >= MAX_TITLE_CHARACTERS:
+        shortened = shortened[:MAX_TITLE_CHARACTERS]
         # A word longer than a title is the only one that is cut.
-        kept = kept.rpartition(" ")[0] or kept[: MAX_TITLE_CHARACTERS - 1]
-    return f"{kept.rstrip(' .:;,')}…"
+        shortened = shortened.rpartition(" ")[0] or shortened[: MAX_TITLE_CHARACTERS - 1]
+    return f"{shortened.rstrip(' .:;,')}…"

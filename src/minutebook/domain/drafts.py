@@ -220,13 +220,13 @@ _SAID = tuple(f.name for f in fields(Draft) if f.name not in ("id", "given_uuid"
 
 def _moved(caller: Caller, memory: Memory, changes: Mapping[str, Any]) -> Memory:
     scope = changes.get("scope") or memory.scope
-    kept = {name: getattr(memory, name) for name in ("repository", "user")} | dict(changes)
+    changed = {name: getattr(memory, name) for name in ("repository", "user")} | dict(changes)
     if scope is not memory.scope:
-        kept |= {name: changes.get(name) for name in kept}
+        changed |= {name: changes.get(name) for name in changed}
     writer = replace(caller, organization=memory.organization)
     if (scope is ScopeLevel.SYSTEM) is not (memory.organization == SYSTEM_ORGANIZATION):
         raise Conflict(memory.id, "no memory moves into system scope or out of it; write it anew")
-    scope = resolve_scope(writer, scope, kept["repository"], kept["user"])
+    scope = resolve_scope(writer, scope, changed["repository"], changed["user"])
     return replace(memory, scope=scope.scope, repository=scope.repository, user=scope.user)
 
 

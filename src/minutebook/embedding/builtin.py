@@ -93,9 +93,9 @@ class BuiltInEmbedder:
         rows = np.empty((len(parts), WIDTH), np.float32)
         states = [np.empty((len(ids), WIDTH), np.float32) for ids in texts]
         for group in runtime.batches([len(part.ids) for part in parts]):
-            made = self._run([parts[index].ids for index in group])
-            rows[group] = made[runtime.VECTORS]
-            for index, each in zip(group, made[runtime.STATES], strict=True):
+            outputs = self._run([parts[index].ids for index in group])
+            rows[group] = outputs[runtime.VECTORS]
+            for index, each in zip(group, outputs[runtime.STATES], strict=True):
                 part = parts[index]
                 own = states[part.text][part.own]
                 own[:] = each[part.begin : part.begin + len(own)]
@@ -185,7 +185,7 @@ def check_source() -> Path:
 
 
 def prepare(
-    models_dir: Path, source: Path | None = None, told: Callable[[float], None] | None = None
+    models_dir: Path, source: Path | None = None, on_progress: Callable[[float], None] | None = None
 ) -> Path:
     """Derive the model's files, unless they are there and whole; give their folder.
 
@@ -195,13 +195,13 @@ def prepare(
     folder = folder_of(models_dir)
     if model_cache.damage(folder) is None:
         return folder
-    told = told or _unheard
-    told(0.0)
+    on_progress = on_progress or _unheard
+    on_progress(0.0)
     source = source or check_source()
     try:
         if weights.sha256_of(source) != weights.SHA256:
             raise ModelUnavailable(f"{source} is not the pinned weights file", FETCH)
-        model_cache.put_in_place(folder, lambda place: _derive(source, place, told))
+        model_cache.put_in_place(folder, lambda place: _derive(source, place, on_progress))
         for earlier in ("", *(f"-{number}" for number in range(2, FILES_RECIPE))):
             shutil.rmtree(models_dir / f"{NAME}-{MODEL.digest[:8]}{earlier}", ignore_errors=True)
     except OSError as error:
@@ -227,7 +227,7 @@ def _unheard(part: float) -> None:
     """Make nothing of how much is done."""
 
 
-def _derive(source: Path, folder: Path, told: Callable[[float], None]) -> None:
+def _derive(source: Path, folder: Path, on_progress: Callable[[float], None]) -> None:
     from minutebook.embedding.quantize import write_files
 
     write_files(
@@ -236,5 +236,5 @@ def _derive(source: Path, folder: Path, told: Callable[[float], None]) -> None:
         words=folder / WORDS,
         tokenizer=folder / TOKENIZER,
         prefixes=(QUERY_PREFIX, PASSAGE_PREFIX),
-        told=told,
+        on_progress=on_progress,
     )

@@ -33,11 +33,11 @@ class Completion:
 
     def ask(self, system: str, prompt: str, max_tokens: int) -> str:
         """Return the model's answer. Raises Unanswered if the service gives none."""
-        told = (("system", system), ("user", prompt))
+        prompts = (("system", system), ("user", prompt))
         request = {
             "model": self.model,
             "messages": [
-                {"role": role, "content": without_surrogates(text)} for role, text in told
+                {"role": role, "content": without_surrogates(text)} for role, text in prompts
             ],
             "max_tokens": max_tokens,
             "temperature": 0,

@@ -103,9 +103,9 @@ class FolderEmbedder:
         return np.stack(rows)
 
     def _pooled(self, ids: NDArray[np.int64], mask: NDArray[np.int64]) -> Rows:
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        wanted = {name: given[name] for name in self._session.inputs if name in given}
-        states = self._session.run(wanted, [self._output])[self._output]
+        arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        inputs = {name: arrays[name] for name in self._session.inputs if name in arrays}
+        states = self._session.run(inputs, [self._output])[self._output]
         if states.ndim == 2:
             return unit(states)
         if self._recipe.first_token:

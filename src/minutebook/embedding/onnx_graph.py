@@ -77,10 +77,10 @@ class Graph:
         """Add a node that takes the first inputs where a condition holds, else the others; give its output."""
         name = f"{operator}.{len(self._nodes)}"
 
-        def branch(taken: Sequence[str], way: str) -> onnx.GraphProto:
+        def branch(outputs: Sequence[str], way: str) -> onnx.GraphProto:
             output = helper.make_tensor_value_info(f"{name}.{way}", TensorProto.FLOAT, None)
             domain = _MICROSOFT if operator in _CONTRIBUTED else ""
-            node = helper.make_node(operator, taken, [output.name], domain=domain, **attributes)
+            node = helper.make_node(operator, outputs, [output.name], domain=domain, **attributes)
             return helper.make_graph([node], output.name, [], [output])
 
         first, second = branch(inputs, "then"), branch(otherwise, "else")

@@ -28,7 +28,7 @@ def write_files(
     words: Path,
     tokenizer: Path,
     prefixes: Sequence[str],
-    told: Callable[[float], None],
+    on_progress: Callable[[float], None],
 ) -> None:
     """Derive the three files of the built-in model from the weights file.
 
@@ -37,13 +37,13 @@ def write_files(
     weights = Weights(source)
     vocabulary = weights.vocabulary
     tokenizer.write_bytes(serialised_model(vocabulary))
-    told(0.1)
+    on_progress(0.1)
     weights.blocks("emb.word", weights.shape.width).tofile(words)
-    told(0.2)
+    on_progress(0.2)
     reader = Tokenizer(tokenizer)
     starts = [[vocabulary.begin, *reader.ids(prefix)] for prefix in prefixes]
     samples = list(_samples(starts, vocabulary.end, len(vocabulary.pieces) - 1))
-    seen = _observe(weights, samples, told)
+    seen = _observe(weights, samples, on_progress)
     body.write_bytes(transformer(weights, Quantised(seen)).SerializeToString())
 
 
@@ -70,18 +70,18 @@ def _samples(starts: Sequence[list[int]], end: int, pieces: int) -> Iterator[lis
 
 
 def _observe(
-    weights: Weights, samples: Sequence[list[int]], told: Callable[[float], None]
+    weights: Weights, samples: Sequence[list[int]], on_progress: Callable[[float], None]
 ) -> dict[str, Range]:
     session = Session(transformer(weights, Observed()).SerializeToString())
     table = weights.blocks("emb.word", weights.shape.width)
     seen: dict[str, Range] = {}
     pieces, done = sum(map(len, samples)), 0
     for ids in samples:
-        told(OBSERVED_FROM + done / pieces * (OBSERVED_UNTIL - OBSERVED_FROM))
+        on_progress(OBSERVED_FROM + done / pieces * (OBSERVED_UNTIL - OBSERVED_FROM))
         done += len(ids)
         words = dequantise(table[ids])[None]
         mask = np.ones((1, len(ids)), np.int32)
         for name, each in ranges(session.run({WORDS: words, MASK: mask})).items():
             seen[name] = seen[name].joined(each) if name in seen else each
-    told(OBSERVED_UNTIL)
+    on_progress(OBSERVED_UNTIL)
     return seen

@@ -161,14 +161,14 @@ class Embedding:
         """Embed a question, its arrays read-only; raises EmbeddingNotReady."""
         embedder = self._require(0)
         key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-        made = self._cache.get(key)
-        if made is None:
+        embedded = self._cache.get(key)
+        if embedded is None:
             with self._counted():
-                made = embedder.embed_query(text)
-            for array in made.arrays:
+                embedded = embedder.embed_query(text)
+            for array in embedded.arrays:
                 array.flags.writeable = False
-            self._cache.put(key, made)
-        return made
+            self._cache.put(key, embedded)
+        return embedded
 
     def embed_passages(self, texts: Sequence[str]) -> list[Embedded]:
         """Embed texts to be found; raises EmbeddingNotReady."""
@@ -227,19 +227,19 @@ class _Cache:
     def get(self, key: bytes) -> Embedded | None:
         """Return the embedding of a question and count a hit; else count a miss and return None."""
         with self._lock:
-            made = self._kept.get(key)
-            if made is None:
+            embedded = self._kept.get(key)
+            if embedded is None:
                 self._misses += 1
             else:
                 self._hits += 1
                 self._kept.move_to_end(key)
-            return made
+            return embedded
 
-    def put(self, key: bytes, made: Embedded) -> None:
+    def put(self, key: bytes, embedded: Embedded) -> None:
         """Cache the embedding of a question; evict those that were asked the longest ago."""
         with self._lock:
-            self._bytes += _bytes(made) - _bytes(self._kept.pop(key, None))
-            self._kept[key] = made
+            self._bytes += _bytes(embedded) - _bytes(self._kept.pop(key, None))
+            self._kept[key] = embedded
             while len(self._kept) > self._room or self._bytes > CACHE_BYTES:
                 self._bytes -= _bytes(self._kept.popitem(last=False)[1])
 
@@ -249,5 +249,5 @@ class _Cache:
             return CacheStats(self._hits, self._misses, len(self._kept))
 
 
-def _bytes(made: Embedded | None) -> int:
-    return 0 if made is None else sum(array.nbytes for array in made.arrays)
+def _bytes(embedded: Embedded | None) -> int:
+    return 0 if embedded is None else sum(array.nbytes for array in embedded.arrays)

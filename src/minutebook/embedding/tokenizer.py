@@ -53,11 +53,11 @@ class Tokenizer:
         pieces = self._processor.id_to_piece(list(ids))
         scores = self._processor.get_score(list(ids))
         says = (any(map(str.isalnum, piece)) for piece in pieces)
-        told = [
+        values = [
             max(-score, LEAST_SURPRISE) if each else 0.0
             for each, score in zip(says, scores, strict=True)
         ]
-        return np.array(told, np.float32)
+        return np.array(values, np.float32)
 
 
 _PROCESSORS: WeakValueDictionary[tuple[int, ...], sentencepiece.SentencePieceProcessor] = (

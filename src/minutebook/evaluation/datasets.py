@@ -77,14 +77,14 @@ def read(path: Path, form: str | None = None, split: str | None = None) -> Datas
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(str(path), f"cannot be read: {error}") from error
-    told = _parsed(path, text)
-    form = form or _form_of(told)
+    rows = _parsed(path, text)
+    form = form or _form_of(rows)
     if form is None:
         raise InvalidInput(
             str(path), f"is of no known form; name it with --form: {', '.join(FORMS)}"
         )
     try:
-        dataset = FORMS[form](path.stem, _kept(told, split) if form == "lines" else told)
+        dataset = FORMS[form](path.stem, _kept(rows, split) if form == "lines" else rows)
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = f"is not in the form {form}: {type(error).__name__} {error}"
         raise InvalidInput(str(path), reason) from error
@@ -102,8 +102,8 @@ def sampled(dataset: Dataset, count: int) -> Dataset:
         groups: dict[tuple[str, ...], list[Query]] = {}
         for query in collection.queries:
             groups.setdefault(query.groups, []).append(query)
-        kept = [query for group in groups.values() for query in evenly(group, count)]
-        return replace(collection, queries=kept)
+        chosen = [query for group in groups.values() for query in evenly(group, count)]
+        return replace(collection, queries=chosen)
 
     return replace(dataset, collections=[some(each) for each in dataset.collections])
 
@@ -117,16 +117,16 @@ def evenly(queries: Sequence[Query], count: int) -> list[Query]:
 def _parsed(path: Path, text: str) -> list[Any]:
     """Parse JSON, or an object a line; of an object that wraps a list in `data`, that list."""
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return [
             _parsed_line(path, number, line)
             for number, line in enumerate(text.splitlines(), 1)
             if line.strip()
         ]
-    if isinstance(told, dict):
-        told = told.get("data", [told])
-    return told if isinstance(told, list) else [told]
+    if isinstance(value, dict):
+        value = value.get("data", [value])
+    return value if isinstance(value, list) else [value]
 
 
 def _parsed_line(path: Path, number: int, line: str) -> Any:
@@ -136,9 +136,9 @@ def _parsed_line(path: Path, number: int, line: str) -> Any:
         raise InvalidInput(str(path), f"line {number} is not JSON: {error}") from error
 
 
-def _form_of(told: Sequence[Any]) -> str | None:
+def _form_of(data: Sequence[Any]) -> str | None:
     """Tell the form by the fields of the first object."""
-    first = told[0] if told and isinstance(told[0], dict) else {}
+    first = data[0] if data and isinstance(data[0], dict) else {}
     signs = {
         "locomo": {"conversation", "qa"},
         "longmemeval": {"haystack_sessions", "question"},
@@ -152,11 +152,11 @@ def _form_of(told: Sequence[Any]) -> str | None:
     return "lines" if first.keys() & {"document", "query", "entity", "relation"} else None
 
 
-def _kept(told: list[Any], split: str | None) -> list[Any]:
+def _kept(rows: list[Any], split: str | None) -> list[Any]:
     """Return the lines without the questions of other splits; an unmarked question is in none."""
     if split is None:
-        return told
-    return [each for each in told if "query" not in each or each.get("split") == split]
+        return rows
+    return [each for each in rows if "query" not in each or each.get("split") == split]
 
 
 _LOCOMO_CATEGORIES = {
@@ -168,14 +168,14 @@ _LOCOMO_CATEGORIES = {
 }
 
 
-def _locomo(name: str, told: list[Any]) -> Dataset:
+def _locomo(name: str, rows: list[Any]) -> Dataset:
     """LoCoMo (Maharana et al., 2024): a collection a conversation, a document a turn.
 
     A turn with a picture ends in its caption. An evidence id that names no turn is left out, and so
     is a question that has no other.
     """
     collections, without, unknown = [], 0, 0
-    for each in told:
+    for each in rows:
         turns = {
             turn["dia_id"]: Document(id=turn["dia_id"], text=_said(turn), session=session)
             for session, spoken in each["conversation"].items()
@@ -183,17 +183,17 @@ def _locomo(name: str, told: list[Any]) -> Dataset:
             for turn in spoken
         }
         queries = []
-        for number, asked in enumerate(each["qa"]):
-            named = [id for text in asked["evidence"] for id in re.split(r"[;,\s]+", text) if id]
+        for number, entry in enumerate(each["qa"]):
+            named = [id for text in entry["evidence"] for id in re.split(r"[;,\s]+", text) if id]
             evidence = {id: 1.0 for id in named if id in turns}
             unknown += sum(id not in turns for id in named)
             without += not evidence
-            category = asked["category"]
+            category = entry["category"]
             groups = (*(("1–4",) if category < 5 else ()), _LOCOMO_CATEGORIES[category])
             if evidence:
                 id = f"{each['sample_id']} {number}"
                 queries.append(
-                    Query(id=id, text=asked["question"], relevant=evidence, groups=groups)
+                    Query(id=id, text=entry["question"], relevant=evidence, groups=groups)
                 )
         collections.append(
             Collection(name=each["sample_id"], documents=list(turns.values()), queries=queries)
@@ -204,17 +204,17 @@ def _locomo(name: str, told: list[Any]) -> Dataset:
 
 def _said(turn: Mapping[str, Any]) -> str:
     caption = turn.get("blip_caption")
-    said = f"{turn['speaker']}: {turn['text']}"
-    return f"{said} [shares: {caption}]" if caption else said
+    line = f"{turn['speaker']}: {turn['text']}"
+    return f"{line} [shares: {caption}]" if caption else line
 
 
-def _longmemeval(name: str, told: list[Any]) -> Dataset:
+def _longmemeval(name: str, rows: list[Any]) -> Dataset:
     """LongMemEval (Wu et al., 2024): a collection a question, a document a turn.
 
     Turns are relevant that are marked `has_answer`; a question whose id ends in `_abs` has no answer.
     """
     collections, unmarked = [], 0
-    for each in told:
+    for each in rows:
         documents: list[Document] = []
         relevant: dict[str, float] = {}
         for session, spoken in zip(
@@ -243,45 +243,47 @@ def _longmemeval(name: str, told: list[Any]) -> Dataset:
     return Dataset(name, "longmemeval", collections, {"questions without a marked turn": unmarked})
 
 
-def _cosqa(name: str, told: list[Any]) -> Dataset:
+def _cosqa(name: str, rows: list[Any]) -> Dataset:
     """CoSQA (Huang et al., 2021): a question a function; all functions of the file are the pool."""
     documents: dict[str, Document] = {}
     queries = []
-    for number, each in enumerate(told):
+    for number, each in enumerate(rows):
         code = documents.setdefault(each["code"], Document(id=f"f{number}", text=each["code"]))
         id = str(each.get("id") or each.get("idx") or number)
         text = each["query"] if "query" in each else each["doc"]
         queries.append(Query(id=id, text=text, relevant={code.id: 1.0}))
-    whole = Collection(name=name, documents=list(documents.values()), queries=queries, is_code=True)
-    return Dataset(name, "cosqa", [whole])
+    collection = Collection(
+        name=name, documents=list(documents.values()), queries=queries, is_code=True
+    )
+    return Dataset(name, "cosqa", [collection])
 
 
-def _squad(name: str, told: list[Any]) -> Dataset:
+def _squad(name: str, rows: list[Any]) -> Dataset:
     """SQuAD (Rajpurkar et al., 2016) and XQuAD as published: paragraphs, each with its questions."""
     documents: list[Document] = []
     queries: list[Query] = []
-    for paragraph in (each for article in told for each in article["paragraphs"]):
+    for paragraph in (each for article in rows for each in article["paragraphs"]):
         id = f"p{len(documents)}"
         documents.append(Document(id=id, text=paragraph["context"]))
-        for asked in paragraph["qas"]:
-            relevant = {} if asked.get("is_impossible") else {id: 1.0}
-            queries.append(Query(id=asked["id"], text=asked["question"], relevant=relevant))
+        for entry in paragraph["qas"]:
+            relevant = {} if entry.get("is_impossible") else {id: 1.0}
+            queries.append(Query(id=entry["id"], text=entry["question"], relevant=relevant))
     return Dataset(name, "squad", [Collection(name=name, documents=documents, queries=queries)])
 
 
-def _xquad(name: str, told: list[Any]) -> Dataset:
+def _xquad(name: str, rows: list[Any]) -> Dataset:
     """XQuAD (Artetxe et al., 2020) by paragraph: a text, `translations` and `questions` by language.
 
     Questions of every language are asked of the English paragraphs, and those of a translated
     language of the paragraphs in it.
     """
-    languages = list(dict.fromkeys(code for each in told for code in each["translations"]))
+    languages = list(dict.fromkeys(code for each in rows for code in each["translations"]))
     collections = []
     for language in ("en", *languages):
         documents: list[Document] = []
         queries: list[Query] = []
-        for place, each in enumerate(told):
-            id = f"p{place}"
+        for index, each in enumerate(rows):
+            id = f"p{index}"
             text = each["text"] if language == "en" else each["translations"][language]
             documents.append(Document(id=id, text=text))
             for number, question in enumerate(each["questions"]):
@@ -299,12 +301,12 @@ def _xquad(name: str, told: list[Any]) -> Dataset:
     return Dataset(name, "xquad", collections)
 
 
-def _lines(name: str, told: list[Any]) -> Dataset:
+def _lines(name: str, rows: list[Any]) -> Dataset:
     """Our own form: an object a line, each a document, a question, an entity or a relation."""
-    stores = list(dict.fromkeys(each.get("store", "") for each in told))
+    stores = list(dict.fromkeys(each.get("store", "") for each in rows))
     collections = []
     for store in stores:
-        here = [each for each in told if each.get("store", "") == store]
+        here = [each for each in rows if each.get("store", "") == store]
         entities = {each["entity"]: each for each in here if "entity" in each}
         collection = Collection(
             name=store or name,
@@ -322,23 +324,23 @@ def _lines(name: str, told: list[Any]) -> Dataset:
     return Dataset(name, "lines", collections)
 
 
-def _document(told: Mapping[str, Any]) -> Document:
+def _document(row: Mapping[str, Any]) -> Document:
     return Document(
-        id=str(told["document"]),
-        text=told["text"],
-        session=told.get("session", ""),
-        type=MemoryType(told.get("type", MemoryType.SEMANTIC)),
+        id=str(row["document"]),
+        text=row["text"],
+        session=row.get("session", ""),
+        type=MemoryType(row.get("type", MemoryType.SEMANTIC)),
     )
 
 
-def _query(told: Mapping[str, Any]) -> Query:
-    relevant = told["relevant"]
+def _query(row: Mapping[str, Any]) -> Query:
+    relevant = row["relevant"]
     if not isinstance(relevant, Mapping):
         relevant = dict.fromkeys(relevant, 1.0)
-    groups = (told.get("category"), told.get("language"))
+    groups = (row.get("category"), row.get("language"))
     return Query(
-        id=str(told["query"]),
-        text=told["text"],
+        id=str(row["query"]),
+        text=row["text"],
         relevant=relevant,
         groups=tuple(each for each in groups if each),
     )

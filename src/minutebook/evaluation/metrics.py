@@ -30,16 +30,16 @@ def score(ranked: Sequence[str], relevant: Mapping[str, float]) -> dict[str, flo
     """Score a ranking, best first, against the gains of what is relevant; each score in [0, 1].
 
     `any@k` is 1 if the best k hold something relevant, `share@k` the part of the relevant that they
-    hold. NDCG is that of Järvelin and Kekäläinen (2002), MRR one by the place of the first relevant.
+    hold. NDCG is that of Järvelin and Kekäläinen (2002), MRR one by the rank of the first relevant.
     An id counts where it stands first. Raises ValueError if nothing is relevant or a gain is not
     above zero.
     """
     if not relevant or not all(gain > 0 for gain in relevant.values()):
         raise ValueError("a ranking is scored against at least one gain, each above zero")
-    places = {id: place for place, id in enumerate(dict.fromkeys(ranked), 1) if id in relevant}
-    found = {cut: sum(place <= cut for place in places.values()) for cut in CUTS}
+    places = {id: rank for rank, id in enumerate(dict.fromkeys(ranked), 1) if id in relevant}
+    found = {cut: sum(rank <= cut for rank in places.values()) for cut in CUTS}
     ideal = sorted(relevant.values(), reverse=True)[:NDCG_CUT]
-    gained = [(place, relevant[id]) for id, place in places.items() if place <= NDCG_CUT]
+    gained = [(rank, relevant[id]) for id, rank in places.items() if rank <= NDCG_CUT]
     return {
         **{f"any@{cut}": float(found[cut] > 0) for cut in CUTS},
         **{f"share@{cut}": found[cut] / len(relevant) for cut in CUTS},
@@ -49,7 +49,7 @@ def score(ranked: Sequence[str], relevant: Mapping[str, float]) -> dict[str, flo
 
 
 def _discounted(gains: Sequence[tuple[int, float]]) -> float:
-    return math.fsum(gain / math.log2(place + 1) for place, gain in gains)
+    return math.fsum(gain / math.log2(rank + 1) for rank, gain in gains)
 
 
 def interval(values: Sequence[float], seed: int = 0) -> Interval:

@@ -11,7 +11,7 @@ import numpy as np
 
 from minutebook import __version__
 from minutebook.evaluation.metrics import METRICS, area_interval, interval, score
-from minutebook.evaluation.runs import Asked, Run
+from minutebook.evaluation.runs import QueryResult, Run
 
 Report: TypeAlias = dict[str, Any]
 """What can be written as JSON; a figure in it is [value, low, high], shares and scores in [0, 1]."""
@@ -62,34 +62,34 @@ def _set(run: Run) -> Report:
 
 def _levels(run: Run) -> Iterator[tuple[str, Report]]:
     """Sum up rankings of documents and, where they have sessions, of sessions."""
-    yield "document", _level(run, run.asked, _by_document)
-    if with_sessions := [each for each in run.asked if each.sessions]:
+    yield "document", _level(run, run.results, _by_document)
+    if with_sessions := [each for each in run.results if each.sessions]:
         yield "session", _level(run, with_sessions, _by_session)
 
 
-_Scored: TypeAlias = Callable[[Asked, str], dict[str, float]]
+_Scored: TypeAlias = Callable[[QueryResult, str], dict[str, float]]
 
 
-def _by_document(asked: Asked, system: str) -> dict[str, float]:
-    return score(asked.outcomes[system].ranked, asked.query.relevant)
+def _by_document(result: QueryResult, system: str) -> dict[str, float]:
+    return score(result.outcomes[system].ranked, result.query.relevant)
 
 
-def _by_session(asked: Asked, system: str) -> dict[str, float]:
+def _by_session(result: QueryResult, system: str) -> dict[str, float]:
     """Score the sessions in the order of their best documents, one without a session for itself."""
-    session = asked.sessions
-    named = asked.query.sessions or {session.get(each, each) for each in asked.query.relevant}
-    ranked = [session.get(each, each) for each in asked.outcomes[system].ranked]
+    session = result.sessions
+    named = result.query.sessions or {session.get(each, each) for each in result.query.relevant}
+    ranked = [session.get(each, each) for each in result.outcomes[system].ranked]
     return score(ranked, dict.fromkeys(named, 1.0))
 
 
-def _level(run: Run, asked: Sequence[Asked], scored: _Scored) -> Report:
-    scores = [{system: scored(each, system) for system in run.systems} for each in asked]
+def _level(run: Run, results: Sequence[QueryResult], scored: _Scored) -> Report:
+    scores = [{system: scored(each, system) for system in run.systems} for each in results]
     return {
         group: {
             "questions": len(places),
             "systems": {
                 system: {
-                    metric: interval([scores[place][system][metric] for place in places])
+                    metric: interval([scores[index][system][metric] for index in places])
                     for metric in METRICS
                 }
                 for system in run.systems
@@ -99,8 +99,8 @@ def _level(run: Run, asked: Sequence[Asked], scored: _Scored) -> Report:
                 system: {
                     metric: interval(
                         [
-                            scores[place][run.main][metric] - scores[place][system][metric]
-                            for place in places
+                            scores[index][run.main][metric] - scores[index][system][metric]
+                            for index in places
                         ]
                     )
                     for metric in METRICS
@@ -109,22 +109,22 @@ def _level(run: Run, asked: Sequence[Asked], scored: _Scored) -> Report:
                 if system != run.main
             },
         }
-        for group, places in _grouped(asked).items()
+        for group, places in _grouped(results).items()
     }
 
 
-def _grouped(asked: Iterable[Asked]) -> dict[str, list[int]]:
+def _grouped(results: Iterable[QueryResult]) -> dict[str, list[int]]:
     """Return the positions of each group's questions by the group's name; all questions come first."""
     groups: dict[str, list[int]] = {}
-    for place, each in enumerate(asked):
+    for index, each in enumerate(results):
         for group in (ALL, *each.query.groups):
-            groups.setdefault(group, []).append(place)
+            groups.setdefault(group, []).append(index)
     return groups
 
 
 def _cost(run: Run, system: str) -> Report:
     """Sum up the time and the size of a call for ten results."""
-    outcomes = [each.outcomes[system] for each in (*run.asked, *run.apart)]
+    outcomes = [each.outcomes[system] for each in (*run.results, *run.apart)]
     wall = [each.spent.wall for each in outcomes]
     return {
         "median_ms": statistics.median(wall),
@@ -142,7 +142,7 @@ def _separation(run: Run) -> Report | None:
     without = [each for each in run.apart if not each.answerable]
     groups: Report = {}
     for group, places in _grouped(run.apart).items():
-        here = [run.apart[place] for place in places]
+        here = [run.apart[index] for index in places]
         answered = [each for each in here if each.answerable]
         unanswered = [each for each in here if not each.answerable] or without
         if answered:
@@ -166,14 +166,14 @@ def _separation(run: Run) -> Report | None:
     return {"negatives": run.negatives, "groups": groups}
 
 
-def _kept(asked: Asked, system: str) -> float:
+def _kept(result: QueryResult, system: str) -> float:
     """Tell whether anything relevant came back at all."""
-    return float(any(each in asked.query.relevant for each in asked.outcomes[system].ranked))
+    return float(any(each in result.query.relevant for each in result.outcomes[system].ranked))
 
 
-def table(told: Mapping[str, Any]) -> Iterator[str]:
+def table(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a table for a terminal: figures in per cent, NDCG with its interval."""
-    for each in told["sets"]:
+    for each in results["sets"]:
         yield f"{each['name']}: {each['documents']} documents, {each['queries']} questions"
         for level, groups in each["levels"].items():
             yield ""
@@ -219,9 +219,9 @@ _LEFT, _TOP, _RIGHT, _BOTTOM = 46, 34, 20, 40
 _COLOURS = ("#777777", "#3b6ea5", "#b07a1f", "#b3262e")
 
 
-def picture(told: Mapping[str, Any]) -> str:
+def picture(results: Mapping[str, Any]) -> str:
     """Draw NDCG@10 against the median time of a call as SVG, a panel a set, intervals as bars."""
-    sets = told["sets"]
+    sets = results["sets"]
     columns = min(3, max(1, len(sets)))
     rows = math.ceil(len(sets) / columns)
     size = f'width="{columns * WIDTH}" height="{rows * HEIGHT}"'
@@ -229,16 +229,16 @@ def picture(told: Mapping[str, Any]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="11">',
         '<rect width="100%" height="100%" fill="white"/>',
     ]
-    for place, each in enumerate(sets):
-        x, y = place % columns * WIDTH, place // columns * HEIGHT
+    for index, each in enumerate(sets):
+        x, y = index % columns * WIDTH, index // columns * HEIGHT
         lines += [f'<g transform="translate({x} {y})">', *_panel(each), "</g>"]
     return "\n".join([*lines, "</svg>", ""])
 
 
-def _panel(told: Mapping[str, Any]) -> Iterator[str]:
+def _panel(results: Mapping[str, Any]) -> Iterator[str]:
     points = [
-        (system, told["cost"][system]["median_ms"], figures["NDCG@10"])
-        for system, figures in told["levels"]["document"][ALL]["systems"].items()
+        (system, results["cost"][system]["median_ms"], figures["NDCG@10"])
+        for system, figures in results["levels"]["document"][ALL]["systems"].items()
     ]
     lowest: float = math.floor(10 * min(low for *_, (_, low, _) in points)) / 10
     highest: float = max(lowest + 0.1, math.ceil(10 * max(high for *_, (*_, high) in points)) / 10)
@@ -250,7 +250,7 @@ def _panel(told: Mapping[str, Any]) -> Iterator[str]:
     def down(value: float) -> float:
         return _TOP + (HEIGHT - _TOP - _BOTTOM) * (highest - value) / (highest - lowest)
 
-    yield f'<text x="{_LEFT}" y="18" font-weight="bold">{_escaped(told["name"])}</text>'
+    yield f'<text x="{_LEFT}" y="18" font-weight="bold">{_escaped(results["name"])}</text>'
     for step in range(round(10 * lowest), round(10 * highest) + 1):
         y = down(step / 10)
         yield f'<line x1="{_LEFT}" x2="{WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}" stroke="#dddddd"/>'

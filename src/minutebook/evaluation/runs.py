@@ -83,8 +83,8 @@ class Outcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, whether the store that was asked holds its answer, and each system's outcome.
+class QueryResult:
+    """A query, whether the store holds its answer, and each system's outcome.
 
     `sessions` maps each document of the store to its session, where it has one.
     """
@@ -97,7 +97,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """All that was asked of a data set: `asked` for the ranking, `apart` to tell what has no answer.
+    """All that was asked of a data set: `results` for the ranking, `apart` to tell what has no answer.
 
     `negatives` says where the questions without an answer come from. `stored` is the mean cost of
     storing a document.
@@ -106,8 +106,8 @@ class Run:
     dataset: Dataset
     model: str
     systems: tuple[str, ...]
-    asked: Sequence[Asked]
-    apart: Sequence[Asked]
+    results: Sequence[QueryResult]
+    apart: Sequence[QueryResult]
     negatives: str
     stored: Spent
 
@@ -153,8 +153,8 @@ class _Bench:
         self._negatives = negatives_of(dataset)
 
     def run(self) -> Run:
-        asked: list[Asked] = []
-        apart: list[Asked] = []
+        results: list[QueryResult] = []
+        apart: list[QueryResult] = []
         stored = Spent(0.0, 0.0)
         for number, collection in enumerate(self._dataset.collections):
             settings = replace(self._settings, home=self._settings.home / str(number))
@@ -162,20 +162,20 @@ class _Bench:
                 store = _Store(app, settings.home / "code", collection, self._steps)
                 stored += store.spent
                 here = [self._ask(store, each) for each in collection.queries]
-                asked += [each for each in here if each.answerable]
+                results += [each for each in here if each.answerable]
                 apart += [*here, *self._unanswerable(store, number)]
         count = sum(len(each.documents) for each in self._dataset.collections)
         return Run(
             self._dataset,
             self._models.embedding.model.name,
             tuple(each.name for each in self._systems),
-            asked,
+            results,
             apart if self._negatives else [],
             self._negatives,
             Spent(stored.wall / max(1, count), stored.cpu / max(1, count)),
         )
 
-    def _unanswerable(self, store: "_Store", number: int) -> Iterator[Asked]:
+    def _unanswerable(self, store: "_Store", number: int) -> Iterator[QueryResult]:
         """Ask what the store of a collection holds no answer to, the given questions apart."""
         collection = store.collection
         if self._negatives == OTHER_STORE:
@@ -190,7 +190,7 @@ class _Bench:
                     for query in queries:
                         yield self._ask(store, replace(query, relevant={}))
 
-    def _ask(self, store: "_Store", query: Query) -> Asked:
+    def _ask(self, store: "_Store", query: Query) -> QueryResult:
         _, embedding = _timed(lambda: self._models.embedding.embed_query(query.text))
         outcomes = {}
         for system in self._systems:
@@ -204,7 +204,7 @@ class _Bench:
                 len(json.dumps(answer, ensure_ascii=False).encode()) / 4,
             )
         self._steps.step(query.text)
-        return Asked(query, bool(query.relevant), outcomes, store.collection.session_of)
+        return QueryResult(query, bool(query.relevant), outcomes, store.collection.session_of)
 
 
 GIVEN = "questions that come without an answer"

@@ -67,8 +67,8 @@ def edited(
     that only a person can change it: the result, read again, must say just what it should.
     """
     data = read(format, text, "before")
-    wanted = _merged(data, {section: {name: entry}})
-    if wanted == data:
+    merged = _merged(data, {section: {name: entry}})
+    if merged == data:
         return text
     bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     try:
@@ -80,7 +80,7 @@ def edited(
             body = _json_without(body, (section, name))
         else:
             body = _json_with(body, {section: {name: entry}})
-        proven = _pruned(read(format, body, "after")) == _pruned(wanted)
+        proven = _pruned(read(format, body, "after")) == _pruned(merged)
     except (InvalidInput, TOMLKitError):
         return None
     return bom + body if proven else None

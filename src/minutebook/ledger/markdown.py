@@ -88,9 +88,9 @@ def written(decision: Decision) -> bytes:
     }
     front |= {name: list(getattr(decision, name)) for name in sorted(_LISTS)}
     front |= {name: getattr(decision, name) for name in sorted(_OPTIONS)}
-    kept = {name: value for name, value in front.items() if value not in ([], None)}
+    fields = {name: value for name, value in front.items() if value not in ([], None)}
     head = yaml.dump(
-        kept, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20, indent=2
+        fields, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20, indent=2
     )
     return f"---\n{head}---\n\n{_body(decision)}".encode()
 

@@ -143,8 +143,8 @@ class Objects:
         if found is None:
             raise self._damaged(id, "is missing")
         if found[0] != kind:
-            there, wanted = found[0].name.lower(), kind.name.lower()
-            raise self._damaged(id, f"is a {there} where a {wanted} belongs")
+            there, wanted_kind = found[0].name.lower(), kind.name.lower()
+            raise self._damaged(id, f"is a {there} where a {wanted_kind} belongs")
         return found[1]
 
     def history(self, first: pygit2.Oid | None, last: pygit2.Oid) -> tuple[list[Commit], bool]:

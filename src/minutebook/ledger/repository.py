@@ -133,8 +133,8 @@ class Repository:
         # Made aside and renamed: it is there whole or not at all, even if others make it too.
         self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         with scratch_folder(self.path) as draft:
-            made = pygit2.init_repository(str(draft), bare=True, initial_head=_OWN_BRANCH)
-            made.free()
+            repository = pygit2.init_repository(str(draft), bare=True, initial_head=_OWN_BRANCH)
+            repository.free()
             if self._durability == "full":
                 sync_tree(draft)
             try:

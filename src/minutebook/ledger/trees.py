@@ -69,8 +69,8 @@ def with_files(
                 f"{name!r} is no folder in the repository", "name another folder for the ledger"
             )
         earlier = None if inner is None else inner.id
-        made = with_files(repository, objects, earlier, rest_of_files)
-        builder.insert(name, made, FileMode.TREE)
+        subtree = with_files(repository, objects, earlier, rest_of_files)
+        builder.insert(name, subtree, FileMode.TREE)
     written = builder.write()
     # Where a damaged file of that name was there already, Git leaves it as it is.
     objects.read(written, ObjectType.TREE)

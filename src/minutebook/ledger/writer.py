@@ -347,6 +347,6 @@ def _message(act: Act) -> str:
     subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
     trailers = [f"Act: {act.id}", *(f"Decision: {each.id}" for each in act.decisions)]
     if act.origin is not None:
-        told = {"Client": act.origin.program, "Session": act.origin.session}
-        trailers += [f"{name}: {tidied(text)}" for name, text in told.items() if tidied(text)]
+        origin = {"Client": act.origin.program, "Session": act.origin.session}
+        trailers += [f"{name}: {tidied(text)}" for name, text in origin.items() if tidied(text)]
     return "\n".join([subject, "", *trailers, ""])

@@ -56,9 +56,9 @@ KEPT = 1024
 """How many principals a rate limit remembers before it drops those with their whole burst left."""
 
 
-def quota_of(whole: int) -> int:
+def quota_of(total: int) -> int:
     """Return how much of something shared one token's bearer may hold: a quarter, and one at least."""
-    return max(1, whole // 4)
+    return max(1, total // 4)
 
 
 class TooManyRequests(MCPError):
@@ -177,8 +177,8 @@ class RateLimit:
             self._left[principal] = left - 1.0, now
             if len(self._left) > KEPT:
                 self._left = {
-                    each: kept
-                    for each, kept in self._left.items()
+                    each: tokens
+                    for each, tokens in self._left.items()
                     if self._now_left(each, now) < self._most
                 }
             return 0

@@ -196,11 +196,11 @@ class Embeddings:
         return True
 
     def _embed_query(self, text: str) -> QueryEmbedding:
-        made = self._embedding.embed_query(text)
+        embedded = self._embedding.embed_query(text)
         question = None
-        if made.tokens is not None and self.space.states:
-            question = Question(made.tokens)
-        return QueryEmbedding(made.vector, question, made.mean_question)
+        if embedded.tokens is not None and self.space.states:
+            question = Question(embedded.tokens)
+        return QueryEmbedding(embedded.vector, question, embedded.mean_question)
 
     def note_of_words_alone(self) -> Note | None:
         """Return what is to be said of an answer without vectors; None if the user chose no model."""
@@ -226,18 +226,20 @@ class Embeddings:
         text = f"{pending:,} records were compared by words alone: their vectors are still to come."
         return Note({"state": "ready", "pending": pending}, text)
 
-    def put(self, record: TextRecord, made: TextEmbedding | None) -> None:
+    def put(self, record: TextRecord, embedded: TextEmbedding | None) -> None:
         """Put the embedding of a record that was just put; None leaves it to `backfill`."""
-        if made is not None:
+        if embedded is not None:
             of = type(record)
             space = self.space_of(of)
-            states = made.states if space.states else None
-            self._store.put_vectors(of, record.organization, record.id, space, made.vectors, states)
+            states = embedded.states if space.states else None
+            self._store.put_vectors(
+                of, record.organization, record.id, space, embedded.vectors, states
+            )
 
     def pending(self, of: type[TextRecord], where: Filter) -> int:
         """Count the selected records that lack vectors or token states of the model in use."""
-        kept = self._store.count_vectors(of, where, self.space_of(of))
-        return self._store.count(of, where) - kept
+        embedded = self._store.count_vectors(of, where, self.space_of(of))
+        return self._store.count(of, where) - embedded
 
     def notify(self) -> None:
         """Wake the thread in `wait`: there are records without vectors."""
@@ -287,11 +289,13 @@ class Embeddings:
         if not records:
             return 0
         started = time.monotonic()
-        made = _at_low_priority(lambda: self._embed_texts([record.passage for record in records]))
+        embeddings = _at_low_priority(
+            lambda: self._embed_texts([record.passage for record in records])
+        )
         for organization in sorted({record.organization for record in records}):
             # One at a time: whoever writes to another organization need not wait for this.
             with self._store.transaction(organization):
-                for record, embedded in zip(records, made, strict=True):
+                for record, embedded in zip(records, embeddings, strict=True):
                     if record.organization == organization and self._is_current(record):
                         self.put(record, embedded)
         each = (time.monotonic() - started) / len(records)
@@ -305,12 +309,13 @@ class Embeddings:
         return current is not None and current.text == record.text
 
     def _embed_texts(self, texts: Sequence[str]) -> list[TextEmbedding]:
-        made = self._embedding.embed_passages([text[:MAX_TEXT] for text in texts])
+        embedded = self._embedding.embed_passages([text[:MAX_TEXT] for text in texts])
         if not self.space.states:
-            return [TextEmbedding(each.rows, None) for each in made]
-        packed = (b"" if each.tokens is None else pack(each.tokens) for each in made)
+            return [TextEmbedding(each.rows, None) for each in embedded]
+        packed = (b"" if each.tokens is None else pack(each.tokens) for each in embedded)
         return [
-            TextEmbedding(*each) for each in zip((each.rows for each in made), packed, strict=True)
+            TextEmbedding(*each)
+            for each in zip((each.rows for each in embedded), packed, strict=True)
         ]
 
     def _is_unavailable(self, progress: Progress, timeout: float | None = None) -> bool:

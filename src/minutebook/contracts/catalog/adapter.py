@@ -111,13 +111,15 @@ def memory_vector_search(
     """
     if (query is None) is (vector is None):
         raise InvalidInput("query", "is required, or `vector` in its place; not both")
-    wanted = dict(filters or {})
-    if repository is not None and wanted.setdefault("repository", repository) != repository:
+    conditions = dict(filters or {})
+    if repository is not None and conditions.setdefault("repository", repository) != repository:
         raise InvalidInput("filters.repository", "must be the same as repository, or left out")
     question = vector if query is None else query
     assert question is not None
     try:
-        hits = app.filtered_search.by_vector(caller, question, _narrowing(wanted), threshold, limit)
+        hits = app.filtered_search.by_vector(
+            caller, question, _narrowing(conditions), threshold, limit
+        )
     except ScopeViolation:
         return []
     return [

@@ -102,12 +102,12 @@ class _Inside(Collector):
 
 
 def _of_summaries(tally: Tally) -> Iterator[Metric]:
-    made = CounterMetricFamily(
+    summaries = CounterMetricFamily(
         "minutebook_summaries", "Sessions summarised, by who did it.", labels=["made_by"]
     )
     for name, count in tally.made.items():
-        made.add_metric([name], count)
-    yield made
+        summaries.add_metric([name], count)
+    yield summaries
     yield _counter("summaries_failed", "Sessions that could not be summarised.", tally.failed)
     yield _counter(
         "summary_models_unanswered", "Models that gave no answer of use.", tally.unanswered

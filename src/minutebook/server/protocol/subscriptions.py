@@ -95,10 +95,10 @@ class Watch:
         self, context: _Context, params: types.SubscriptionsListenRequestParams
     ) -> types.SubscriptionsListenResult:
         """Serve a stream of notifications, as clients of 2026-07-28 ask for it."""
-        wanted = params.notifications
+        wishes = params.notifications
         uris = [
-            *(wanted.resource_subscriptions or ()),
-            *([LIST] * bool(wanted.resources_list_changed)),
+            *(wishes.resource_subscriptions or ()),
+            *([LIST] * bool(wishes.resources_list_changed)),
         ]
         if len(uris) > WATCHED_RESOURCES:
             raise _too_many()

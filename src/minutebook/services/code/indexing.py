@@ -97,8 +97,8 @@ class Indexing:
         return self._project
 
     def _known(self) -> dict[str, File]:
-        kept = self._store.find(File, narrowed(self._here, project=self._project.id))
-        return {file.path: file for file in kept}
+        files = self._store.find(File, narrowed(self._here, project=self._project.id))
+        return {file.path: file for file in files}
 
     def _visit(self, file: SourceFile, before: File | None) -> None:
         if before is not None and file.stamp and before.stamp == file.stamp:
@@ -132,12 +132,12 @@ class Indexing:
         for earlier in self._chunks(path):
             spare[earlier.text].append(earlier)
         for piece in chunk(text, language):
-            made = self._record(path, language.name if language else NO_LANGUAGE, piece)
-            earlier_ones = spare[made.text]
+            record = self._record(path, language.name if language else NO_LANGUAGE, piece)
+            earlier_ones = spare[record.text]
             if not earlier_ones:
-                self._batch.put.append(made)
+                self._batch.put.append(record)
                 self._batch.created += 1
-            elif (kept := earlier_ones.pop(0)) != (moved := replace(made, id=kept.id)):
+            elif (reused := earlier_ones.pop(0)) != (moved := replace(record, id=reused.id)):
                 self._batch.put.append(moved)
         self._batch.gone += [each for left in spare.values() for each in left]
 
@@ -181,6 +181,6 @@ class Indexing:
         self._batch = _Batch()
 
     def _check_still_wanted(self) -> None:
-        kept = self._store.get(Project, self._project.organization, self._project.id)
-        if kept is None or kept.state is not IndexState.INDEXING:
+        project = self._store.get(Project, self._project.organization, self._project.id)
+        if project is None or project.state is not IndexState.INDEXING:
             raise Conflict(self._project.id, "it was deleted while it was being indexed")

@@ -152,10 +152,10 @@ class Projects:
         return self._run(self._begun(project), lock, progress).touched
 
     def _kept(self, organization: str, id: str) -> Project:
-        kept = self._store.get(Project, organization, id)
-        if kept is None:
+        project = self._store.get(Project, organization, id)
+        if project is None:
             raise NotFound(Kind.PROJECT, id)
-        return kept
+        return project
 
     def settle(self) -> None:
         """Note how far the vectors of each project are, and which projects they complete."""
@@ -309,15 +309,15 @@ class Projects:
             part = 1.0 - waiting / max(waiting, self._store.count(CodeChunk, where))
             progress(READING + (1.0 - READING) * part, "vectors")
             try:
-                made = self._embeddings.backfill_batch()
+                embedded = self._embeddings.backfill_batch()
             except EmbeddingNotReady as error:
                 if error.state == "error":
                     return
-                made = 0
+                embedded = 0
             except ModelUnavailable as error:
                 log.warning("the vectors of %s come later: %s", project.id, error)
                 return
-            if not made:
+            if not embedded:
                 time.sleep(_LOOK_EVERY)
 
     def _unfinished(self) -> list[Project]:

@@ -58,9 +58,9 @@ class IdLookup:
     ) -> list[R]:
         """Return memories by their UUIDs, which ids give and, where others were given, records."""
         ids = self._store.ids(of, derived, ("-id",))
-        meant = [id for id in ids if is_meant(str(uuid_of(id)))]
+        matching = [id for id in ids if is_meant(str(uuid_of(id)))]
         found = [
-            *self._store.find(of, replace(derived, ids=frozenset(meant[:limit]))),
+            *self._store.find(of, replace(derived, ids=frozenset(matching[:limit]))),
             *self._store.find(of, by_uuid),
         ]
         return [each for each in found if isinstance(each, Memory) and is_meant(each.uuid)]

@@ -51,9 +51,9 @@ class SimilarMemories:
             {"id": each.memory.id, "uuid": each.memory.uuid, "likeness": round(each.likeness, 3)}
             for each in found
         ]
-        told = "; ".join(f"{each.memory.id} “{_excerpt(each.memory)}”" for each in found)
+        listed = "; ".join(f"{each.memory.id} “{_excerpt(each.memory)}”" for each in found)
         text = (
-            f"Kept. It may repeat or contradict what is kept already: {told}. Supersede or link what "
+            f"Kept. It may repeat or contradict what is kept already: {listed}. Supersede or link what "
             "it replaces."
         )
         caller.call.notes["similar"] = Note({"of": memory.id, "memories": facts}, text)
@@ -84,11 +84,11 @@ class SimilarMemories:
         return sorted(groups, key=lambda group: (-len(group), group[0].id))
 
     def _like(self, where: Filter, memory: Memory) -> Iterator[Similar]:
-        kept = self._store.vectors(Memory, memory.organization, memory.id)
+        stored = self._store.vectors(Memory, memory.organization, memory.id)
         space = self._embeddings.space_of(Memory)
-        if kept is None or kept[0] != space or not space.states:
+        if stored is None or stored[0] != space or not space.states:
             return
-        nearest = self._store.nearest(Memory, where, space, kept[1][0], LOOKED_AT + 1)
+        nearest = self._store.nearest(Memory, where, space, stored[1][0], LOOKED_AT + 1)
         near = {each.id for each in nearest if each.score >= LEAST_COSINE} - {memory.id}
         if not near:
             return

@@ -75,8 +75,8 @@ class StatusChanges:
             policy.check_may_change(caller, self._rules(), memory)
             if status is Status.VERIFIED:
                 policy.check_may_verify(caller)
-            stood = drafts.with_status(caller, memory, status, self._clock())
-            return stood if reason is None else replace(stood, reason=reason)
+            changed = drafts.with_status(caller, memory, status, self._clock())
+            return changed if reason is None else replace(changed, reason=reason)
 
         return self._change(caller, act, id, rule)
 

@@ -94,11 +94,11 @@ class Secret:
             if len(text) < LEAST_LENGTH:
                 raise InvalidInput("secret", f"must have at least {LEAST_LENGTH} characters")
             with _alone(self._locks):
-                kept = self._read()
-                if kept is not None:
+                state = self._read()
+                if state is not None:
                     if unless_set:
                         return
-                    self._compare(kept, "set_secret", current)
+                    self._compare(state, "set_secret", current)
                 salt = secrets.token_bytes(16)
                 self._write(_Kept(salt.hex(), _digest(text, salt)))
         self._trail.log(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
@@ -113,24 +113,24 @@ class Secret:
             self._trail.audit_refusals(caller, None, act, Kind.PROPOSAL, proposal),
             _alone(self._locks),
         ):
-            kept = self._read()
-            if kept is None:
+            state = self._read()
+            if state is None:
                 reason = "no secret is set; an admin sets one by `minutebook secret set`"
                 raise Forbidden(act, reason)
-            self._compare(kept, act, text)
+            self._compare(state, act, text)
 
-    def _compare(self, kept: _Kept, act: str, text: str | None) -> None:
+    def _compare(self, state: _Kept, act: str, text: str | None) -> None:
         if text is None:
             raise Forbidden(act, "the secret is not given; it is AGENT_MEMORY_SECRET")
         now = self._clock()
-        if (opens := _opens(kept, now)) > now:
+        if (opens := _opens(state, now)) > now:
             raise GuessedTooOften(act, "wrong secrets were given before", opens)
-        digest = _digest(text, bytes.fromhex(kept.salt))
-        if hmac.compare_digest(digest, kept.digest):
-            if kept.failures:
-                self._write(replace(kept, failures=0, failed_at=None))
+        digest = _digest(text, bytes.fromhex(state.salt))
+        if hmac.compare_digest(digest, state.digest):
+            if state.failures:
+                self._write(replace(state, failures=0, failed_at=None))
             return
-        failed = replace(kept, failures=kept.failures + 1, failed_at=now.isoformat())
+        failed = replace(state, failures=state.failures + 1, failed_at=now.isoformat())
         self._write(failed)
         raise WrongSecret(act, "the secret is another one")
 
@@ -144,9 +144,9 @@ class Secret:
                 f"{self._path}: it cannot be read ({error}); remove it to set the secret anew"
             ) from error
 
-    def _write(self, kept: _Kept) -> None:
+    def _write(self, state: _Kept) -> None:
         try:
-            replace_file(self._path, json.dumps(asdict(kept)).encode())
+            replace_file(self._path, json.dumps(asdict(state)).encode())
         except OSError as error:
             raise StoreError(f"{self._path}: {error.strerror}") from error
 
@@ -159,13 +159,13 @@ def _alone(locks: NamedLocks) -> Iterator[None]:
         yield
 
 
-def _opens(kept: _Kept, now: datetime) -> datetime:
+def _opens(state: _Kept, now: datetime) -> datetime:
     """Return the instant from which a guess is checked; each wrong one doubles the wait."""
-    if kept.failed_at is None:
+    if state.failed_at is None:
         return now
-    wait = min(timedelta(seconds=2.0 ** min(kept.failures - 1, 20)), LONGEST_WAIT)
+    wait = min(timedelta(seconds=2.0 ** min(state.failures - 1, 20)), LONGEST_WAIT)
     # A clock that was set back must not keep the door shut for longer than the wait.
-    return min(datetime.fromisoformat(kept.failed_at), now) + wait
+    return min(datetime.fromisoformat(state.failed_at), now) + wait
 
 
 def _digest(text: str, salt: bytes) -> str:

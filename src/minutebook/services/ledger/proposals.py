@@ -98,8 +98,8 @@ class Proposals:
             )
             return [taking, *replaced.values()]
 
-        def sequel(made: Decision) -> None:
-            self._store.put(close_proposal(read(self._store, caller, Proposal, id), made))
+        def sequel(decision: Decision) -> None:
+            self._store.put(close_proposal(read(self._store, caller, Proposal, id), decision))
 
         return self._writer.record(caller, "accept", decision, plan, sequel)
 

@@ -83,7 +83,7 @@ class Rebuilds:
         """Make Git and the tables of the caller's organization agree: what one lacks, it gets.
 
         Of two readings of one decision the later holds. Raises LedgerBroken, and changes nothing, if
-        they contradict each other or the outcome would not be sound; Forbidden for agents;
+        they contradict each other or the outcome would not be sound. Raises Forbidden for agents,
         LedgerBusy if another commit comes meanwhile.
         """
         organization = default_organization(caller)
@@ -140,17 +140,17 @@ class Rebuilds:
         return GitSide(deciding, head, written, news(repository, None, head))
 
     def _rebuild(self, caller: Caller, organization: str, path: str, git: GitSide) -> Rebuilt:
-        kept, written = self._tables.of(organization), git.written
-        both = kept.keys() & written.keys()
-        check_uncontradicted((kept[id], written[id]) for id in both)
-        merged = {id: merge_decisions(written[id], kept[id]) for id in both}
-        whole = {**kept, **written, **merged}
-        found = violations(whole.values())
+        tables, written = self._tables.of(organization), git.written
+        both = tables.keys() & written.keys()
+        check_uncontradicted((tables[id], written[id]) for id in both)
+        merged = {id: merge_decisions(written[id], tables[id]) for id in both}
+        agreed = {**tables, **written, **merged}
+        found = violations(agreed.values())
         check_sound(without_conflicts(found))
-        decisions = [decision for _, decision in sorted(git.stamped(whole).items())]
+        decisions = [decision for _, decision in sorted(git.stamped(agreed).items())]
         lacking = [decision for decision in decisions if git.lacks(decision)]
         to_tables = self._tables.take_in(
-            organization, [each for each in decisions if kept.get(each.id) != each]
+            organization, [each for each in decisions if tables.get(each.id) != each]
         )
         if lacking:
             self._bring_to_git(caller, git.deciding, lacking)

@@ -146,9 +146,9 @@ def check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
     """Raise LedgerBroken if two readings of one decision differ in what never changes."""
     check_sound(
         [
-            Violation(Rule.FIXED, (kept.id,), f"its {name} is not what was recorded")
-            for kept, written in pairs
-            for name in fixed_differences(kept, written)
+            Violation(Rule.FIXED, (earlier.id,), f"its {name} is not what was recorded")
+            for earlier, written in pairs
+            for name in fixed_differences(earlier, written)
         ]
     )
 

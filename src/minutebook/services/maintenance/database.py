@@ -105,12 +105,12 @@ class Database:
         """
         policy.check_may_act(caller, "stop the database")
         with self._guard:
-            had = caller.call.session not in self._stopped
+            was_running = caller.call.session not in self._stopped
             self._stopped.add(caller.call.session)
             self._wanting.discard(caller.call.session)
             if not self._wanting:
                 self._engine.close()
-            return had
+            return was_running
 
     def check_open(self, caller: Caller) -> None:
         """Raise StoreClosed if the connection of this call has stopped the engine."""

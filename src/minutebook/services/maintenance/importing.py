@@ -183,10 +183,10 @@ class Import:
         return record, here
 
     def _belongs_to_what_is_here(self, record: Record) -> bool:
-        """Tell whether a part's whole was there before, or a link would change a locked memory."""
-        whole = whole_of(record)
-        if whole is not None:
-            return self._store.get(whole[0], record.organization, whole[1]) is not None
+        """Tell whether a part's owner was there before, or a link would change a locked memory."""
+        owner = whole_of(record)
+        if owner is not None:
+            return self._store.get(owner[0], record.organization, owner[1]) is not None
         return isinstance(record, Link) and any(
             memory.locked_by is not None
             for end in (record.source, record.target)

@@ -163,7 +163,7 @@ def main(models: Path) -> None:
 
     with FileLocks(models / _FOLDER).hold(_LOCK, _LONG):
         try:
-            builtin.prepare(models, told=report)
+            builtin.prepare(models, on_progress=report)
         except ModelUnavailable as error:
             sys.stdout.write(json.dumps([error.reason, error.remedy]))
             sys.exit(1)

@@ -123,8 +123,8 @@ class Overview:
             audit.check()
             everything = replace(where, with_deleted=True)
             rules = self._rules()
-            relations, entities, kept = self._remove_graph(caller, where, audit)
-            memories, others = 0, others + kept
+            relations, entities, left_in_place = self._remove_graph(caller, where, audit)
+            memories, others = 0, others + left_in_place
             for memory in self._store.find(Memory, everything):
                 if memory.locked_by is not None or self._supersession.holder(memory) is not None:
                     locked += 1

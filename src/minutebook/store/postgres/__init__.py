@@ -246,10 +246,10 @@ class PostgresStore:
         states: bytes | None = None,
     ) -> None:
         """Keep vectors and token states of a record's text. Raises NotFound, InvalidInput."""
-        kept = checked_rows(space, vectors, states)
+        rows = checked_rows(space, vectors, states)
         in_space = self._spaces.registered(space)
         with self._writing(organization) as (connection, number):
-            embeddings.put(connection, number, of, id, space.states, in_space, kept, states)
+            embeddings.put(connection, number, of, id, space.states, in_space, rows, states)
 
     def vectors(
         self, of: type[TextRecord], organization: str, id: str
@@ -288,9 +288,9 @@ class PostgresStore:
     ) -> list[T]:
         """Return records without vectors of that space, of all organizations or of those in `among`."""
         numbers = None if among is None else self._connections.numbers_of(among).values()
-        wanted = self._spaces.number_of(space)
+        number = self._spaces.number_of(space)
         with self._connections.reading() as connection:
-            return embeddings.without(connection, kinds, wanted, space.states, limit, numbers)
+            return embeddings.without(connection, kinds, number, space.states, limit, numbers)
 
     def count_vectors(self, of: type[TextRecord], where: Filter, space: VectorSpace) -> int:
         """Count the selected records that have vectors of that space."""

@@ -100,8 +100,8 @@ class Indices:
     def save(self) -> None:
         """Save the indices of which much is unsaved."""
         with self._guard:
-            wanted, self._wanted = self._wanted, set()
-        for key in sorted(wanted):
+            keys, self._wanted = self._wanted, set()
+        for key in sorted(keys):
             self._open[key].save()
 
     def rebuild(self) -> None:
@@ -110,8 +110,8 @@ class Indices:
         for key in keys:
             self._index(key).rebuild()
         if self.folder.is_dir():
-            kept = {_folder_name(key) for key in keys}
-            for folder in [path for path in self.folder.iterdir() if path.name not in kept]:
+            current = {_folder_name(key) for key in keys}
+            for folder in [path for path in self.folder.iterdir() if path.name not in current]:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def gaps(self) -> Iterator[str]:
@@ -240,5 +240,5 @@ def _folder_name(key: Key) -> str:
 
 def _holds_in_a_row(words: list[str], run: list[str]) -> bool:
     length = len(run)
-    starts = (place for place, word in enumerate(words) if run and word == run[0])
-    return any(words[place : place + length] == run for place in starts)
+    starts = (position for position, word in enumerate(words) if run and word == run[0])
+    return any(words[position : position + length] == run for position in starts)

@@ -22,8 +22,8 @@ class PostgresLeases:
     def take(self, name: str, holder: str, seconds: float) -> bool:
         """Lease a name to a holder for so many seconds from now; return False if another holds it."""
         with self._connections.committed() as connection:
-            asked = {"name": name, "holder": holder, "secs": seconds}
-            return connection.execute(_TAKE, asked).fetchone() is not None
+            values = {"name": name, "holder": holder, "secs": seconds}
+            return connection.execute(_TAKE, values).fetchone() is not None
 
     def keep(self, name: str, holder: str) -> bool:
         """Tell whether a holder has a name, and let nobody take it until the transaction ends."""

@@ -258,16 +258,16 @@ def _merged(
 ) -> list[R]:
     """Return the first records of each of some selections, one after the other."""
     table, parts, values = table_of(of), list[str](), list[Any]()
-    for place, (number, where) in enumerate(wheres):
+    for index, (number, where) in enumerate(wheres):
         condition, named = selection(number, of, where)
         parts.append(
-            f"(SELECT {place}, {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
+            f"(SELECT {index}, {table.fields} FROM {table.name} AS r WHERE {condition}"  # noqa: S608
             f" ORDER BY {order_by(table, order)} LIMIT %s)"
         )
         values += (*named, needed)
     found = connection.execute(" UNION ALL ".join(parts), values).fetchall()
     rows = sorted(found, key=lambda row: int(row[0]))
-    return [table.record_of(of, wheres[place][1].organization, row) for place, *row in rows]
+    return [table.record_of(of, wheres[index][1].organization, row) for index, *row in rows]
 
 
 def _values(record: Record) -> list[Any]:

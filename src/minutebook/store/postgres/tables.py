@@ -35,15 +35,15 @@ def quoted(name: str) -> str:
 
 
 def derived(table: Table) -> Mapping[str, Callable[[Any], Any]]:
-    """Return the columns that are made of a record, to be compared in SQL, and how they are made."""
-    made: dict[str, Callable[[Any], Any]] = {}
+    """Return the columns derived from a record, to be compared in SQL, each with the function that makes it."""
+    makers: dict[str, Callable[[Any], Any]] = {}
     if table.has_text:
-        made["text_digest"] = _text_digest
+        makers["text_digest"] = _text_digest
     if "origin" in table.columns:
-        made["client"] = _client
+        makers["client"] = _client
     if Memory in table.records:
-        made["metadata_digest"] = lambda record: object_digest(record.metadata)
-    return made
+        makers["metadata_digest"] = lambda record: object_digest(record.metadata)
+    return makers
 
 
 def object_digest(value: object) -> bytes:
@@ -71,8 +71,8 @@ def selection(number: int, of: type[Record], where: Filter) -> Selection:
             add(f"(r.{name} IS NULL OR r.{name} = ANY(%s))", sorted(allowed))
     if where.ids is not None:
         add("r.id = ANY(%s)", sorted(where.ids))
-    for name, wanted in where.equal.items():
-        add(*_equal(table, of, where, name, wanted))
+    for name, expected in where.equal.items():
+        add(*_equal(table, of, where, name, expected))
     for name, start in where.starts.items():
         _check_has(table, of, name)
         folded = 'lower(%s::text COLLATE "C")'
@@ -108,17 +108,17 @@ def ordered(column: str, *, descends: bool = False, is_optional: bool = True) ->
 
 
 def _equal(
-    table: Table, of: type[Record], where: Filter, name: str, wanted: object
+    table: Table, of: type[Record], where: Filter, name: str, expected: object
 ) -> tuple[Any, ...]:
     """Write that a field has a value: the condition, then what it names."""
     if name == "organization":
-        return ("TRUE" if str(wanted) == where.organization else "FALSE",)
+        return ("TRUE" if str(expected) == where.organization else "FALSE",)
     _check_has(table, of, name)
-    if wanted is None:
+    if expected is None:
         return (f"r.{name} IS NULL",)
-    if isinstance(wanted, Mapping):
-        return f"r.{name}_digest = %s", object_digest(wanted)
-    value = table.stored[name].to_value(wanted)
+    if isinstance(expected, Mapping):
+        return f"r.{name}_digest = %s", object_digest(expected)
+    value = table.stored[name].to_value(expected)
     if name in CUT:
         short = f"left(r.{name}, {SHORT}) = left(%s::text, {SHORT})"
         return f"{short} AND r.{name} = %s", value, value

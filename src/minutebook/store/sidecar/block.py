@@ -35,14 +35,14 @@ class Facet:
     def among(self, allowed: Iterable[str | None]) -> Mask:
         """Tell of each record whether its value is among these."""
         known = dict(zip(self.values, range(len(self.values)), strict=True))
-        wanted = [known[value] for value in allowed if value in known]
-        if len(wanted) > _COMPARED_ONE_BY_ONE:
+        codes = [known[value] for value in allowed if value in known]
+        if len(codes) > _COMPARED_ONE_BY_ONE:
             table = np.zeros(len(known), np.bool_)
-            table[wanted] = True
+            table[codes] = True
             mask: Mask = table[self.places]
             return mask
         mask = np.zeros(len(self.places), np.bool_)
-        for number in wanted:
+        for number in codes:
             mask |= self.places == number
         return mask
 
@@ -108,12 +108,12 @@ class Block(Generic[P]):
     def places_of(self, ids: Sequence[bytes]) -> Places:
         """Return the positions of those of the ids that the block holds."""
         width = self.ids.dtype.itemsize
-        sought = np.array([id for id in ids if len(id) <= width], self.ids.dtype)
-        if not len(sought) or not len(self):
+        searched = np.array([id for id in ids if len(id) <= width], self.ids.dtype)
+        if not len(searched) or not len(self):
             return np.empty(0, np.intp)
-        places = np.searchsorted(self.ids, sought)
+        places = np.searchsorted(self.ids, searched)
         places[places == len(self)] = 0
-        found: Places = places[self.ids[places] == sought]
+        found: Places = places[self.ids[places] == searched]
         return found
 
 
@@ -162,10 +162,10 @@ def cut(block: Block[P], size: int) -> list[Block[P]]:
         return [block]
     parts = []
     for start in range(0, len(block), size):
-        kept = np.arange(start, min(start + size, len(block)))
+        rows = np.arange(start, min(start + size, len(block)))
         new_places = np.full(len(block), -1, np.intp)
-        new_places[kept] = kept - start
-        parts.append(_arranged([block], [kept], kept - start, [new_places]))
+        new_places[rows] = rows - start
+        parts.append(_arranged([block], [rows], rows - start, [new_places]))
     return parts
 
 
@@ -178,8 +178,8 @@ def _arranged(
     """Put those records of some blocks that are alive into one block, in an order."""
 
     def column(parts: Iterable[NDArray[Any]]) -> NDArray[Any]:
-        kept = [part[at] for part, at in zip(parts, alive, strict=True)]
-        return np.concatenate(kept)[order]
+        rows = [part[at] for part, at in zip(parts, alive, strict=True)]
+        return np.concatenate(rows)[order]
 
     valid_from = column(block.valid_from for block in blocks)
     valid_until = column(block.valid_until for block in blocks)

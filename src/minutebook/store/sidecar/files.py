@@ -59,10 +59,10 @@ def save(folder: Path, identity: Identity, view: View[P]) -> View[P]:
 
     On a disk that is full or cannot be written the view stays as it was.
     """
-    kept, joined = _divided(view.layers)
+    separate, joined = _divided(view.layers)
     try:
         fresh = [_written(folder, block) for block in _blocks(joined)]
-        layers = (*kept, *fresh)
+        layers = (*separate, *fresh)
         segments = [_named(folder, layer) for layer in layers]
         manifest = {
             "format": _FORMAT,
@@ -122,13 +122,13 @@ def _divided(layers: tuple[Layer[P], ...]) -> tuple[list[Layer[P]], list[Layer[P
     Segments at the end that are not much larger than all behind them are joined with them, so that
     each record is rewritten a logarithmic number of times; so are those of which half is dead.
     """
-    kept = [a for a in layers if a.file is not None and 2 * a.alive > len(a.block)]
-    joined = [a for a in layers if not any(a is b for b in kept)]
+    separate = [a for a in layers if a.file is not None and 2 * a.alive > len(a.block)]
+    joined = [a for a in layers if not any(a is b for b in separate)]
     size = sum(layer.alive for layer in joined)
-    while kept and kept[-1].alive <= min(_MERGED_UP_TO * size, sizes.LARGEST - size):
-        joined.append(kept.pop())
+    while separate and separate[-1].alive <= min(_MERGED_UP_TO * size, sizes.LARGEST - size):
+        joined.append(separate.pop())
         size += joined[-1].alive
-    return kept, joined
+    return separate, joined
 
 
 def _blocks(layers: list[Layer[P]]) -> list[Block[P]]:

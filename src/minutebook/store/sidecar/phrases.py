@@ -67,8 +67,8 @@ def match_phrases(
 def _occurrences(phrase: Sequence[str], terms: Sequence[str]) -> int:
     """Count how often a phrase stands in the terms; occurrences may overlap."""
     run, length = list(phrase), len(phrase)
-    starts = (place for place, term in enumerate(terms) if term == run[0])
-    return sum(list(terms[place : place + length]) == run for place in starts)
+    starts = (position for position, term in enumerate(terms) if term == run[0])
+    return sum(list(terms[position : position + length]) == run for position in starts)
 
 
 def _size(view: WordView) -> tuple[int, int]:
@@ -76,8 +76,8 @@ def _size(view: WordView) -> tuple[int, int]:
     records = length = 0
     for layer in view.layers:
         lengths = layer.block.payload.lengths
-        kept = lengths if layer.dead is None else lengths[~layer.dead]
-        records, length = records + len(kept), length + int(kept.sum(dtype=np.int64))
+        live = lengths if layer.dead is None else lengths[~layer.dead]
+        records, length = records + len(live), length + int(live.sum(dtype=np.int64))
     return records, length
 
 

@@ -201,10 +201,10 @@ def _best(
     )
     scores: dict[bytes, float] = {}
     for block, places, dots in candidates:
-        kept = places[dots >= floor]
+        above_floor = places[dots >= floor]
         for id, score in zip(
-            block.ids[block.payload.owner[kept]].tolist(),
-            _cosines(block.payload.vectors[kept], vector).tolist(),
+            block.ids[block.payload.owner[above_floor]].tolist(),
+            _cosines(block.payload.vectors[above_floor], vector).tolist(),
             strict=True,
         ):
             scores[id] = max(score, scores.get(id, score))

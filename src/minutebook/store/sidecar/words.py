@@ -90,10 +90,10 @@ class Postings:
         lengths = np.zeros(sum(int((new_places >= 0).sum()) for new_places in places), np.uint32)
         for part, new_places in zip(parts, places, strict=True):
             owner = new_places[part.owners]
-            kept = owner >= 0
-            terms.append(np.repeat(part.terms, np.diff(part.starts))[kept])
-            owners.append(owner[kept].astype(np.uint32))
-            counts.append(part.counts[part.cells[kept]])
+            alive = owner >= 0
+            terms.append(np.repeat(part.terms, np.diff(part.starts))[alive])
+            owners.append(owner[alive].astype(np.uint32))
+            counts.append(part.counts[part.cells[alive]])
             lengths[new_places[new_places >= 0]] = part.lengths[new_places >= 0]
         return _sorted(
             np.concatenate(terms), np.concatenate(owners), np.concatenate(counts), lengths
@@ -126,10 +126,10 @@ def match(
         return []
     for part in parts:
         part.prepare(length / records)
-    sought = _weighted(parts, terms, records)
-    rest = [*accumulate((idf * (K1 + 1) for idf, _ in reversed(sought)), initial=0.0)][::-1]
+    weighted = _weighted(parts, terms, records)
+    rest = [*accumulate((idf * (K1 + 1) for idf, _ in reversed(weighted)), initial=0.0)][::-1]
     least = 0.0
-    for index, (idf, digest) in enumerate(sought):
+    for index, (idf, digest) in enumerate(weighted):
         if least <= rest[index]:
             least = _least_of_best(parts, limit)
         for part in parts:
@@ -179,9 +179,9 @@ class _Part:
         if dead is not None:
             self.length -= int(self._postings.lengths[dead].sum(dtype=np.int64))
         if self._passing is not None:
-            wanted = np.flatnonzero(self._passing)
-            if len(wanted) <= _FEW:
-                self._places, self._scores = wanted, np.zeros(len(wanted))
+            passing = np.flatnonzero(self._passing)
+            if len(passing) <= _FEW:
+                self._places, self._scores = passing, np.zeros(len(passing))
                 self._passing, self._is_closed = None, True
 
     def holding(self, digest: int) -> int:
@@ -217,15 +217,15 @@ class _Part:
         enough = (self._scores >= least) & (self._scores > 0) if least > 0 else self._scores > 0
         if self._passing is not None:
             enough &= self._passing if self._places is None else self._passing[self._places]
-        kept = np.flatnonzero(enough)
-        return kept if self._places is None else self._places[kept], self._scores[kept]
+        rows = np.flatnonzero(enough)
+        return rows if self._places is None else self._places[rows], self._scores[rows]
 
     def bound(self) -> Scores:
         """Return scores whose n-th best is at most that of all, for any n: the best of each chunk."""
         if self._places is not None or self._passing is not None:
             return self.scored()[1]
-        whole = len(self._scores) // _CHUNK * _CHUNK
-        best: Scores = self._scores[:whole].reshape(-1, _CHUNK).max(axis=1)
+        chunked = len(self._scores) // _CHUNK * _CHUNK
+        best: Scores = self._scores[:chunked].reshape(-1, _CHUNK).max(axis=1)
         return best
 
     def ids(self, places: Places) -> NDArray[np.bytes_]:
@@ -264,14 +264,14 @@ def _weighted(
     parts: Sequence[_Part], terms: Sequence[str], records: int
 ) -> list[tuple[float, int]]:
     """Return the weight and digest of each term that any record holds, the rarest first."""
-    sought = []
+    weighted = []
     for term, times in Counter(terms).items():
         digest = term_digest(term)
         held = sum(part.holding(digest) for part in parts)
         if held:
             idf = math.log((records - held + 0.5) / (held + 0.5))
-            sought.append((held, times * (idf if idf > 0 else LEAST_IDF), digest))
-    return [(idf, digest) for _, idf, digest in sorted(sought)]
+            weighted.append((held, times * (idf if idf > 0 else LEAST_IDF), digest))
+    return [(idf, digest) for _, idf, digest in sorted(weighted)]
 
 
 def _least_of_best(parts: Sequence[_Part], limit: int) -> float:
@@ -291,9 +291,9 @@ def _best(parts: Sequence[_Part], limit: int) -> list[Candidate]:
     least = _limit_best([scores for _, scores in likely], limit)
     found: list[tuple[float, bytes]] = []
     for part, (places, scores) in zip(parts, likely, strict=True):
-        kept = np.flatnonzero(scores >= least)
+        candidates = np.flatnonzero(scores >= least)
         # Of many that are equal the first by id are enough, and places are in the order of ids.
-        order = kept[np.argsort(-scores[kept], kind="stable")[:limit]]
+        order = candidates[np.argsort(-scores[candidates], kind="stable")[:limit]]
         found += zip((-scores[order]).tolist(), part.ids(places[order]).tolist(), strict=True)
     return [
         Candidate(id.decode("utf-8", "surrogatepass"), -negative)

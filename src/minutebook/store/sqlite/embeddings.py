@@ -57,7 +57,7 @@ def keep(
     number = _number_for(connection, space)
     connection.execute(
         f"INSERT OR REPLACE INTO {table.name}_vectors VALUES (?, ?)",  # noqa: S608
-        (row, kept.tobytes()),
+        (row, rows.tobytes()),
     )
     if states is None:
         connection.execute(f"DELETE FROM {table.name}_states WHERE row = ?", (row,))  # noqa: S608
@@ -102,8 +102,8 @@ def get(
     ).get
     if found is None:
         return None
-    name, digest, dimensions, kept = found
-    rows = np.frombuffer(kept, np.float16).reshape(-1, dimensions)
+    name, digest, dimensions, stored = found
+    rows = np.frombuffer(stored, np.float16).reshape(-1, dimensions)
     return VectorSpace(value_text(name), value_text(digest), dimensions), rows.astype(np.float32)
 
 
@@ -129,7 +129,7 @@ def states(
             f" AND r.id IN ({', '.join('?' * len(batch))}) AND s.space = ? AND s.form = ?",
             (text_value(organization), *batch, number, space.states),
         )
-        found.update((value_text(id), kept) for id, kept in rows)
+        found.update((value_text(id), stored) for id, stored in rows)
     return found
 
 

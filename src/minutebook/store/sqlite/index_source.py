@@ -80,8 +80,8 @@ class Source(ABC, Generic[P]):
     def page(self, since: int) -> Page[P]:
         """Return the records that changed after a sequence, a bounded number of changes at a time."""
         table, selected = self._table, self._selected()
-        kept = index_columns.index_columns(table)
-        columns = [*kept, *selected.columns]
+        of_index = index_columns.index_columns(table)
+        columns = [*of_index, *selected.columns]
         found: list[tuple[Any, ...]] = self._connection.execute(
             f"SELECT r.sequence AS sequence, r.id, {selected.belongs}, {', '.join(columns)}"  # noqa: S608
             f" FROM {table.name} AS r {selected.joined}"
@@ -96,7 +96,7 @@ class Source(ABC, Generic[P]):
         return Page(
             sequence=last[0] if last and not is_last else self.sequence(),
             ids=[id_bytes(row[1]) for row in found],
-            block=self._block([row[1:] for row in found if row[2]], 2 + len(kept)),
+            block=self._block([row[1:] for row in found if row[2]], 2 + len(of_index)),
             witness=(value_text(last[1]), last[0]) if last else None,
             is_last=is_last,
         )
@@ -106,8 +106,8 @@ class Source(ABC, Generic[P]):
         if not found:
             return None
         payload = self._payload([row[start:] for row in found])
-        kept = ((row[0], row[2:start]) for row in found)
-        return index_columns.block_of_rows(self._table, kept, payload)
+        members = ((row[0], row[2:start]) for row in found)
+        return index_columns.block_of_rows(self._table, members, payload)
 
 
 class VectorSource(Source[VectorRows]):

@@ -111,9 +111,9 @@ class Indices:
 
     def rebuild(self) -> None:
         """Make all indices anew, and remove what belongs to no records."""
-        kept = {*self._vectors.rebuild(), *self._words.rebuild()}
+        current = {*self._vectors.rebuild(), *self._words.rebuild()}
         if self.folder.is_dir():
-            for folder in [path for path in self.folder.iterdir() if path.name not in kept]:
+            for folder in [path for path in self.folder.iterdir() if path.name not in current]:
                 shutil.rmtree(folder, ignore_errors=True)
 
     def gaps(self) -> Iterator[str]:
@@ -194,8 +194,8 @@ class _Family(ABC, Generic[P]):
     def save(self) -> None:
         """Save the indices of which much is unsaved."""
         with self._guard:
-            wanted, self._wanted = self._wanted, set()
-        for index in [self._open[key] for key in sorted(wanted)]:
+            keys, self._wanted = self._wanted, set()
+        for index in [self._open[key] for key in sorted(keys)]:
             index.save()
 
     def rebuild(self) -> list[str]:
@@ -261,13 +261,13 @@ class _VectorIndices(_Family[VectorRows]):
 
     def expected(self, connection: apsw.Connection, key: Key) -> Iterator[tuple[bytes, int]]:
         table = table_of(CLASSES[key.kind])
-        kept = connection.execute(
+        stored = connection.execute(
             f"SELECT r.id, v.vectors FROM {table.name} AS r"  # noqa: S608
             f" JOIN {table.name}_vectors AS v ON v.row = r.row"
             " WHERE r.organization = ? AND r.space = ?",
             (key.organization, key.space),
         )
-        return ((id_bytes(id), hash(vectors)) for id, vectors in kept)
+        return ((id_bytes(id), hash(vectors)) for id, vectors in stored)
 
     def held(self, view: View[VectorRows]) -> Iterator[tuple[bytes, int]]:
         return ((id, hash(vectors)) for id, vectors in rows_of(view))

@@ -33,9 +33,9 @@ def padded(values: Sequence[Value]) -> list[Value]:
 
     A list of any length in a condition then makes few different statements, which stay prepared.
     """
-    kept = list(values)
-    room = 1 << max(0, len(kept) - 1).bit_length()
-    return kept + kept[-1:] * (room - len(kept))
+    numbers = list(values)
+    room = 1 << max(0, len(numbers) - 1).bit_length()
+    return numbers + numbers[-1:] * (room - len(numbers))
 
 
 # Two objects are equal whatever the order of their keys, so their nodes are compared, not their texts.
@@ -67,14 +67,14 @@ def selection(of: type[Record], where: Filter) -> Selection:
         ids = padded([text_value(id) for id in sorted(where.ids)])
         conditions.append(f"r.id IN ({', '.join('?' * len(ids))})")
         values += ids
-    for name, wanted in where.equal.items():
+    for name, expected in where.equal.items():
         if name == "organization":
             conditions.append("? = ?")
-            values += (text_value(where.organization), text_value(str(wanted)))
+            values += (text_value(where.organization), text_value(str(expected)))
             continue
         _check_has(table, of, name)
-        value = None if wanted is None else table.stored[name].to_value(wanted)
-        if isinstance(wanted, Mapping):
+        value = None if expected is None else table.stored[name].to_value(expected)
+        if isinstance(expected, Mapping):
             conditions.append(_SAME_OBJECT.format(name=name))
             values += (value, value)
         else:

@@ -62,13 +62,13 @@ def match(
             return found
     table = table_of(of)
     condition, values = selection(of, where)
-    matching, sought = _matching(name, query)
+    matching, phrases = _matching(name, query)
     # Whom the condition leaves out is not scored.
     rows: Iterable[tuple[float, str]] = connection.execute(
         f"SELECT -bm25({name}) AS score, r.id FROM {name} CROSS JOIN {table.name} AS r"  # noqa: S608
         f" ON r.row = {name}.rowid WHERE {matching} AND {condition}"
         " ORDER BY score DESC, r.id LIMIT ?",
-        (*sought, *values, limit),
+        (*phrases, *values, limit),
     )
     return [Candidate(value_text(id), score) for score, id in rows]
 
@@ -134,11 +134,11 @@ def _best_if_few_are_hidden(
 ) -> list[Candidate] | None:
     """Look at a few best only, which is quicker; None if that does not settle it."""
     few = 2 * limit + _SPARE
-    matching, sought = _matching(name, query)
+    matching, phrases = _matching(name, query)
     rows: Iterator[tuple[int, float]] = connection.execute(
         f"SELECT rowid, -bm25({name}) AS score FROM {name} WHERE {matching}"  # noqa: S608
         " ORDER BY score DESC LIMIT ?",
-        (*sought, few),
+        (*phrases, few),
     )
     best = list(rows)
     ids = _selected(connection, of, where, [row for row, _ in best])
@@ -151,15 +151,15 @@ def _best_if_few_are_hidden(
 
 def _matching(name: str, query: TextQuery) -> tuple[str, list[str]]:
     """Write a query as a condition on the rows of an index, and the values it names."""
-    sought = [_quoted([term]) for term in query.terms]
+    phrases = [_quoted([term]) for term in query.terms]
     required = [_quoted(phrase) for phrase in query.phrases]
-    if not sought or not required:
-        return f"{name} MATCH ?", [" OR ".join(sought) or " AND ".join(required)]
+    if not phrases or not required:
+        return f"{name} MATCH ?", [" OR ".join(phrases) or " AND ".join(required)]
     # The plus keeps SQLite from looking each row up in the first condition's index instead.
     condition = (
         f"{name} MATCH ? AND +{name}.rowid IN (SELECT rowid FROM {name} WHERE {name} MATCH ?)"  # noqa: S608
     )
-    return condition, [" OR ".join([*sought, *required]), " AND ".join(required)]
+    return condition, [" OR ".join([*phrases, *required]), " AND ".join(required)]
 
 
 def _selected(
