@@ -41,7 +41,7 @@ def keep(
     organization: str,
     id: str,
     space: VectorSpace,
-    kept: NDArray[np.float16],
+    rows: NDArray[np.float16],
     states: bytes | None,
 ) -> None:
     """Keep rows that were checked, and states, in place of earlier ones. Raises NotFound."""
