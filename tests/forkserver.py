@@ -481,6 +481,17 @@ def _load_tokenizer() -> None:
         _kept.append(Tokenizer(folder / builtin.TOKENIZER))
 
 
+def _open_contracts() -> None:
+    """Open the contracts, and make the check of each tool's arguments."""
+    from minutebook.contracts.registry import CONTRACTS
+    from minutebook.domain.errors import InvalidInput
+
+    for contract in CONTRACTS.values():
+        for tool in contract().tools.values():
+            with suppress(InvalidInput):
+                tool.arguments.check({})
+
+
 def warm() -> None:
     """Import what servers need, so that nobody forked from here has to."""
     import minutebook
@@ -494,6 +505,7 @@ def warm() -> None:
     for name in IMPORTED_ON_USE:
         importlib.import_module(name)
     _load_tokenizer()
+    _open_contracts()
     gc.collect()
     gc.freeze()
     threads = list(Path("/proc/self/task").iterdir())

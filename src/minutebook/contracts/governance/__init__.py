@@ -1,11 +1,14 @@
 """The `governance` contract: who may read and write what, locks, and a trail of every act."""
 
+from functools import cache
+
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.governance.adapter import OPERATIONS
 from minutebook.contracts.governance.gate import admit
 from minutebook.contracts.governance.wording import word
 
 
+@cache
 def governance() -> Contract:
-    """Open the contract."""
+    """Return the contract, which is opened once: connections share its checks of arguments."""
     return Contract(__name__, OPERATIONS, word, gate=admit)
