@@ -25,7 +25,6 @@ WRITE = {"name": "store_memory", "arguments": {"content": "again"}}
 @pytest.fixture
 def house(tmp_path: Path) -> Iterator[House]:
     with house_in(tmp_path) as one:
-        one.variables["MINUTEBOOK_DAEMON_WAIT"] = "3"
         yield one
 
 
@@ -42,6 +41,7 @@ def stopped(pid: int) -> Iterator[None]:
 def test_a_client_does_not_wait_for_ever_for_a_daemon_that_hangs(house: House) -> None:
     stored(house.client(), "before")
     pid = house.pid()
+    house.variables["MINUTEBOOK_DAEMON_WAIT"] = "3"
     with stopped(pid):
         pipe = house.spawn()
         assert pipe.handshake()["result"]["serverInfo"]
@@ -57,8 +57,9 @@ def test_a_client_does_not_wait_for_ever_for_a_daemon_that_hangs(house: House) -
 def test_what_a_daemon_left_unanswered_when_it_hung_is_read_again_and_never_written_twice(
     house: House,
 ) -> None:
+    stored(house.client(), "before")
+    house.variables["MINUTEBOOK_DAEMON_WAIT"] = "3"
     reader, writer = house.client(), house.client()
-    stored(reader, "before")
     with stopped(house.pid()):
         reader.send({**CALL, "id": "read", "params": READ})
         writer.send({**CALL, "id": "write", "params": WRITE})
@@ -71,13 +72,14 @@ def test_what_a_daemon_left_unanswered_when_it_hung_is_read_again_and_never_writ
 
 
 def test_a_slow_call_is_waited_for_while_the_daemon_says_how_it_is(house: House) -> None:
-    house.variables["MINUTEBOOK_DAEMON_WAIT"] = "0.5"
+    stored(house.client(), "before")
+    house.variables["MINUTEBOOK_DAEMON_WAIT"] = "2"
     pipe = house.client()
-    stored(pipe, "before")
     writing = FileLock(house.home / "minutebook.db-lock")
     writing.acquire(10.0)
     pipe.send({**CALL, "id": "write", "params": WRITE})
-    time.sleep(2)
+    # It looks each half second, and asks the daemon once it waited for two.
+    time.sleep(3)
     writing.close()
     assert content(pipe.read())["id"]
     assert WITHOUT not in house.said(pipe)

@@ -1,7 +1,9 @@
 """A real server on a port of this machine, and clients that speak to it."""
 
+import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -20,12 +22,13 @@ from mcp.client.streamable_http import streamable_http_client
 
 from minutebook.app import open_app
 from minutebook.config import Settings
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.caller import Caller
 from minutebook.domain.grants import Grant
 from minutebook.domain.records import Role
 from minutebook.services.access.tokens import Issued, Tokens
 
-PLAIN: Any = {"timeout": 20, "verify": False}
+PLAIN: Any = {"timeout": 60, "verify": False}
 """Options of a client that needs no certificates: to load them takes longer than a request."""
 
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}
@@ -76,7 +79,7 @@ class Server:
         given = {name.replace("_", "-"): told for name, told in headers.items()}
         return httpx2.get(self.url + path, headers=given, **PLAIN)
 
-    def raw(self, data: bytes, patience: float = 10.0) -> bytes:
+    def raw(self, data: bytes, patience: float = 60.0) -> bytes:
         """Send bytes over a connection; all that comes back until the server closes it."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=patience) as one:
             one.sendall(data)
@@ -127,6 +130,40 @@ def served(
     finally:
         process.kill()
         process.wait()
+
+
+@contextmanager
+def writing(home: Path) -> Iterator[None]:
+    """Hold the store of a server that has it open, so that each of its writes waits."""
+    lock = FileLock(home / "minutebook.db-lock")
+    lock.acquire(60.0)
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+@contextmanager
+def occupied(server: Server) -> Iterator[None]:
+    """Take the one call that a server with `http_calls` 1 takes on: a write, which waits."""
+    assert server.post("/mcp", call("get_status")).status_code == 200
+    with writing(server.home):
+        while True:
+            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as busy:
+                busy.sendall(posted(call("store_memory", content="It waits.")))
+                # It may itself come while a look takes the only place, and be refused: then once more.
+                while not select.select([busy], [], [], 0)[0]:
+                    if server.post("/mcp", call("get_status")).status_code == 429:
+                        yield
+                        return
+
+
+def posted(message: dict[str, Any]) -> bytes:
+    """Return the request that posts a message."""
+    body = json.dumps(message).encode()
+    head = f"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    head += "".join(f"{name}: {told}\r\n" for name, told in SINGLE.items())
+    return f"{head}\r\n".encode() + body
 
 
 def answers(server: Server) -> bool:

@@ -1,7 +1,6 @@
 """What is no request is refused by what is wrong with it; the server serves on."""
 
 import json
-import select
 import socket
 import time
 from collections.abc import Iterator
@@ -10,7 +9,17 @@ from typing import Any
 
 import pytest
 
-from tests.server.http.speaking import BOTH, SINGLE, Server, call, initialize, request, served
+from tests.server.http.speaking import (
+    BOTH,
+    SINGLE,
+    Server,
+    call,
+    initialize,
+    occupied,
+    request,
+    served,
+)
+from tests.world import wait_until
 
 SECRET_WORDS = "the vault opens at nine"
 
@@ -37,14 +46,16 @@ WITH_AN_ID = {"lone surrogate", "no version", "no method"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     home = tmp_path_factory.mktemp("served")
-    with served(
-        home,
-        MINUTEBOOK_HTTP_TIMEOUT="1",
-        MINUTEBOOK_HTTP_BODY="200000",
-        MINUTEBOOK_LOG_LEVEL="info",
-    ) as one:
+    with served(home, MINUTEBOOK_HTTP_BODY="200000", MINUTEBOOK_LOG_LEVEL="info") as one:
         yield one
         assert server_is_well(one)
+        assert not any("Traceback" in line for line in one.said), one.said
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with served(tmp_path_factory.mktemp("served"), MINUTEBOOK_HTTP_TIMEOUT="1") as one:
+        yield one
         assert not any("Traceback" in line for line in one.said), one.said
 
 
@@ -128,26 +139,26 @@ def test_a_body_of_the_limit_is_taken(server: Server) -> None:
     assert server.post("/mcp", message.ljust(200_000)).status_code == 200
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(server: Server) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(impatient: Server) -> None:
     head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    assert server.raw(head + b'Content-Length: 100\r\n\r\n{"json').startswith(b"HTTP/1.1 408")
+    assert impatient.raw(head + b'Content-Length: 100\r\n\r\n{"json').startswith(b"HTTP/1.1 408")
 
 
 @pytest.mark.parametrize("said", [b"", b"POST /mcp HT", b"GET /healthz HTTP/1.1\r\nHost: local"])
-def test_a_request_that_does_not_come_is_not_waited_for(server: Server, said: bytes) -> None:
-    assert server.raw(said) == b""
+def test_a_request_that_does_not_come_is_not_waited_for(impatient: Server, said: bytes) -> None:
+    assert impatient.raw(said) == b""
 
 
-def test_a_request_that_trickles_in_is_not_waited_for(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as one:
+def test_a_request_that_trickles_in_is_not_waited_for(impatient: Server) -> None:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=60) as one:
         one.sendall(b"GET /healthz HTTP/1.1\r\n")
         with pytest.raises(ConnectionError):
             ask_on(one, b"X-More: 1\r\n")
 
 
-def test_who_does_not_read_the_answers_is_let_go(server: Server) -> None:
+def test_who_does_not_read_the_answers_is_let_go(impatient: Server) -> None:
     ask = b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100
-    with socket.create_connection(("127.0.0.1", server.port), timeout=60) as one:
+    with socket.create_connection(("127.0.0.1", impatient.port), timeout=60) as one:
         one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         with pytest.raises(ConnectionError):
             ask_on(one, ask)
@@ -186,31 +197,13 @@ def test_a_page_of_this_machine_is_let_in_and_told_so(server: Server) -> None:
 
 
 def test_calls_beyond_what_is_taken_on_are_told_to_come_again(tmp_path: Path) -> None:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    for number in range(120):
-        (folder / f"part_{number}.py").write_text("def part():\n    return 1\n" * 40)
-    with served(tmp_path / "home", MINUTEBOOK_HTTP_CALLS="1") as server:
-        body = json.dumps(call("index_project", path=str(folder))).encode()
-        head = b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-        for name, told in SINGLE.items():
-            head += f"{name}: {told}\r\n".encode()
-        message = head + f"Content-Length: {len(body)}\r\n\r\n".encode() + body
-        answer = server.post("/mcp", call("get_status"))
-        for _ in range(20):
-            with socket.create_connection(("127.0.0.1", server.port), timeout=60) as busy:
-                busy.sendall(message)
-                # It may itself come while the only place is taken, and be refused: then once more.
-                while answer.status_code == 200 and not select.select([busy], [], [], 0)[0]:
-                    answer = server.post("/mcp", call("get_status"))
-                if answer.status_code != 200:
-                    assert server.get("/healthz").status_code == 200
-                    while busy.recv(65536):
-                        pass
-                    break
+    with served(tmp_path, MINUTEBOOK_HTTP_CALLS="1") as server:
+        with occupied(server):
+            answer = server.post("/mcp", call("get_status"))
+            assert server.get("/healthz").status_code == 200
         assert answer.status_code == 429
         assert int(answer.headers["retry-after"]) >= 1
-        assert server_is_well(server)
+        wait_until(lambda: server_is_well(server))
 
 
 def test_no_line_of_the_log_holds_what_was_sent(server: Server) -> None:
@@ -221,6 +214,5 @@ def test_no_line_of_the_log_holds_what_was_sent(server: Server) -> None:
     server.post("/mcp", {**request("tools/call"), "params": SECRET_WORDS})
     answer = server.post("/mcp", call("get_status"), X_Request_Id="last-one")
     assert answer.headers["x-request-id"] == "last-one"
-    while not any("last-one" in line for line in server.said):
-        time.sleep(0.01)
+    wait_until(lambda: any("last-one" in line for line in server.said))
     assert not any(SECRET_WORDS in line for line in server.said)

@@ -12,7 +12,16 @@ import pytest
 from mcp.client import ClientSession
 from mcp.client.sse import sse_client
 
-from tests.server.http.speaking import PLAIN, Server, call, initialize, request, served, token
+from tests.server.http.speaking import (
+    PLAIN,
+    Server,
+    call,
+    initialize,
+    request,
+    served,
+    token,
+    writing,
+)
 
 JSON = {"Content-Type": "application/json"}
 
@@ -97,28 +106,24 @@ def test_another_token_cannot_post_into_a_stream(guarded: Server) -> None:
 
 
 def test_calls_beyond_what_is_taken_on_are_answered_with_an_error(tmp_path: Path) -> None:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    for number in range(120):
-        (folder / f"part_{number}.py").write_text("def part():\n    return 1\n" * 40)
     with (
-        served(tmp_path / "home", MINUTEBOOK_HTTP_CALLS="1") as server,
+        served(tmp_path, MINUTEBOOK_HTTP_CALLS="1") as server,
         httpx2.stream("GET", f"{server.url}/sse", verify=False, timeout=60) as response,
     ):
         one = posting(server, response)
-        index = call("index_project", path=str(folder))
         shake = initialize("2024-11-05")
         for message in (shake, {"jsonrpc": "2.0", "method": "notifications/initialized"}):
             assert httpx2.post(one.url, json=message, **PLAIN).status_code == 202
         assert one.heard()["id"] == shake["id"]
-        assert httpx2.post(one.url, json={**index, "id": "long"}, **PLAIN).status_code == 202
-        assert (
-            httpx2.post(one.url, json={**call("get_status"), "id": "more"}, **PLAIN).status_code
-            == 202
-        )
-        refused = one.heard()
-        assert refused["id"] == "more"
-        assert "as many calls" in refused["error"]["message"]
+        assert server.post("/mcp", call("get_status")).status_code == 200
+        with writing(server.home):
+            long = {**call("store_memory", content="Tea at five."), "id": "long"}
+            more = {**call("get_status"), "id": "more"}
+            for message in (long, more):
+                assert httpx2.post(one.url, json=message, **PLAIN).status_code == 202
+            refused = one.heard()
+            assert refused["id"] == "more"
+            assert "as many calls" in refused["error"]["message"]
         assert one.heard()["id"] == "long"
         assert (
             httpx2.post(one.url, json={**call("get_status"), "id": "then"}, **PLAIN).status_code
