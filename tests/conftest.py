@@ -9,7 +9,7 @@ import pytest
 
 from minutebook.config import load
 from minutebook.embedding import Embedding, builtin
-from tests import examples, forkserver
+from tests import cheap_secret, examples, forkserver
 from tests.empty_database import empty_database
 from tests.terminal import Run, typed
 from tests.world import Opener, World, worlds
@@ -27,6 +27,7 @@ def pytest_configure() -> None:
     # Servers of tests keep to themselves, but for those of tests/server/daemon/test_process.py.
     os.environ["MINUTEBOOK_DAEMON"] = "off"
     forkserver.install()
+    cheap_secret.install()
 
 
 def pytest_collection_finish() -> None:

@@ -89,16 +89,17 @@ def test_an_interrupt_ends_a_process_as_it_ends_any() -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == b"here\n"
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=30)
+        _, told = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGINT
     assert told.endswith(b"KeyboardInterrupt\n")
 
 
 def test_what_was_to_be_done_at_the_end_is_done() -> None:
     code = (
-        "import atexit, threading, time\n"
+        "import atexit, threading\n"
         "atexit.register(lambda: print('exit function'))\n"
-        "threading.Thread(target=lambda: (time.sleep(0.05), print('thread'))).start()\n"
+        "def wait(): threading.main_thread().join(); print('thread')\n"
+        "threading.Thread(target=wait).start()\n"
         "print('main')"
     )
     assert python(code).stdout == "main\nthread\nexit function\n"
@@ -139,7 +140,7 @@ def test_a_wait_has_its_end() -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=0.05)
     process.kill()
-    assert process.wait(timeout=30) == -signal.SIGKILL
+    assert process.wait(timeout=60) == -signal.SIGKILL
 
 
 def test_asyncio_waits_for_a_process() -> None:

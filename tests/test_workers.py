@@ -71,7 +71,12 @@ def run(folder: Path, *options: str, module: str = MODULE) -> tuple[int, str]:
     code = f"import pytest, sys; sys.path.insert(0, {str(ROOT)!r}); "
     code += f"sys.exit(pytest.main({arguments!r}))"
     done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, check=False, capture_output=True, text=True
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        check=False,
+        capture_output=True,
+        text=True,
     )
     return done.returncode, done.stdout + done.stderr
 

@@ -109,7 +109,7 @@ class Crew:
         config = self._session.config
         # Made here, so that all processes share it and this one removes it.
         config._tmp_path_factory.getbasetemp()  # type: ignore[attr-defined]
-        if forkserver.AVAILABLE:
+        if forkserver.is_installed():
             forkserver.server.start()
         if (reporter := config.pluginmanager.getplugin("terminalreporter")) is not None:
             # Results of several files come at once.

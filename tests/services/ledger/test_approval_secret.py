@@ -1,3 +1,4 @@
+import hashlib
 import hmac
 import json
 import stat
@@ -16,7 +17,9 @@ from minutebook.domain.errors import (
     WrongSecret,
 )
 from minutebook.domain.records import Role
+from minutebook.services.ledger import approval_secret
 from minutebook.services.ledger.approval_secret import LONGEST_WAIT, Secret
+from tests import cheap_secret
 from tests.contracts.requirements import requirement
 from tests.services.decided import ADMIN, PERSON, SECRET
 from tests.world import NOON, Opener, World
@@ -43,6 +46,19 @@ def test_the_secret_is_kept_as_a_hash_that_only_its_owner_reads(
     assert SECRET not in kept.read_text(encoding="utf-8")
     check(world, SECRET)
     assert all(SECRET not in repr(each) for each in world.trail())
+
+
+@requirement("ledger/accept_proposal/secret")
+def test_the_hash_is_as_costly_as_is_said(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cheap_secret.COST == 2**15
+    monkeypatch.setattr(approval_secret, "_N", cheap_secret.COST)
+    world.app.secret.set(ADMIN, SECRET)
+    kept = json.loads(file_of(tmp_path).read_text(encoding="utf-8"))
+    salt = bytes.fromhex(kept["salt"])
+    made = hashlib.scrypt(SECRET.encode(), salt=salt, n=2**15, r=8, p=1, maxmem=1 << 26, dklen=32)
+    assert kept["digest"] == made.hex()
 
 
 @requirement("ledger/accept_proposal/secret")
