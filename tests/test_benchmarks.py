@@ -321,13 +321,13 @@ def test_a_store_is_filled_under_the_models_name_and_found_by_the_real_one(
 ) -> None:
     monkeypatch.setattr(tool, "DATA", tmp_path)
     monkeypatch.setattr(peers, "DATA", tmp_path)
-    data = tool.filled(40)
-    assert np.load(data / "vectors.npy").shape == (40, builtin.WIDTH)
-    assert len(json.loads((data / "texts.json").read_text(encoding="utf-8"))) == 40
+    data = tool.filled(10)
+    assert np.load(data / "vectors.npy").shape == (10, builtin.WIDTH)
+    assert len(json.loads((data / "texts.json").read_text(encoding="utf-8"))) == 10
     rows = tool.Tables([], [], [])
-    tool.measure(40, tool.drawn(2), rows, install=False)
+    tool.measure(10, tool.drawn(2), rows, install=False)
     for wall, cpu in (rows.store, rows.find):
-        assert wall[:2] == (40, "wall")
-        assert cpu[:2] == (40, "CPU")
+        assert wall[:2] == (10, "wall")
+        assert cpu[:2] == (10, "CPU")
     assert rows.beside[0][1] == "minutebook over stdio"
-    assert tool.filled(40) == data
+    assert tool.filled(10) == data

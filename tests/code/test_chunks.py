@@ -225,11 +225,11 @@ def test_an_endless_error_is_cut_by_paragraphs() -> None:
 
 
 def test_chunking_holds_on_to_nothing() -> None:
-    text = "def load():\n    return 1\n\n" * 400
+    text = "def load():\n    return 1\n\n" * 200
     chunk(text, PYTHON)
     tracemalloc.start()
     try:
-        for _ in range(10):
+        for _ in range(4):
             chunk(text, PYTHON)
         gc.collect()
         held, _ = tracemalloc.get_traced_memory()

@@ -6,6 +6,7 @@ import pytest
 from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs
+from tools import write_docs
 from tools.write_docs import (
     PAGES,
     ROOT,
@@ -18,9 +19,13 @@ from tools.write_docs import (
 )
 
 
-def test_pages_are_written_once_and_then_in_step(tmp_path: Path) -> None:
-    assert stale(tmp_path) == list(PAGES)
-    assert write(tmp_path) == list(PAGES)
+def test_pages_are_written_once_and_then_in_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = {name: PAGES[name] for name in ("docs/settings.md", "docs/promises.md")}
+    monkeypatch.setattr(write_docs, "PAGES", some)
+    assert stale(tmp_path) == list(some)
+    assert write(tmp_path) == list(some)
     assert stale(tmp_path) == []
     assert write(tmp_path) == []
     page = tmp_path / "docs" / "settings.md"

@@ -115,7 +115,7 @@ def test_a_translation_is_nearer_than_any_unrelated_sentence(embedder: BuiltInEm
     assert (same @ english).min() > (others @ english).max()
 
 
-@pytest.mark.parametrize(("tokens", "parts"), [(507, 1), (508, 1), (509, 2), (952, 2), (953, 3)])
+@pytest.mark.parametrize(("tokens", "parts"), [(508, 1), (509, 2), (952, 2), (953, 3)])
 def test_a_passage_longer_than_the_model_reads_becomes_parts(
     tokens: int, parts: int, embedder: BuiltInEmbedder
 ) -> None:
@@ -139,7 +139,7 @@ def test_a_part_is_the_vector_of_its_own_words(in_two_parts: list[Embedded]) -> 
     assert np.abs(second - end.vector).max() < 1e-6
 
 
-@pytest.mark.parametrize("text", [*TEXTS, "x " * 400])
+@pytest.mark.parametrize("text", [*TEXTS, "x " * 200])
 def test_each_token_of_a_text_has_its_state(
     text: str, embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
 ) -> None:
@@ -178,7 +178,7 @@ def test_a_question_longer_than_the_model_reads_is_cut_off(embedder: BuiltInEmbe
 def test_texts_keep_their_order_and_do_not_depend_on_their_neighbours(
     embedder: BuiltInEmbedder,
 ) -> None:
-    texts = [*TEXTS, "word " * 600, *OTHERS, *TEXTS[:3]]
+    texts = [*TEXTS, "word " * 520, *TEXTS[:3]]
     together = [made.rows for made in embedder.embed_passages(texts)]
     alone = [embedder.embed_passages([text])[0].rows for text in texts]
     assert [rows.shape for rows in together] == [rows.shape for rows in alone]
@@ -193,8 +193,8 @@ def test_no_texts_have_no_vectors(embedder: BuiltInEmbedder) -> None:
 def test_threads_share_one_model(embedder: BuiltInEmbedder) -> None:
     expected = [embedder.embed_query(text).vector for text in TEXTS]
     with ThreadPoolExecutor(6) as pool:
-        found = list(pool.map(embedder.embed_query, TEXTS * 4))
-    for made, wanted in zip(found, expected * 4, strict=True):
+        found = list(pool.map(embedder.embed_query, TEXTS * 2))
+    for made, wanted in zip(found, expected * 2, strict=True):
         assert np.abs(made.vector - wanted).max() < 1e-6
 
 

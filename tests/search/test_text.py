@@ -221,7 +221,7 @@ def test_a_query_stops_at_its_longest() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["a" + "\u0315\u1dc4" * 10**6, "a" + "\u0654\u0655\u065f" * 10**6, "e" * 10**6, "a-" * 10**5],
+    ["a" + "\u0315\u1dc4" * 10**5, "a" + "\u0654\u0655\u065f" * 10**5, "e" * 10**5, "a-" * 10**4],
     ids=["diacritics", "marks", "letters", "compound"],
 )
 def test_the_work_grows_no_faster_than_the_text(text: str) -> None:
@@ -308,7 +308,7 @@ ALIKE = frozenset({"Cn", "Co", "Cs"})
 """Categories whose characters have no properties of their own: not assigned, private, surrogates."""
 
 
-@pytest.mark.parametrize("step", [101, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [997, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_character_settles_at_once(step: int) -> None:
     """Every character; of those that Unicode tells nothing about, each so-manieth."""
     characters = [

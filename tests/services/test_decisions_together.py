@@ -69,13 +69,13 @@ def test_eight_processes_decide_on_targets_of_their_own_and_all_succeed(
     world = opener()
     with ExitStack() as stack:
         processes = [
-            stack.enter_context(decider(tmp_path / "one", f"p{number}", 10, f"target {number}"))
+            stack.enter_context(decider(tmp_path / "one", f"p{number}", 3, f"target {number}"))
             for number in range(MANY)
         ]
         for process in processes:
             start(process)
         outcomes = [outcome for process in processes for outcome in told(process)]
-    assert [word for word, _ in outcomes] == ["made"] * MANY * 10
+    assert [word for word, _ in outcomes] == ["made"] * MANY * 3
     assert set(check_agreed(world)) == {id for _, id in outcomes}
 
 
@@ -104,17 +104,19 @@ def test_whoever_asks_while_others_decide_is_never_told_that_the_ledger_is_broke
     world = opener()
     with ExitStack() as stack:
         processes = [
-            stack.enter_context(decider(tmp_path / "one", f"p{number}", 15, f"target {number}"))
+            stack.enter_context(decider(tmp_path / "one", f"p{number}", 8, f"target {number}"))
             for number in range(2)
         ]
         for process in processes:
             start(process)
         while any(process.poll() is None for process in processes):
             assert [each.reason for each in world.app.ledgers.states()] in ([], [None])
-    assert len(check_agreed(world)) == 30
+    assert len(check_agreed(world)) == 16
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize(
+    "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 6))]
+)
 def test_what_was_acknowledged_survives_a_kill_and_the_next_start_heals_the_rest(
     opener: Opener, tmp_path: Path, seed: int
 ) -> None:

@@ -92,7 +92,7 @@ def settle(world: World, chance: Random) -> Population:
     return Population(app, {id: app.memories.read_any(anyone, id) for id in ids})
 
 
-@pytest.fixture(scope="module", params=[1, 2])
+@pytest.fixture(scope="module", params=[1, pytest.param(2, marks=pytest.mark.slow)])
 def population(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Population]:

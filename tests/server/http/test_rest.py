@@ -14,6 +14,7 @@ from minutebook.contracts import openapi
 from minutebook.contracts.journal import journal
 from minutebook.domain.records import Role
 from tests.contracts.requirements import requirement
+from tests.examples import examples
 from tests.server.http.speaking import Server, call, served, token
 
 TURN = {"prompt": "Why does the build fail?", "thought": "A lock is held.", "response": "Wait."}
@@ -35,7 +36,10 @@ def test_every_operation_answers_as_the_document_says(described: Any, name: str)
 
     @given(case=operation.as_strategy())
     @settings(
-        max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck)
+        max_examples=examples(30),
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
     )
     def hold(case: Any) -> None:
         # What fits the schema may still be refused: a file that is not there, a name with line breaks.

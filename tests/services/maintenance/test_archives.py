@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from minutebook.domain.archive import JOURNAL, KINDS, Mode
+from minutebook.domain.archive import JOURNAL, KINDS, VERSION, Mode
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, InvalidArchive, InvalidInput, ScopeViolation
 from minutebook.domain.json_lines import line_of
@@ -137,12 +137,12 @@ def test_merging_skips_what_is_there_and_changes_nothing_of_it(opener: Opener) -
 
 def test_replacing_puts_the_archive_in_the_place_of_what_is_there(opener: Opener) -> None:
     one, two = opener(), opener(name="two")
-    put(one, *(turn(n) for n in range(600)))
-    put(two, *(turn(n, response="mine") for n in range(300, 900)), summary())
+    put(one, *(turn(n) for n in range(520)))
+    put(two, *(turn(n, response="mine") for n in range(500, 540)), summary())
     told = imported(two, exported(one), Mode.REPLACE)
     assert journal(two) == journal(one)
-    assert told.imported == {Kind.TURN: 600}
-    assert told.removed == {Kind.TURN: 300, Kind.SUMMARY: 1}
+    assert told.imported == {Kind.TURN: 520}
+    assert told.removed == {Kind.TURN: 20, Kind.SUMMARY: 1}
 
 
 def test_replacing_leaves_kinds_that_the_archive_does_not_hold(world: World) -> None:
@@ -284,7 +284,7 @@ WRONG: dict[str, tuple[bytes, int | None, str]] = {
     "no JSON": (b"hello\n", 1, "JSON object"),
     "another program's": (b'{"a": 1}\n', 1, "header"),
     "no header": (FIRST, 1, "header"),
-    "later version": (sealed(headed(0, version=3)), 1, "upgrade"),
+    "later version": (sealed(headed(0, version=VERSION + 1)), 1, "upgrade"),
     "another format": (sealed(headed(0, format="x")), 1, "minutebook-archive"),
     "strange counts": (sealed(headed(0, counts={"turn": "many"})), 1, "how many"),
     "strange kind": (sealed(headed(0, counts={"rumour": 1})), 1, "rumour"),

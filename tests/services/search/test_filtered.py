@@ -43,13 +43,13 @@ def test_organizations_are_merged_in_one_order(world: World) -> None:
 
 def test_there_is_no_limit_and_what_does_not_match_stays_away(world: World) -> None:
     chance = Random(1)
-    for number in range(620):
+    for number in range(240):
         noise = " ".join(f"w{chance.randrange(4000)}" for _ in range(6))
         keep(world, f"{noise} kettle" if number % 2 else noise)
     found = all_of(world, "kettle")
     held = [content for content in found if "kettle" in content]
-    assert len(held) == 310
-    assert len(found) - len(held) < 310 / 10
+    assert len(held) == 120
+    assert len(found) - len(held) < 120 / 10
 
 
 def test_relevance_goes_before_importance_and_what_ended_comes_last(world: World) -> None:
