@@ -34,7 +34,7 @@ from benchmarks.wire import Served, Wire, served
 from minutebook.app import open_app
 from minutebook.config import Settings
 
-SIZE = 1_000
+SIZE, SIZE_QUICK = 1_000, 100
 CONNECTIONS, CONNECTIONS_QUICK = (1, 8, 64), (1, 8)
 MIXED = 8
 BARE = "bare SDK server: nothing"
@@ -48,9 +48,9 @@ def bare() -> list[str | Path]:
 
 
 @contextmanager
-def without_model() -> Iterator[Path]:
-    """Return a copy of the store whose servers load no model."""
-    with copied(filled(SIZE) / "home") as home:
+def without_model(size: int = SIZE) -> Iterator[Path]:
+    """Return a copy of a store of so many memories whose servers load no model."""
+    with copied(filled(size) / "home") as home:
         (home / "config.toml").write_text('embedder = "none"\n', encoding="utf-8")
         yield home
 
@@ -63,11 +63,11 @@ def over_http(home: Path) -> list[str | Path]:
 # A call, and what is around it
 
 
-def overhead(rounds: int) -> list[Row]:
+def overhead(rounds: int, size: int) -> list[Row]:
     """Time calls in process, over stdio and over HTTP, in turn; the model is switched off."""
     work = drawn(rounds)
     with ExitStack() as stack:
-        homes = [stack.enter_context(without_model()) for _ in range(3)]
+        homes = [stack.enter_context(without_model(size)) for _ in range(3)]
         settings = Settings(home=homes[0], embedder="none")
         app = open_app(settings)
         stack.callback(app.close)
@@ -170,11 +170,11 @@ async def pressed(target: Target, connections: int, seconds: float, heard: Heard
     heard.cpu += target.server.cpu() - cpu
 
 
-def throughput(rounds: int, seconds: float, at_once: Sequence[int]) -> list[Row]:
+def throughput(rounds: int, seconds: float, at_once: Sequence[int], size: int) -> list[Row]:
     """Measure requests a second of each target, `rounds` times in turn, at each number at once."""
     work = drawn(200)
     with ExitStack() as stack:
-        home = stack.enter_context(without_model())
+        home = stack.enter_context(without_model(size))
         ours = stack.enter_context(served(over_http(home)))
         least = stack.enter_context(served(bare()))
         targets = {BARE: Target(least, [least.call("nothing", {})])}
@@ -206,10 +206,10 @@ class Part:
     memory: list[float] = field(default_factory=list)
 
 
-def endured(minutes: float, parts: int) -> list[Row]:
+def endured(minutes: float, parts: int, size: int) -> list[Row]:
     """Read, search, recall, write and delete over some connections; the store stays as large."""
     work = drawn(2_000)
-    with copied(filled(SIZE) / "home") as home, served(over_http(home)) as server:
+    with copied(filled(size) / "home") as home, served(over_http(home)) as server:
         found = asyncio.run(mixed(server, work, minutes * 60, parts))
     return [
         (
@@ -296,24 +296,25 @@ def tables(*, quick: bool, minutes: float) -> list[Table]:
     """Measure all three."""
     rounds, slices, seconds = (10, 1, 0.2) if quick else (200, 3, 1.0)
     at_once, parts = (CONNECTIONS_QUICK, 2) if quick else (CONNECTIONS, 10)
+    size = SIZE_QUICK if quick else SIZE
     beside = ("p50", "p99", "CPU", "more p50", "more CPU")
     return [
         Table(
-            f"a call by itself, {SIZE} memories, no model, milliseconds",
+            f"a call by itself, {size} memories, no model, milliseconds",
             ("tool", "called", *beside),
-            overhead(rounds),
+            overhead(rounds, size),
             "more: the median of each call less the same in process, and the mean of the CPU",
         ),
         Table(
             "calls at once over HTTP, milliseconds",
             ("connections", "what", "a second", "p50", "p99", "CPU each", "× bare"),
-            throughput(slices, seconds, at_once),
+            throughput(slices, seconds, at_once, size),
             f"{slices} times {seconds} s each in turn; the client has one thread on the same machine",
         ),
         Table(
             f"mixed load over {MIXED} connections for {minutes:g} minutes",
             ("minutes", "acts", "p50", "p99", "memory"),
-            endured(minutes, parts),
+            endured(minutes, parts, size),
             "acts: 3 recall, 3 search_text, 3 list_memories, 1 write, change and delete, by chance; "
             "milliseconds; memory of the server (PSS) in MB",
         ),

@@ -18,7 +18,7 @@ from benchmarks.measure import ROOT, NotThere, Table, asked, machine, publish
 from benchmarks.pipe import Pipe
 from benchmarks.tool import copied, filled, serve_command
 
-FILLED = 1_000
+FILLED, FILLED_QUICK = 1_000, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +82,10 @@ def beside(scratch: Path, *, install: bool) -> list[Starter]:
     return [bare, Starter("server-memory, node", command, "search_nodes", asking, file)]
 
 
-def measure(rounds: int, *, install: bool) -> list[tuple[str | float, ...]]:
+def measure(rounds: int, size: int, *, install: bool) -> list[tuple[str | float, ...]]:
     """Start each in turn, `rounds` times after one warm-up; medians."""
-    with tempfile.TemporaryDirectory() as scratch, copied(filled(FILLED) / "home") as home:
-        homes = {"empty store": Path(scratch) / "empty", f"{FILLED} memories": home}
+    with tempfile.TemporaryDirectory() as scratch, copied(filled(size) / "home") as home:
+        homes = {"empty store": Path(scratch) / "empty", f"{size} memories": home}
         all = starters(homes, Path(scratch), install=install)
         times: dict[str, list[Start]] = {starter.name: [] for starter in all}
         for number in range(rounds + 1):
@@ -108,7 +108,7 @@ def measure(rounds: int, *, install: bool) -> list[tuple[str | float, ...]]:
 def main() -> None:
     """Measure and publish."""
     given = asked("Measure the start of the server.").parse_args()
-    rounds = 3 if given.quick else 9
+    rounds, size = (1, FILLED_QUICK) if given.quick else (9, FILLED)
     method = {
         **machine(),
         "starts": f"{rounds} of each, interleaved, after one that is not counted",
@@ -116,7 +116,7 @@ def main() -> None:
         "peers": peers.versions(),
         "times": "milliseconds since the spawn, medians; CPU of all threads of the server",
     }
-    rows = measure(rounds, install=not given.quick)
+    rows = measure(rounds, size, install=not given.quick)
     columns = ("what", "to initialize", "its CPU", "to first answer", "CPU to answer")
     note = "first answer: recall; the tool that does nothing; search_nodes on an empty file"
     publish("start", method, [Table("start", columns, rows, note)], quick=given.quick)

@@ -196,6 +196,7 @@ def test_a_tool_that_fails_ends_the_measurement(tmp_path: Path) -> None:
             served.call("recall", {"query": "x", "nonsense": 1})
 
 
+@pytest.mark.thorough
 def test_the_least_server_answers() -> None:
     starter = start.Starter(
         "bare", [sys.executable, ROOT / "benchmarks" / "bare.py"], "nothing", {}
@@ -316,6 +317,7 @@ def results(name: str) -> list[list[dict[str, Any]]]:
     return [table["rows"] for table in json.loads(path.read_text(encoding="utf-8"))["tables"]]
 
 
+@pytest.mark.thorough
 def test_a_store_is_filled_under_the_models_name_and_found_by_the_real_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built_in: Embedding
 ) -> None:

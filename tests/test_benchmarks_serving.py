@@ -105,15 +105,22 @@ def test_no_connection_of_the_mixed_load_is_closed_while_others_are_warmed_up() 
     body = json.dumps({"result": {"structuredContent": {"id": "m1"}}}).encode()
     response = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body)
 
+    answered = 0
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Close the connection if the first request does not come before others are answered."""
+        nonlocal answered
+        before = answered
         try:
-            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 0.3)
+            head = await reader.readuntil(b"\r\n\r\n")
+            if answered > before:
+                raise TimeoutError
             while True:
                 length = int(head.partition(b"Content-Length: ")[2].partition(b"\r")[0])
                 await reader.readexactly(length)
-                await asyncio.sleep(0.1)
+                await asyncio.sleep(0.01)
                 writer.write(response)
+                answered += 1
                 head = await reader.readuntil(b"\r\n\r\n")
         except (TimeoutError, asyncio.IncompleteReadError):
             writer.close()

@@ -200,7 +200,7 @@ def test_what_is_in_use_is_not_replaced(run: Run, tmp_path: Path, contract: str,
         assert listed(run) == ["tea at five"]
         assert not list((tmp_path / "home").glob(".restoring*"))
     finally:
-        server.communicate(timeout=30)
+        server.communicate(timeout=60)
     remembered(run, "coffee")
     done(run, "restore", "all.tar", "--replace")
     assert listed(run) == ["tea at five"]

@@ -10,7 +10,10 @@ import pytest
 
 from tests.forkserver import ROOT
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork"),
+]
 
 MODULE = """
 import atexit, os, warnings

@@ -5,10 +5,11 @@ another, and `tools/write_docs.py` prints them as `docs/promises.md` and one pag
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -31,6 +32,8 @@ class Proof:
     id: str
     path: str
     test: str
+    is_left_out: bool
+    """Whether `make test` leaves it to `make test-ci`."""
 
 
 def requirement(*ids: str) -> pytest.MarkDecorator:
@@ -46,15 +49,38 @@ def proofs() -> tuple[Proof, ...]:
 
 def _proofs() -> Iterator[Proof]:
     for path in sorted(TESTS.rglob("test_*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                continue
-            for decorator in node.decorator_list:
-                match decorator:
-                    case ast.Call(func=ast.Name(id="requirement"), args=claimed):
-                        for each in claimed:
-                            where = path.relative_to(TESTS.parent).as_posix()
-                            yield Proof(ast.literal_eval(each), where, node.name)
+        where = path.relative_to(TESTS.parent).as_posix()
+        module = ast.parse(path.read_text(encoding="utf-8"))
+        marks = [each.value for each in module.body if _is_mark(each)]
+        yield from _proofs_in(module.body, where, any(map(_is_left_out, marks)))
+
+
+def _proofs_in(body: Sequence[ast.stmt], where: str, is_left_out: bool) -> Iterator[Proof]:
+    for node in body:
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        left_out = is_left_out or any(map(_is_left_out, node.decorator_list))
+        for decorator in node.decorator_list:
+            match decorator:
+                case ast.Call(func=ast.Name(id="requirement"), args=claimed):
+                    for each in claimed:
+                        yield Proof(ast.literal_eval(each), where, node.name, left_out)
+        if isinstance(node, ast.ClassDef):
+            yield from _proofs_in(node.body, where, left_out)
+
+
+def _is_mark(statement: ast.stmt) -> TypeGuard[ast.Assign]:
+    match statement:
+        case ast.Assign(targets=[ast.Name(id="pytestmark")]):
+            return True
+    return False
+
+
+def _is_left_out(mark: ast.expr) -> bool:
+    """Tell whether a mark, or one of several, keeps a test out of `make test`."""
+    if isinstance(mark, ast.List | ast.Tuple):
+        return any(map(_is_left_out, mark.elts))
+    return ast.unparse(mark) in ("pytest.mark.slow", "pytest.mark.thorough")
 
 
 _SOURCES = (

@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from minutebook.contracts.knowledge import knowledge
 from tests.contracts.requirements import requirement
 
@@ -28,7 +26,6 @@ LINES = [
 ]
 
 
-@pytest.mark.cold_start
 @requirement("common/published-verbatim", "common/results/no-null-cursor", "knowledge/tools/listed")
 def test_the_tools_are_on_the_wire_as_they_were_promised(tmp_path: Path) -> None:
     process = subprocess.run(

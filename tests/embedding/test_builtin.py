@@ -115,7 +115,15 @@ def test_a_translation_is_nearer_than_any_unrelated_sentence(embedder: BuiltInEm
     assert (same @ english).min() > (others @ english).max()
 
 
-@pytest.mark.parametrize(("tokens", "parts"), [(508, 1), (509, 2), (952, 2), (953, 3)])
+@pytest.mark.parametrize(
+    ("tokens", "parts"),
+    [
+        (508, 1),
+        (509, 2),
+        pytest.param(952, 2, marks=pytest.mark.thorough),
+        pytest.param(953, 3, marks=pytest.mark.thorough),
+    ],
+)
 def test_a_passage_longer_than_the_model_reads_becomes_parts(
     tokens: int, parts: int, embedder: BuiltInEmbedder
 ) -> None:
@@ -132,6 +140,7 @@ def in_two_parts(embedder: BuiltInEmbedder) -> list[Embedded]:
     return [embedder.embed_passages(["".join(each)])[0] for each in ranges]
 
 
+@pytest.mark.thorough
 def test_a_part_is_the_vector_of_its_own_words(in_two_parts: list[Embedded]) -> None:
     whole, start, end = in_two_parts
     first, second = whole.rows
@@ -139,7 +148,7 @@ def test_a_part_is_the_vector_of_its_own_words(in_two_parts: list[Embedded]) -> 
     assert np.abs(second - end.vector).max() < 1e-6
 
 
-@pytest.mark.parametrize("text", [*TEXTS, "x " * 200])
+@pytest.mark.parametrize("text", [*TEXTS, pytest.param("x " * 200, marks=pytest.mark.thorough)])
 def test_each_token_of_a_text_has_its_state(
     text: str, embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
 ) -> None:
@@ -158,6 +167,7 @@ def test_each_token_of_a_text_has_its_state(
         assert cosines.size == 0 or np.median(cosines) > 0.98
 
 
+@pytest.mark.thorough
 def test_tokens_that_parts_share_have_one_state_each(in_two_parts: list[Embedded]) -> None:
     made, start, end = (each.tokens for each in in_two_parts)
     assert made is not None
@@ -175,6 +185,7 @@ def test_a_question_longer_than_the_model_reads_is_cut_off(embedder: BuiltInEmbe
     assert np.array_equal(long.vector, longer.vector)
 
 
+@pytest.mark.thorough
 def test_texts_keep_their_order_and_do_not_depend_on_their_neighbours(
     embedder: BuiltInEmbedder,
 ) -> None:
@@ -228,6 +239,7 @@ def flip(path: Path, at: int) -> None:
         file.write(bytes([byte ^ 0xFF]))
 
 
+@pytest.mark.thorough
 def test_verify_names_the_file_with_one_wrong_byte(own_models: Path) -> None:
     assert builtin.verify(own_models) == builtin.folder_of(own_models)
     for name in (builtin.BODY, builtin.WORDS, builtin.TOKENIZER):

@@ -79,7 +79,7 @@ def test_a_model_is_loading_until_it_is_ready(gate: Gate) -> None:
 def test_waiting_begins_the_load(gate: Gate) -> None:
     gate.go.set()
     embedding = Embedding(gate, EXPECTED)
-    assert embedding.settle(10) == "ready"
+    assert embedding.settle(60) == "ready"
 
 
 @pytest.mark.parametrize(
@@ -112,12 +112,12 @@ def test_a_failed_load_is_loading_again_while_it_is_tried_again(gate: Gate) -> N
     gate.failures.append(OSError("disk gone"))
     gate.go.set()
     embedding = Embedding(gate, EXPECTED)
-    assert embedding.settle(10) == "error"
+    assert embedding.settle(60) == "error"
     gate.go.clear()
     embedding.start()
     assert (embedding.state, embedding.reason) == ("loading", "")
     gate.go.set()
-    assert embedding.settle(10) == "ready"
+    assert embedding.settle(60) == "ready"
 
 
 def opened(size: int) -> tuple[Embedding, Lengths]:

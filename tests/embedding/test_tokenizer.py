@@ -89,6 +89,7 @@ def test_any_text_has_the_ids_of_the_published_rules(
     assert tokenizer.ids(text) == reference.ids(text)
 
 
+@pytest.mark.thorough
 def test_plain_text_has_the_ids_of_the_other_well_known_implementation(
     weights: Weights, tokenizer: Tokenizer
 ) -> None:
@@ -180,6 +181,7 @@ def test_a_limit_gives_the_first_ids(limit: int, tokenizer: Tokenizer) -> None:
     assert tokenizer.ids(text, limit) == tokenizer.ids(text)[:limit]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("unit", ["The quick brown fox. ", "迁移数据库", "x"])
 def test_megabytes_take_memory_in_proportion_to_their_tokens(
     unit: str, tokenizer: Tokenizer

@@ -53,6 +53,7 @@ def test_sessions_are_ranked_by_their_best_turn(conversations: Measured) -> None
     assert sessions["any@1"] == (1.0, 1.0, 1.0)
 
 
+@pytest.mark.thorough
 def test_questions_without_an_answer_are_held_against_the_others(
     tmp_path: Path, built_in: Embedding
 ) -> None:
@@ -75,6 +76,7 @@ def test_questions_without_an_answer_are_held_against_the_others(
     assert done.systems == ("words", "vectors", "recall without graph", "recall")
 
 
+@pytest.mark.thorough
 def test_a_question_is_asked_again_once_its_paragraph_is_removed(
     tmp_path: Path, built_in: Embedding
 ) -> None:
@@ -95,6 +97,7 @@ def test_a_question_is_asked_again_once_its_paragraph_is_removed(
         assert not before.query.relevant.keys() & set(after.outcomes["vectors"].ranked)
 
 
+@pytest.mark.thorough
 def test_code_is_indexed_and_found_by_what_it_does(tmp_path: Path, built_in: Embedding) -> None:
     functions = [*COSQA, {"query": "greet a person", "code": 'def greet(name): print("hi", name)'}]
     done, told = measured(written(tmp_path, functions))

@@ -82,6 +82,7 @@ def test_what_each_client_is_told_to_start_runs_nothing_of_the_folder_it_stands_
     assert ran(hostile) == []
 
 
+@pytest.mark.thorough
 @pytest.mark.cold_start
 def test_a_module_runs_nothing_of_the_folder_either(tmp_path: Path, hostile: Path) -> None:
     command = module_command("minutebook", "serve", "--home", str(tmp_path / "home"))

@@ -384,7 +384,7 @@ def test_contracts_on_one_connection_share_its_resources_and_their_memories(tmp_
 @requirement("common/clash")
 def test_a_pair_that_clashes_ends_at_start_with_a_sentence(tmp_path: Path) -> None:
     with serving(tmp_path, "catalog", "governance", **OFFLINE) as pipe:
-        assert pipe.process.wait(timeout=30) == 1
+        assert pipe.process.wait(timeout=60) == 1
         assert pipe.process.stderr is not None
         said = pipe.process.stderr.read().decode()
         assert "memory-search, memory-write" in said

@@ -58,6 +58,7 @@ def test_progress_is_told_to_whoever_asks_for_it(tmp_path: Path) -> None:
         assert until_answered(pipe, 2)[0] == []
 
 
+@pytest.mark.thorough
 @requirement("knowledge/code/progress")
 def test_a_cancelled_call_leaves_an_index_that_the_next_completes(tmp_path: Path) -> None:
     root = many(tmp_path / "kettle", 1000)

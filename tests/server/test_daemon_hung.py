@@ -54,6 +54,7 @@ def test_a_client_does_not_wait_for_ever_for_a_daemon_that_hangs(house: House) -
         assert f"kill -9 {pid}".encode() in said
 
 
+@pytest.mark.thorough
 def test_what_a_daemon_left_unanswered_when_it_hung_is_read_again_and_never_written_twice(
     house: House,
 ) -> None:
@@ -71,6 +72,7 @@ def test_what_a_daemon_left_unanswered_when_it_hung_is_read_again_and_never_writ
         assert stored(writer, "on its own")
 
 
+@pytest.mark.thorough
 def test_a_slow_call_is_waited_for_while_the_daemon_says_how_it_is(house: House) -> None:
     stored(house.client(), "before")
     house.variables["MINUTEBOOK_DAEMON_WAIT"] = "2"
@@ -94,6 +96,7 @@ def children() -> list[int]:
     ]
 
 
+@pytest.mark.thorough
 @pytest.mark.cold_start
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc is used")
 def test_daemons_that_are_killed_before_they_listen_are_given_up_on(house: House) -> None:

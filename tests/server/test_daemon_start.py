@@ -51,6 +51,7 @@ def test_a_daemon_that_is_slow_to_start_is_waited_for_by_all(house: House) -> No
     assert not any(WITHOUT in house.said(pipe) for pipe in pipes)
 
 
+@pytest.mark.thorough
 def test_a_daemon_that_does_not_answer_for_a_while_is_waited_for(house: House) -> None:
     stored(house.client(), "before")
     pid = house.pid()
@@ -72,7 +73,7 @@ def test_a_client_that_leaves_does_not_wait_for_a_daemon(house: House) -> None:
     pipe.handshake()
     assert pipe.process.stdin is not None
     pipe.process.stdin.close()
-    assert pipe.process.wait(timeout=30) == 0
+    assert pipe.process.wait(timeout=60) == 0
     starting.close()
 
 
@@ -87,7 +88,7 @@ def test_all_that_was_asked_is_answered_by_a_daemon_that_starts_after_the_client
     pipe.process.stdin.close()
     assert pipe.read()["id"] == INITIALIZE["id"]
     assert content(pipe.read())["total"] == 0
-    assert pipe.process.wait(timeout=30) == 0
+    assert pipe.process.wait(timeout=60) == 0
 
 
 def test_settings_that_cannot_be_served_are_told_to_who_asks(house: House) -> None:
@@ -95,7 +96,7 @@ def test_settings_that_cannot_be_served_are_told_to_who_asks(house: House) -> No
     pipe.handshake()
     pipe.send({**CALL, "id": "read", "params": {"name": "list_memories", "arguments": {}}})
     assert "role must be one of viewer" in pipe.read()["error"]["message"]
-    assert pipe.process.wait(timeout=30) == 1
+    assert pipe.process.wait(timeout=60) == 1
     said = house.said(pipe)
     assert said.startswith(b"minutebook: role must be one of viewer")
     assert said.count(b"\n") == 1
@@ -158,5 +159,5 @@ def test_all_of_a_users_daemons_are_shown_and_stopped(
         assert "without clients for" in shown
         stopped = typed("daemon", "stop", "--all", *elsewhere).output
         assert all(str(process.pid) in stopped for process in daemons)
-        assert [process.wait(30) for process in daemons] == [0, 0]
+        assert [process.wait(60) for process in daemons] == [0, 0]
         assert "No daemon" in typed("daemon", "status", "--all", *elsewhere).output

@@ -84,7 +84,7 @@ def records_of(path: Path) -> list[bytes]:
 @pytest.mark.parametrize(
     ("conversation", "turns", "asked", "least"),
     [
-        pytest.param(partial(made_up, parts=1), 30, 5, 1.0, id="short"),
+        pytest.param(partial(made_up, parts=1), 30, 5, 1.0, id="short", marks=pytest.mark.thorough),
         pytest.param(made_up, 200, 25, 0.9, id="made", marks=pytest.mark.slow),
         pytest.param(a_locomo_conversation, 200, 25, 0.6, id="locomo", marks=pytest.mark.slow),
     ],

@@ -125,7 +125,9 @@ def test_an_export_clears_away_only_what_an_export_left(opener: Opener, tmp_path
 
 
 @requirement("journal/considered/atomic", "journal/archives/replace")
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize(
+    "mode", [Mode.REPLACE, pytest.param(Mode.MERGE, marks=pytest.mark.thorough)]
+)
 def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, mode: Mode) -> None:
     path = given(kept, start=2 * TURNS)
     before = kept.contents()
@@ -155,6 +157,7 @@ def test_an_export_that_may_not_grow_leaves_nothing(kept: World, tmp_path: Path)
     assert list((tmp_path / "home" / "backups").iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_an_import_for_which_there_is_no_room_changes_nothing(
     opener: Opener, small: Path, tmp_path: Path
 ) -> None:

@@ -16,7 +16,7 @@ from minutebook.search.late_interaction import pack
 from minutebook.search.text import words
 from minutebook.services.embeddings import PRIORITY, QueryEmbedding
 from tests.store.samples import chunk
-from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready
+from tests.world import DIMENSIONS, Opener, WordEmbedder, World, failed, loading, ready, wait_until
 
 
 class OtherEmbedder(WordEmbedder):
@@ -192,11 +192,7 @@ def test_the_background_catches_up_by_itself(opener: Opener) -> None:
     id = opener(failed(), name="same", wait=10).remember("a")
     world = opener(ready(), name="same")
     world.app.start()
-    for _ in range(3000):
-        if space_of(world, id) == "words":
-            break
-        threading.Event().wait(0.01)
-    assert space_of(world, id) == "words"
+    wait_until(lambda: space_of(world, id) == "words")
 
 
 def test_a_long_text_is_found_by_any_of_its_parts(world: World) -> None:

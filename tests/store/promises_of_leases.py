@@ -56,7 +56,7 @@ class LeasePromises:
         taken: list[str] = []
 
         def take(holder: str) -> None:
-            at_once.wait(30)
+            at_once.wait(60)
             if rows.take("a", holder, LONG):
                 taken.append(holder)
 

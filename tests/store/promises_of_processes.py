@@ -133,7 +133,7 @@ class ProcessPromises:
         try:
             yield worker
         finally:
-            worker.communicate(timeout=30)
+            worker.communicate(timeout=60)
 
 
 def _tell(worker: subprocess.Popen[str], line: str) -> None:

@@ -78,6 +78,7 @@ def test_what_is_found_by_codes_is_what_is_nearest(tmp_path: Path, vectors: np.n
     store.close()
 
 
+@pytest.mark.thorough
 def test_there_are_few_files_however_many_writes(tmp_path: Path, vectors: np.ndarray) -> None:
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     for start in range(0, RECORDS, 100):
@@ -90,6 +91,7 @@ def test_there_are_few_files_however_many_writes(tmp_path: Path, vectors: np.nda
     store.close()
 
 
+@pytest.mark.thorough
 def test_two_stores_share_one_index_and_take_over_what_the_other_saved(
     tmp_path: Path, vectors: np.ndarray
 ) -> None:

@@ -16,6 +16,7 @@ from tests.store.samples import entity, memory, unit
 from tests.store.small_index import small_index
 
 
+@pytest.mark.thorough
 class TestPostgres(StoreConformance):
     engine = PostgresEngine()
 
@@ -35,6 +36,7 @@ class Postgres18Engine(PostgresEngine):
     version = 18
 
 
+@pytest.mark.thorough
 def test_the_latest_server_keeps_and_finds(tmp_path: Path) -> None:
     with Postgres18Engine().fresh(tmp_path / "store") as store:
         with store.transaction("acme"):

@@ -214,6 +214,7 @@ def test_a_mistake_of_ours_stays_visible() -> None:
     assert fault_of(errors.SyntaxError(), "postgresql://host/store") is None
 
 
+@pytest.mark.thorough
 def test_a_killed_server_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     started = StartedServer(16)
     try:

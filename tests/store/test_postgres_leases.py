@@ -42,7 +42,7 @@ def test_nobody_takes_a_lease_that_ran_out_while_its_holder_writes(store: Postgr
         # As if its time were over: who writes under it goes on undisturbed.
         store.put(memory("a"))
         other.start()
-        asked.wait(30)
+        asked.wait(60)
         other.join(0.3)
         assert taken == []
     wait_until(lambda: taken == [False])

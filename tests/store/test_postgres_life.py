@@ -21,7 +21,7 @@ def _sizes() -> Iterator[None]:
         yield
 
 
-TestPostgresLife = PostgresMachine.TestCase
+TestPostgresLife = pytest.mark.thorough(PostgresMachine.TestCase)
 TestPostgresLife.settings = settings(STEADY, max_examples=examples(10), stateful_step_count=30)
 
 

@@ -7,6 +7,7 @@ from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises_of_processes import ProcessPromises
 
 
+@pytest.mark.thorough
 class TestPostgresProcesses(ProcessPromises):
     engine = PostgresEngine()
 

@@ -13,6 +13,7 @@ class TestSqlite(StoreConformance):
     engine = SqliteEngine("normal")
 
 
+@pytest.mark.thorough
 class TestSqliteWithCodesAndFilesFromTheFirstRecordOn(StoreConformance):
     engine = SqliteEngine("normal")
 

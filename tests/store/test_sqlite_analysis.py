@@ -97,6 +97,7 @@ def test_what_is_written_and_removed_meanwhile_is_right_afterwards(path: Path) -
     store.close()
 
 
+@pytest.mark.thorough
 def test_an_interrupted_rebuild_goes_on_where_it_was(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     left = []
@@ -121,6 +122,7 @@ def test_a_rebuild_by_hand_ends_it(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.thorough
 def test_two_that_open_the_store_share_the_work(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     stores = [SqliteStore(path), SqliteStore(path)]

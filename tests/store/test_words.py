@@ -1,7 +1,6 @@
 """The index of words: the same answers as textbook BM25, however records are laid out in it."""
 
 import math
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -22,6 +21,7 @@ from minutebook.store.sidecar.words import Postings
 from minutebook.store.sqlite import SqliteStore
 from tests.store.samples import memory
 from tests.store.small_index import make
+from tests.world import wait_until
 
 ACME = Filter(organization="acme")
 TERMS = [*"abcdefgh", "été", "\ud800"]
@@ -196,10 +196,7 @@ def test_a_search_does_not_wait_for_many_changes_to_be_read(tmp_path: Path) -> N
     fill(store, 0, 120)
     assert [each.id for each in answers(store)[0]] == ["00087", "00007", "00047"]
     (index,) = store._indices._words._open.values()
-    until = time.monotonic() + 30
-    while index.behind() and time.monotonic() < until:
-        time.sleep(0.01)
-    assert index.behind() == 0
+    wait_until(lambda: index.behind() == 0)
     store.close()
 
 

@@ -26,11 +26,14 @@ CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 AXE = MODULES / "axe-core" / "axe.min.js"
 
 # Five seconds, the default, are little on a machine that runs other tests.
-expect.set_options(timeout=20_000)
+expect.set_options(timeout=60_000)
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs Chromium; `apt-get install chromium` brings it"
-)
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="needs Chromium; `apt-get install chromium` brings it"
+    ),
+]
 
 
 @dataclass
@@ -120,7 +123,7 @@ def window(browser: Browser, kept: Kept) -> Iterator[Window]:
 
 def opened(context: BrowserContext, kept: Kept) -> Window:
     """Open a page that notes errors of the console and of script, dialogs, and requests elsewhere."""
-    context.set_default_timeout(20_000)
+    context.set_default_timeout(60_000)
     one = Window(context.new_page(), kept.base)
     one.page.on("console", lambda m: one.faults.append(m.text) if m.type == "error" else None)
     one.page.on("pageerror", lambda error: one.faults.append(str(error)))

@@ -169,12 +169,12 @@ def test_a_stream_ends_when_its_token_is_revoked(server: Server) -> None:
 def test_a_token_that_comes_too_often_is_told_when_to_come_again(tmp_path: Path) -> None:
     busy = token(tmp_path, "busy").secret
     calm = token(tmp_path, "calm").secret
-    with served(tmp_path, MINUTEBOOK_RATE_LIMIT="0.3") as server:
-        codes = [status(server, busy) for _ in range(4)]
-        assert codes == [200, 200, 200, 429]
+    # Once in a hundred seconds, so that the second comes too early on the busiest machine.
+    with served(tmp_path, MINUTEBOOK_RATE_LIMIT="0.01") as server:
+        assert [status(server, busy) for _ in range(2)] == [200, 429]
         answer = server.post("/mcp", call("get_status"), Authorization=f"Bearer {busy}")
         assert answer.status_code == 429
-        assert 1 <= int(answer.headers["retry-after"]) <= 4
+        assert 1 <= int(answer.headers["retry-after"]) <= 100
         assert status(server, calm) == 200
 
 

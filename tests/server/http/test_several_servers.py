@@ -37,6 +37,7 @@ def found(server: Server, query: str) -> list[str]:
     return [each["content"] for each in results]
 
 
+@pytest.mark.thorough
 def test_what_is_written_through_one_is_found_through_the_other_at_once(
     tmp_path: Path, url: str
 ) -> None:

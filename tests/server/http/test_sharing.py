@@ -83,6 +83,7 @@ def test_calls_of_clients_that_hung_up_leave_threads_to_others(
     assert not answer.json()["result"]["isError"]
 
 
+@pytest.mark.thorough
 def test_one_opens_a_quarter_of_the_sessions_and_streams(
     server: Server, greedy: str, other: str
 ) -> None:

@@ -351,7 +351,7 @@ def test_who_names_an_unknown_key_waits_for_no_reading_that_another_began() -> N
 
     def read() -> bytes:
         begun.set()
-        assert goes_on.wait(30)
+        assert goes_on.wait(60)
         return source()
 
     keys = Keys(read, lambda: source.now)
@@ -362,7 +362,7 @@ def test_who_names_an_unknown_key_waits_for_no_reading_that_another_began() -> N
     source.now += READ_AGAIN_AFTER
     first = threading.Thread(target=keys.find, args=["invented"])
     first.start()
-    assert begun.wait(30)
+    assert begun.wait(60)
     second = threading.Thread(target=keys.find, args=["invented too"])
     second.start()
     second.join(60)

@@ -62,6 +62,7 @@ def test_a_call_is_a_span_of_the_clients_trace_and_is_sent_before_the_end(
     assert "not for a collector" not in str(spans)
 
 
+@pytest.mark.thorough
 @pytest.mark.cold_start
 def test_a_server_that_sends_no_traces_loads_nothing_for_them() -> None:
     script = (

@@ -82,7 +82,7 @@ def client(opening: AppLoader) -> Iterator[Client]:
     one.send(INITIALIZED)
     yield one
     one.vanish()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()
 
 
@@ -178,5 +178,5 @@ def test_whatever_is_sent_the_connection_is_served_to_its_end(
     ids = [json.loads(each)["id"] for each in one.end().splitlines()]
     assert ids.count("after") == 1
     one.vanish()
-    thread.join(30)
+    thread.join(60)
     assert not thread.is_alive()

@@ -70,7 +70,7 @@ def test_a_process_waits_for_the_one_that_derives_the_model(other: Deriving) -> 
     wait_until(lambda: embedding.prepared == 0.42)
     assert embedding.state == "loading"
     other.ends()
-    embedding.wait(30)
+    embedding.wait(60)
     assert embedding.prepared is None
     assert embedding.embed_query("ready").vector.shape == (builtin.WIDTH,)
 
@@ -124,16 +124,17 @@ def test_a_folder_that_cannot_be_written_is_told_in_its_own_words(tmp_path: Path
     assert "cannot be written" in refusal.value.reason
 
 
+@pytest.mark.thorough
 def test_a_command_waits_and_says_what_for(
     run: Run, other: Deriving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
     monkeypatch.setenv("MINUTEBOOK_MODELS", str(other.models))
-    monkeypatch.setenv("MINUTEBOOK_EMBEDDING_WAIT", "0.6")
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDING_WAIT", "8")
     done: list[object] = []
     command = in_background(lambda: done.append(run("remember", "Tea at five.")))
     # Longer than any call may wait for a model that only loads.
-    command.join(2)
+    command.join(9)
     assert not done
     other.ends()
     command.join()
