@@ -104,7 +104,7 @@ def test_a_password_is_in_no_message_and_no_log(
 def test_who_writes_for_the_same_organization_too_long_is_not_waited_for(
     folder: Path, url: str
 ) -> None:
-    one, other = opened(url, folder), opened(url, folder / "other", wait=0.3)
+    one, other = opened(url, folder), opened(url, folder / "other", wait=2.0)
     with one.transaction("acme"):
         with pytest.raises(StoreBusy, match="same organization"):
             other.put(memory("a"))
@@ -116,7 +116,7 @@ def test_who_writes_for_the_same_organization_too_long_is_not_waited_for(
 
 
 def test_when_all_connections_are_in_use_the_message_says_so(folder: Path, url: str) -> None:
-    store = opened(url, folder, wait=0.3, pool=1)
+    store = opened(url, folder, wait=2.0, pool=1)
     store.put(memory("a"))
     with store.snapshot("acme") as moment:
         with pytest.raises(StoreBusy, match="all 1 connections"):

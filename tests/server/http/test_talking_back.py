@@ -63,7 +63,9 @@ def test_a_call_that_the_client_gives_up_ends(server: Server, tmp_path: Path, mo
         async with server.client(mode=mode) as client:
             with anyio.CancelScope() as scope:
 
-                async def give_up(part: float, total: float | None, what: str | None) -> None:
+                async def give_up(
+                    progress: float, total: float | None, message: str | None
+                ) -> None:
                     scope.cancel()
 
                 path = {"path": str(folder)}

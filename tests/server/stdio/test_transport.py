@@ -38,7 +38,7 @@ class Client:
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection = connection
-        self._connection.settimeout(30)
+        self._connection.settimeout(60)
         self._file = connection.makefile("rb")
 
     def write(self, data: bytes) -> None:

@@ -10,7 +10,7 @@ from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import Forbidden, StoreClosed
 from minutebook.domain.records import Kind, Memory, Role, Turn
 from minutebook.services.maintenance.database import HealthStatus
-from tests.world import Opener, World, everything, failed, loading
+from tests.world import Opener, World, everything, failed, loading, wait_until
 
 
 def connected(world: World, session: str) -> Caller:
@@ -167,8 +167,4 @@ def test_background_work_waits_for_the_start(opener: Opener) -> None:
     world.app.database.stop(one)
     world.app.database.start(one)
     turn = world.app.sessions.add(one, None, "word " * 5000, "", "")
-    for _ in range(1000):
-        if world.store.vectors(Turn, turn.organization, turn.id) is not None:
-            break
-        threading.Event().wait(0.01)
-    assert world.store.vectors(Turn, turn.organization, turn.id) is not None
+    wait_until(lambda: world.store.vectors(Turn, turn.organization, turn.id) is not None)
