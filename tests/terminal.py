@@ -25,7 +25,9 @@ def remembered(run: Run, text: str, *options: str) -> str:
 
 def leaf_commands(group: click.Group = main, *above: str) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield every command that does something, with its words; a group's own act too."""
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
         if not isinstance(command, click.Group) or command.invoke_without_command:
             yield (*above, name), command
         if isinstance(command, click.Group):

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
 
 from minutebook.cli import main
@@ -282,6 +283,13 @@ def test_a_setting_comes_from_flag_before_environment_before_file(
     assert "must be valid TOML" in run("settings").stderr
 
 
+def commands() -> dict[str, click.Command]:
+    """All commands by name, in the order of the help."""
+    context = click.Context(main)
+    found = {name: main.get_command(context, name) for name in main.list_commands(context)}
+    return {name: command for name, command in found.items() if command is not None}
+
+
 def listed(*words: str) -> str:
     return typed(*words, "--help", terminal_width=80).output
 
@@ -289,13 +297,13 @@ def listed(*words: str) -> str:
 def test_help_names_every_command_by_subject_with_what_it_is_for() -> None:
     text = listed()
     assert text.index("Memories:") < text.index("Decisions:") < text.index("Common options:")
-    for name, command in main.commands.items():
+    for name, command in commands().items():
         assert re.search(rf"^  {name} +\S", text, re.MULTILINE), name
         assert command.get_short_help_str(), name
 
 
 def test_no_help_cuts_off_what_a_command_is_for() -> None:
-    groups = [()] + [(name,) for name, each in main.commands.items() if hasattr(each, "commands")]
+    groups = [()] + [(name,) for name, each in commands().items() if hasattr(each, "commands")]
     for words in groups:
         assert "..." not in listed(*words).replace("[ARGS]...", ""), words
 

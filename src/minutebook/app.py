@@ -1,11 +1,17 @@
-"""The composition root: gives the services their collaborators."""
+"""The composition root: gives the services their collaborators.
+
+A command composes the services that it uses and imports no others, for most of what a short one
+costs is imports; a server composes all of them before its first call (`App.start`).
+"""
 
 import getpass
 import secrets
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
@@ -18,49 +24,49 @@ from minutebook.models import Models, models_of
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
-from minutebook.services.background import BackgroundWork
-from minutebook.services.code.projects import Projects
-from minutebook.services.code.watching import Watching
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.journal.sessions import Sessions
-from minutebook.services.journal.summaries import Summaries
-from minutebook.services.knowledge.browsing import Browsing
-from minutebook.services.knowledge.entities import Entities
-from minutebook.services.knowledge.id_lookup import IdLookup
-from minutebook.services.knowledge.links import Links
-from minutebook.services.knowledge.memories import Memories
-from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.knowledge.similar import SimilarMemories
-from minutebook.services.knowledge.status import StatusChanges
-from minutebook.services.knowledge.supersession import Supersession
-from minutebook.services.knowledge.surroundings import Surroundings
-from minutebook.services.knowledge.writing import MemoryWriter
-from minutebook.services.ledger.approval_secret import Secret
-from minutebook.services.ledger.decisions import Decisions
-from minutebook.services.ledger.locator import LedgerFolders
-from minutebook.services.ledger.proposals import Proposals
-from minutebook.services.ledger.rebuilding import Rebuilds
-from minutebook.services.ledger.recording import DecisionWriter
-from minutebook.services.ledger.repositories import Ledgers
-from minutebook.services.maintenance.archive_paths import ArchivePaths
-from minutebook.services.maintenance.archives import Archives
-from minutebook.services.maintenance.backups import Backups, known_backups
 from minutebook.services.maintenance.data_directory import DataDirectory
-from minutebook.services.maintenance.database import Database
-from minutebook.services.maintenance.doctor import Doctor, Finding, of_damage
-from minutebook.services.maintenance.overview import Overview
-from minutebook.services.search.code import CodeSearch
-from minutebook.services.search.combined import CombinedRecall
-from minutebook.services.search.decisions import DecisionSearch
-from minutebook.services.search.explained import ExplainedRecall
-from minutebook.services.search.filtered import FilteredSearch
-from minutebook.services.search.governed import GovernedMemories
-from minutebook.services.search.recall import Recall
-from minutebook.services.search.sessions import JournalSearch
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
-from minutebook.store.sqlite import damage
 from minutebook.stores import locks_of, open_store
+
+if TYPE_CHECKING:
+    from minutebook.services.background import BackgroundWork
+    from minutebook.services.code.projects import Projects
+    from minutebook.services.code.watching import Watching
+    from minutebook.services.journal.sessions import Sessions
+    from minutebook.services.journal.summaries import Summaries
+    from minutebook.services.knowledge.browsing import Browsing
+    from minutebook.services.knowledge.entities import Entities
+    from minutebook.services.knowledge.id_lookup import IdLookup
+    from minutebook.services.knowledge.links import Links
+    from minutebook.services.knowledge.memories import Memories
+    from minutebook.services.knowledge.mentions import Mentions
+    from minutebook.services.knowledge.similar import SimilarMemories
+    from minutebook.services.knowledge.status import StatusChanges
+    from minutebook.services.knowledge.supersession import Supersession
+    from minutebook.services.knowledge.surroundings import Surroundings
+    from minutebook.services.knowledge.writing import MemoryWriter
+    from minutebook.services.ledger.approval_secret import Secret
+    from minutebook.services.ledger.decisions import Decisions
+    from minutebook.services.ledger.locator import LedgerFolders
+    from minutebook.services.ledger.proposals import Proposals
+    from minutebook.services.ledger.rebuilding import Rebuilds
+    from minutebook.services.ledger.recording import DecisionWriter
+    from minutebook.services.ledger.repositories import Ledgers
+    from minutebook.services.maintenance.archives import Archives
+    from minutebook.services.maintenance.backups import Backups
+    from minutebook.services.maintenance.database import Database
+    from minutebook.services.maintenance.doctor import Doctor, Finding
+    from minutebook.services.maintenance.overview import Overview
+    from minutebook.services.search.code import CodeSearch
+    from minutebook.services.search.combined import CombinedRecall
+    from minutebook.services.search.decisions import DecisionSearch
+    from minutebook.services.search.explained import ExplainedRecall
+    from minutebook.services.search.filtered import FilteredSearch
+    from minutebook.services.search.governed import GovernedMemories
+    from minutebook.services.search.recall import Recall
+    from minutebook.services.search.sessions import JournalSearch
 
 
 def now() -> datetime:
@@ -83,6 +89,27 @@ class Infrastructure:
     randbits: RandomBits
 
 
+T = TypeVar("T")
+
+
+class service(Generic[T]):  # noqa: N801
+    """A service of an app, composed when it is first asked for, once for all threads."""
+
+    def __init__(self, compose: Callable[[Any], T]) -> None:
+        self._compose = compose
+        self._name = compose.__name__
+
+    def __get__(self, app: "App", owner: type["App"]) -> T:
+        """Return the app's one service of this name."""
+        kept = vars(app)
+        with app.composing:
+            if self._name not in kept:
+                # Found there from now on, before this descriptor.
+                kept[self._name] = self._compose(app)
+        made: T = kept[self._name]
+        return made
+
+
 class App:
     """The services on one open store, each given the collaborators that it needs.
 
@@ -91,71 +118,339 @@ class App:
 
     def __init__(self, settings: Settings, infrastructure: Infrastructure) -> None:
         self.infrastructure = infrastructure
-        store, embeddings = infrastructure.store, infrastructure.embeddings
-        trail, locks, models = infrastructure.trail, infrastructure.locks, infrastructure.models
-        clock, randbits, stop = infrastructure.clock, infrastructure.randbits, threading.Event()
-        home = default_organization(settings.caller())
-        self.embedding = models.embedding
-        self.embeddings, self.trail, self.clock = embeddings, trail, clock
-        self.tokens, self.include_decisions = infrastructure.tokens, settings.include_decisions
-        self.rules = rules = rules_for(settings, self.tokens)
+        self.embedding, self.embeddings = infrastructure.models.embedding, infrastructure.embeddings
+        self.trail, self.tokens = infrastructure.trail, infrastructure.tokens
+        self.clock = infrastructure.clock
+        self.include_decisions = settings.include_decisions
+        self.rules = rules_for(settings, self.tokens)
+        self.composing = threading.RLock()
+        self._settings = settings
+        self._store, self._locks = infrastructure.store, infrastructure.locks
+        self._randbits = infrastructure.randbits
+        self._home = default_organization(settings.caller())
+        self._stop = threading.Event()
 
-        mentions, supersession = Mentions(store, clock), Supersession(store, clock)
-        writer = MemoryWriter(store, embeddings, trail, mentions)
-        self.links = Links(store, trail, clock, rules)
-        self.similar = SimilarMemories(store, embeddings, clock)
-        self.memories = Memories(
-            store, writer, trail, supersession, self.links, clock, randbits, rules, self.similar
+    @service
+    def mentions(self) -> "Mentions":
+        """Find the entities that a text names."""
+        from minutebook.services.knowledge.mentions import Mentions
+
+        return Mentions(self._store, self.clock)
+
+    @service
+    def supersession(self) -> "Supersession":
+        """Settle which memory follows which."""
+        from minutebook.services.knowledge.supersession import Supersession
+
+        return Supersession(self._store, self.clock)
+
+    @service
+    def _writer(self) -> "MemoryWriter":
+        from minutebook.services.knowledge.writing import MemoryWriter
+
+        return MemoryWriter(self._store, self.embeddings, self.trail, self.mentions)
+
+    @service
+    def links(self) -> "Links":
+        """Link memories."""
+        from minutebook.services.knowledge.links import Links
+
+        return Links(self._store, self.trail, self.clock, self.rules)
+
+    @service
+    def similar(self) -> "SimilarMemories":
+        """Find memories that say the same."""
+        from minutebook.services.knowledge.similar import SimilarMemories
+
+        return SimilarMemories(self._store, self.embeddings, self.clock)
+
+    @service
+    def memories(self) -> "Memories":
+        """Write, change and read memories."""
+        from minutebook.services.knowledge.memories import Memories
+
+        return Memories(
+            self._store,
+            self._writer,
+            self.trail,
+            self.supersession,
+            self.links,
+            self.clock,
+            self._randbits,
+            self.rules,
+            self.similar,
         )
-        self.status = StatusChanges(store, writer, trail, clock, rules)
-        self.entities = Entities(store, trail, mentions, clock, randbits)
-        self.browsing, self.id_lookup = Browsing(store), IdLookup(store)
-        self.surroundings = Surroundings(store)
 
-        self.ledgers = Ledgers(store, trail, embeddings, locks, repos_of(settings), clock, randbits)
-        self.rebuilds = Rebuilds(self.ledgers, trail, embeddings)
-        decision_writer = DecisionWriter(store, self.ledgers, embeddings, trail)
-        self.secret = Secret(settings.secret, locks, trail, clock, settings.agent_memory_secret)
-        self.decisions = Decisions(store, decision_writer, trail, clock, randbits)
-        secret, window = self.secret, timedelta(seconds=settings.review_window)
-        self.proposals = Proposals(store, decision_writer, trail, secret, clock, randbits, window)
+    @service
+    def status(self) -> "StatusChanges":
+        """Lock, verify and deprecate memories."""
+        from minutebook.services.knowledge.status import StatusChanges
 
-        roots = Roots(settings.index_roots, home)
-        self.projects = Projects(store, embeddings, trail, locks, roots, clock, randbits)
-        self.watching = Watching(self.projects, locks, stop)
-        self.sessions = Sessions(store, embeddings, trail, clock)
-        self.summaries = Summaries(
-            store, embeddings, trail, locks, self.sessions, models.summarizer, clock
+        return StatusChanges(self._store, self._writer, self.trail, self.clock, self.rules)
+
+    @service
+    def entities(self) -> "Entities":
+        """Keep entities and their relations."""
+        from minutebook.services.knowledge.entities import Entities
+
+        return Entities(self._store, self.trail, self.mentions, self.clock, self._randbits)
+
+    @service
+    def browsing(self) -> "Browsing":
+        """Read what belongs to a memory."""
+        from minutebook.services.knowledge.browsing import Browsing
+
+        return Browsing(self._store)
+
+    @service
+    def id_lookup(self) -> "IdLookup":
+        """Find records by a part of their id."""
+        from minutebook.services.knowledge.id_lookup import IdLookup
+
+        return IdLookup(self._store)
+
+    @service
+    def surroundings(self) -> "Surroundings":
+        """Read what surrounds a memory."""
+        from minutebook.services.knowledge.surroundings import Surroundings
+
+        return Surroundings(self._store)
+
+    @service
+    def ledgers(self) -> "Ledgers":
+        """Keep decisions in Git."""
+        from minutebook.services.ledger.repositories import Ledgers
+
+        return Ledgers(
+            self._store,
+            self.trail,
+            self.embeddings,
+            self._locks,
+            repos_of(self._settings),
+            self.clock,
+            self._randbits,
         )
 
-        self.decision_search = DecisionSearch(store, embeddings, self.ledgers)
-        self.recall = Recall(store, embeddings, clock, self.decision_search)
-        self.explained = ExplainedRecall(store, self.recall)
-        self.code_search = CodeSearch(store, embeddings)
-        self.combined = CombinedRecall(self.recall, self.code_search)
-        self.filtered_search = FilteredSearch(store, embeddings, clock)
-        self.governed = GovernedMemories(self.memories, self.filtered_search, trail)
-        self.journal_search = JournalSearch(store, embeddings)
+    @service
+    def rebuilds(self) -> "Rebuilds":
+        """Bring tables and Git together again."""
+        from minutebook.services.ledger.rebuilding import Rebuilds
 
-        paths = ArchivePaths(settings.backups, Roots(settings.archive_roots, home))
-        self.archives = Archives(
-            store, trail, embeddings, mentions, self.rebuilds, paths, clock, rules
+        return Rebuilds(self.ledgers, self.trail, self.embeddings)
+
+    @service
+    def _decision_writer(self) -> "DecisionWriter":
+        from minutebook.services.ledger.recording import DecisionWriter
+
+        return DecisionWriter(self._store, self.ledgers, self.embeddings, self.trail)
+
+    @service
+    def secret(self) -> "Secret":
+        """Keep the secret that accepts proposals."""
+        from minutebook.services.ledger.approval_secret import Secret
+
+        return Secret(
+            self._settings.secret,
+            self._locks,
+            self.trail,
+            self.clock,
+            self._settings.agent_memory_secret,
         )
-        self.backups = Backups(data_directory(settings), store, trail, clock)
-        self.database = Database(store, embeddings, embeddings.notify)
-        self.doctor = Doctor(store, trail, models.embedding, mentions, self.ledgers)
-        self.overview = Overview(store, trail, supersession, self.projects, rules, embeddings)
-        self.background = BackgroundWork(
-            models.embedding, embeddings, self.ledgers, self.projects, stop
+
+    @service
+    def decisions(self) -> "Decisions":
+        """Record decisions."""
+        from minutebook.services.ledger.decisions import Decisions
+
+        return Decisions(self._store, self._decision_writer, self.trail, self.clock, self._randbits)
+
+    @service
+    def proposals(self) -> "Proposals":
+        """Take and settle proposals."""
+        from minutebook.services.ledger.proposals import Proposals
+
+        return Proposals(
+            self._store,
+            self._decision_writer,
+            self.trail,
+            self.secret,
+            self.clock,
+            self._randbits,
+            timedelta(seconds=self._settings.review_window),
+        )
+
+    @service
+    def projects(self) -> "Projects":
+        """Index code."""
+        from minutebook.services.code.projects import Projects
+
+        return Projects(
+            self._store,
+            self.embeddings,
+            self.trail,
+            self._locks,
+            Roots(self._settings.index_roots, self._home),
+            self.clock,
+            self._randbits,
+        )
+
+    @service
+    def watching(self) -> "Watching":
+        """Index again what changes."""
+        from minutebook.services.code.watching import Watching
+
+        return Watching(self.projects, self._locks, self._stop)
+
+    @service
+    def sessions(self) -> "Sessions":
+        """Keep the turns of sessions."""
+        from minutebook.services.journal.sessions import Sessions
+
+        return Sessions(self._store, self.embeddings, self.trail, self.clock)
+
+    @service
+    def summaries(self) -> "Summaries":
+        """Summarize sessions."""
+        from minutebook.services.journal.summaries import Summaries
+
+        return Summaries(
+            self._store,
+            self.embeddings,
+            self.trail,
+            self._locks,
+            self.sessions,
+            self.infrastructure.models.summarizer,
+            self.clock,
+        )
+
+    @service
+    def decision_search(self) -> "DecisionSearch":
+        """Search decisions."""
+        from minutebook.services.search.decisions import DecisionSearch
+
+        return DecisionSearch(self._store, self.embeddings, self.ledgers)
+
+    @service
+    def recall(self) -> "Recall":
+        """Search memories and decisions."""
+        from minutebook.services.search.recall import Recall
+
+        return Recall(self._store, self.embeddings, self.clock, self.decision_search)
+
+    @service
+    def explained(self) -> "ExplainedRecall":
+        """Search them, and show why each was found."""
+        from minutebook.services.search.explained import ExplainedRecall
+
+        return ExplainedRecall(self._store, self.recall)
+
+    @service
+    def code_search(self) -> "CodeSearch":
+        """Search code."""
+        from minutebook.services.search.code import CodeSearch
+
+        return CodeSearch(self._store, self.embeddings)
+
+    @service
+    def combined(self) -> "CombinedRecall":
+        """Search memories, decisions and code together."""
+        from minutebook.services.search.combined import CombinedRecall
+
+        return CombinedRecall(self.recall, self.code_search)
+
+    @service
+    def filtered_search(self) -> "FilteredSearch":
+        """Search memories that meet conditions."""
+        from minutebook.services.search.filtered import FilteredSearch
+
+        return FilteredSearch(self._store, self.embeddings, self.clock)
+
+    @service
+    def governed(self) -> "GovernedMemories":
+        """Search for the governance contract, audited."""
+        from minutebook.services.search.governed import GovernedMemories
+
+        return GovernedMemories(self.memories, self.filtered_search, self.trail)
+
+    @service
+    def journal_search(self) -> "JournalSearch":
+        """Search sessions."""
+        from minutebook.services.search.sessions import JournalSearch
+
+        return JournalSearch(self._store, self.embeddings)
+
+    @service
+    def archives(self) -> "Archives":
+        """Export and import."""
+        from minutebook.services.maintenance.archive_paths import ArchivePaths
+        from minutebook.services.maintenance.archives import Archives
+
+        return Archives(
+            self._store,
+            self.trail,
+            self.embeddings,
+            self.mentions,
+            self.rebuilds,
+            ArchivePaths(self._settings.backups, Roots(self._settings.archive_roots, self._home)),
+            self.clock,
+            self.rules,
+        )
+
+    @service
+    def backups(self) -> "Backups":
+        """Copy the store and the ledgers."""
+        from minutebook.services.maintenance.backups import Backups
+
+        return Backups(data_directory(self._settings), self._store, self.trail, self.clock)
+
+    @service
+    def database(self) -> "Database":
+        """Stop and start the engine."""
+        from minutebook.services.maintenance.database import Database
+
+        return Database(self._store, self.embeddings, self.embeddings.notify)
+
+    @service
+    def doctor(self) -> "Doctor":
+        """Check the store, and repair it."""
+        from minutebook.services.maintenance.doctor import Doctor
+
+        return Doctor(self._store, self.trail, self.embedding, self.mentions, self.ledgers)
+
+    @service
+    def overview(self) -> "Overview":
+        """Count what is in the store."""
+        from minutebook.services.maintenance.overview import Overview
+
+        return Overview(
+            self._store,
+            self.trail,
+            self.supersession,
+            lambda: self.projects,
+            self.rules,
+            self.embeddings,
+        )
+
+    @service
+    def background(self) -> "BackgroundWork":
+        """Work without being asked."""
+        from minutebook.services.background import BackgroundWork
+
+        return BackgroundWork(
+            self.embedding, self.embeddings, self.ledgers, self.projects, self._stop
         )
 
     def start(self) -> None:
-        """Load the model and begin the work in the background."""
+        """Compose every service, load the model and begin the work in the background."""
+        for name, each in vars(App).items():
+            if isinstance(each, service):
+                getattr(self, name)
         self.background.start()
 
     def close(self) -> None:
-        """Stop background work and close the store."""
-        self.background.stop()
+        """Have the work in the background end soon, and close the store."""
+        self._stop.set()
+        self.embeddings.notify()
         self.infrastructure.store.close()
         self.infrastructure.presence.close()
 
@@ -213,8 +508,12 @@ def data_directory(settings: Settings) -> DataDirectory:
     )
 
 
-def damage_of(settings: Settings) -> list[Finding]:
+def damage_of(settings: Settings) -> "list[Finding]":
     """Return what is lost of a damaged or lost file of a store, and which backups bring it back."""
+    from minutebook.services.maintenance.backups import known_backups
+    from minutebook.services.maintenance.doctor import of_damage
+    from minutebook.store.sqlite import damage
+
     if settings.store is not None:
         return []
     backups = known_backups(data_directory(settings))
@@ -230,8 +529,10 @@ def rules_for(settings: Settings, tokens: Tokens) -> Rules:
     return rules
 
 
-def repos_of(settings: Settings) -> LedgerFolders:
+def repos_of(settings: Settings) -> "LedgerFolders":
     """Tell where the ledgers are that these settings name."""
+    from minutebook.services.ledger.locator import LedgerFolders
+
     home = default_organization(settings.caller())
     try:
         user = getpass.getuser()

@@ -1,18 +1,17 @@
-"""Which embedder and which summarizer the settings name."""
+"""Which embedder and which summarizer the settings name; the code of the others is not imported."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput, ModelUnavailable
 from minutebook.embedding import Embedder, Embedding, Model, builtin
-from minutebook.embedding.completion import Completion
-from minutebook.embedding.endpoint import Endpoint, open_endpoint
-from minutebook.embedding.local_model import FolderEmbedder
-from minutebook.services.journal.summarizers import Summarizer
-from minutebook.services.maintenance.model_preparation import BuiltInModel
+
+if TYPE_CHECKING:
+    from minutebook.services.journal.summarizers import Summarizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Models:
     """The models that settings name: for meaning, and for summaries where there is one."""
 
     embedding: Embedding
-    summarizer: Summarizer | None
+    summarizer: "Summarizer | None"
 
 
 def models_of(settings: Settings) -> Models:
@@ -41,13 +40,16 @@ def unloaded_model(settings: Settings) -> tuple[str, str]:
             return "not loaded", ""
 
 
-def open_summarizer(settings: Settings) -> Summarizer | None:
+def open_summarizer(settings: Settings) -> "Summarizer | None":
     """Return the chat service that the settings name, None if they name none.
 
     Raises InvalidInput if a URL is set without a model.
     """
     if settings.summary_url is None:
         return None
+    from minutebook.embedding.completion import Completion
+    from minutebook.services.journal.summarizers import Summarizer
+
     if settings.summary_model is None:
         raise InvalidInput("summary_url", "needs summary_model as well")
     service = Completion(settings.summary_url, settings.summary_model, settings.summary_key)
@@ -59,6 +61,8 @@ def open_embedding(settings: Settings) -> Embedding:
     built_in = None
     match settings.embedder:
         case "built-in":
+            from minutebook.services.maintenance.model_preparation import BuiltInModel
+
             built_in = BuiltInModel(settings.models, settings.embedding_threads)
             opener: Callable[[], Embedder] = built_in.open
             expected = builtin.MODEL
@@ -67,6 +71,8 @@ def open_embedding(settings: Settings) -> Embedding:
         case "none":
             opener, expected = _switched_off, _unknown(None)
         case path:
+            from minutebook.embedding.local_model import FolderEmbedder
+
             opener = partial(FolderEmbedder, Path(path), settings.embedding_threads)
             expected = _unknown(Path(path).name)
     is_off = settings.embedder == "none"
@@ -78,6 +84,8 @@ def open_embedding(settings: Settings) -> Embedding:
 def _endpoint_opener(settings: Settings) -> Callable[[], Embedder]:
     if settings.endpoint_url is None or settings.endpoint_model is None:
         raise InvalidInput("embedder", "= endpoint needs endpoint_url and endpoint_model as well")
+    from minutebook.embedding.endpoint import Endpoint, open_endpoint
+
     endpoint = Endpoint(
         base_url=settings.endpoint_url,
         model=settings.endpoint_model,

@@ -29,7 +29,8 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
     try:
         yield embeddings
     finally:
-        work.stop()
+        stop.set()
+        embeddings.notify()
         wait_until(
             lambda: not {"vectors", "resume"} & {each.name for each in threading.enumerate()}
         )

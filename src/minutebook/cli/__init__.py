@@ -3,44 +3,49 @@
 import click
 
 from minutebook import __version__
-from minutebook.cli import (
-    archives,
-    bench,
-    code,
-    completion,
-    daemon,
-    decisions,
-    governance,
-    journal,
-    memories,
-    migrating,
-    serving,
-    settings,
-    tokens,
-    upkeep,
-)
 from minutebook.cli.terminal import Group, identity
 
 SUBJECTS = {
-    "Begin": (*serving.COMMANDS, *completion.COMMANDS),
-    "Memories": memories.COMMANDS,
-    "Trust": governance.COMMANDS,
-    "Decisions": decisions.COMMANDS,
-    "Sessions": journal.COMMANDS,
-    "Code": code.COMMANDS,
-    "Take out and bring in": (*archives.COMMANDS, *migrating.COMMANDS),
-    "Look after it": (
-        *upkeep.COMMANDS,
-        *settings.COMMANDS,
-        *daemon.COMMANDS,
-        *tokens.COMMANDS,
-        *bench.COMMANDS,
-    ),
+    "Begin": {
+        "serving": ("install", "serve", "ui", "demo", "export-schema"),
+        "completion": ("completion",),
+    },
+    "Memories": {
+        "memories": (
+            "remember",
+            "search",
+            "show",
+            "list",
+            "edit",
+            "invalidate",
+            "forget",
+            "duplicates",
+        ),
+    },
+    "Trust": {
+        "governance": ("lock", "unlock", "verify", "deprecate", "link", "system", "audit"),
+    },
+    "Decisions": {
+        "decisions": ("decide", "decisions", "proposals", "accept", "secret", "ledger"),
+    },
+    "Sessions": {"journal": ("sessions", "session", "summarize")},
+    "Code": {"code": ("index", "code", "projects")},
+    "Take out and bring in": {
+        "archives": ("export", "import", "backup", "restore"),
+        "migrating": ("migrate",),
+    },
+    "Look after it": {
+        "upkeep": ("status", "doctor", "model"),
+        "settings": ("settings",),
+        "daemon": ("daemon",),
+        "tokens": ("token",),
+        "bench": ("bench",),
+    },
 }
-"""The commands by what they are about, as `minutebook --help` lists them."""
+"""The commands by what they are about, as `minutebook --help` lists them, and the module of each."""
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, subjects=SUBJECTS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="minutebook")
 @identity
 def main(_: dict[str, str]) -> None:
@@ -56,7 +61,3 @@ def main(_: dict[str, str]) -> None:
 
     An ID may be shortened to a beginning, or an ending, that no other record has.
     """
-
-
-for _subject, _commands in SUBJECTS.items():
-    main.add_subject(_subject, _commands)

@@ -1,9 +1,10 @@
 """What all commands share: who asks, the store opened for them, answers and errors in words."""
 
 import getpass
+import importlib
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
@@ -44,7 +45,7 @@ from minutebook.invocation import (
     STOPPED,
     absolute,
 )
-from minutebook.server.daemon.commands import Command, Host
+from minutebook.server.daemon.commands import Command, Host, LeftToClient
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -118,32 +119,54 @@ class CommonOption(click.Option):
 
 
 class Group(click.Group):
-    """Commands by subject, which show what was refused or failed in a sentence, not a traceback."""
+    """Commands by subject, which show what was refused or failed in a sentence, not a traceback.
 
-    def __init__(self, *arguments: Any, **more: Any) -> None:
+    `subjects` gives for each subject its modules of `cli/`, each with the names of its commands. A
+    module is imported when one of its commands is asked for.
+    """
+
+    def __init__(
+        self, *arguments: Any, subjects: Mapping[str, Mapping[str, Sequence[str]]], **more: Any
+    ) -> None:
         super().__init__(*arguments, **more)
-        self._subjects: dict[str, Sequence[click.Command]] = {}
-
-    def add_subject(self, title: str, commands: Sequence[click.Command]) -> None:
-        """Add the commands that are about one thing."""
-        self._subjects[title] = commands
-        for command in commands:
-            self.add_command(command)
-            _name_common_options(command)
+        self._subjects = {
+            title: [name for names in modules.values() for name in names]
+            for title, modules in subjects.items()
+        }
+        self._modules = {
+            name: module
+            for modules in subjects.values()
+            for module, names in modules.items()
+            for name in names
+        }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order in which they are listed."""
-        return [str(each.name) for commands in self._subjects.values() for each in commands]
+        return list(self._modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return the command of a name, None if there is none."""
+        module = self._modules.get(cmd_name)
+        if module is not None and cmd_name not in self.commands:
+            for command in importlib.import_module(f"minutebook.cli.{module}").COMMANDS:
+                self.add_command(command)
+                _name_common_options(command)
+        return super().get_command(ctx, cmd_name)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands, a section a subject, then the options that all of them take."""
-        room = formatter.width - 6 - max(map(len, self.commands))
-        for title, commands in self._subjects.items():
+        width = max(map(len, self._modules))
+        room = formatter.width - 6 - width
+        for title, names in self._subjects.items():
             with formatter.section(title):
-                rows = [(str(each.name), each.get_short_help_str(room)) for each in commands]
+                commands = [(name, self.get_command(ctx, name)) for name in names]
                 # One column for all, so that the sections can be read as one list.
                 formatter.write_dl(
-                    [(f"{name:<{max(map(len, self.commands))}}", text) for name, text in rows]
+                    [
+                        (f"{name:<{width}}", each.get_short_help_str(room))
+                        for name, each in commands
+                        if each is not None
+                    ]
                 )
         records = [each.get_help_record(ctx) for each in self.get_params(ctx)]
         with formatter.section("Common options"):
@@ -281,6 +304,12 @@ def working_directory() -> Path:
     """Return the folder in which the command was typed."""
     hosted = HOSTED.get()
     return Path.cwd() if hosted is None else Path(hosted.command.folder)
+
+
+def need_keyboard() -> None:
+    """Raise LeftToClient in the daemon, where nobody can be asked; call it before anything is printed."""
+    if HOSTED.get() is not None:
+        raise LeftToClient("it has to ask the person who typed it")
 
 
 @contextmanager

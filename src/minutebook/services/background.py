@@ -17,7 +17,7 @@ INTERVAL = 60.0
 
 
 class BackgroundWork:
-    """Two threads of an app, from `start` until the event `stop` is set."""
+    """Two threads of an app, from `start` until the event `stop` is set and `embeddings` notified."""
 
     def __init__(
         self,
@@ -41,11 +41,6 @@ class BackgroundWork:
         self._embedding.start()
         self._run("vectors", self._embed_missing)
         self._run("resume", self._resume)
-
-    def stop(self) -> None:
-        """Tell both threads to end; return at once."""
-        self._stop.set()
-        self._embeddings.notify()
 
     def _run(self, name: str, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name=name, daemon=True).start()

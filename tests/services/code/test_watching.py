@@ -54,7 +54,7 @@ def test_watching_twice_is_watching_once(opener: Opener, tmp_path: Path) -> None
     world.app.watching.watch(project)
     world.app.watching.watch(project)
     assert watchers() == ["watch p"]
-    world.app.background.stop()
+    world.app.close()
     world.app.watching.join(project)
     assert watchers() == []
 

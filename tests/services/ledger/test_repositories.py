@@ -1,7 +1,6 @@
 import getpass
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -427,17 +426,6 @@ def test_a_store_that_fails_after_the_commit_says_so_and_takes_it_in_later(
         world.app.close()
     finally:
         subprocess.run(["umount", "--lazy", small], check=True)
-
-
-@pytest.mark.cold_start
-def test_whoever_has_no_ledger_starts_without_loading_git() -> None:
-    told = (
-        "import sys, minutebook.cli, minutebook.app; print({'pygit2', 'yaml'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "set()"
 
 
 # Git that is damaged, or busy

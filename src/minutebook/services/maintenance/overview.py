@@ -1,8 +1,9 @@
 """How much is kept, and forgetting all of it."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from minutebook.domain import policy
@@ -20,10 +21,12 @@ from minutebook.domain.records import (
 )
 from minutebook.services.access.audit import EVERYTHING, AuditDraft, Trail
 from minutebook.services.access.visibility import filters, organization_with
-from minutebook.services.code.projects import Projects
 from minutebook.services.embeddings import IN_ORDER, Embeddings
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.protocol import Store
+
+if TYPE_CHECKING:
+    from minutebook.services.code.projects import Projects
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +39,14 @@ class Reset:
 
 
 class Overview:
-    """The use cases around the whole store."""
+    """The use cases around the whole store; of these only a reset asks for `projects`."""
 
     def __init__(
         self,
         store: Store,
         trail: Trail,
         supersession: Supersession,
-        projects: Projects,
+        projects: Callable[[], "Projects"],
         rules: Rules,
         embeddings: Embeddings,
     ) -> None:
@@ -101,11 +104,12 @@ class Overview:
             deleted += part.deleted
             locked += part.kept_locked
             others += part.kept_others
-        for project in self._projects.all(caller):
+        projects = self._projects()
+        for project in projects.all(caller):
             if project.organization == SYSTEM_ORGANIZATION:
                 continue
             if _may_remove(caller, project):
-                deleted[Kind.CHUNK] += self._projects.forget(caller, project)
+                deleted[Kind.CHUNK] += projects.forget(caller, project)
             else:
                 others += 1
         return Reset(deleted, locked, others)

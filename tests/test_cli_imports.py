@@ -1,0 +1,105 @@
+"""What a command in a process of its own does not import, for imports are most of what it costs."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.terminal import Run
+
+LIBRARIES = (
+    "anyio",
+    "fastjsonschema",
+    "httpx2",
+    "jinja2",
+    "markdown_it",
+    "mcp",
+    "onnx",
+    "onnxruntime",
+    "pathspec",
+    "prometheus_client",
+    "pydantic",
+    "pygit2",
+    "sentencepiece",
+    "starlette",
+    "tomlkit",
+    "tree_sitter",
+    "urllib.request",
+    "yaml",
+)
+SERVERS = ("contracts", "evaluation", "install", "server.http", "server.protocol", "web")
+NOT_READ = (
+    "code.files",
+    "code.syntax",
+    "ledger",
+    "services.code",
+    "services.journal",
+    "services.search",
+    "summarizing",
+)
+
+COMMANDS = (
+    (["settings"], ("numpy", "apsw"), ("app", "search", "services", "store")),
+    (["token", "list"], LIBRARIES, (*SERVERS, *NOT_READ, "services.knowledge", "cli.memories")),
+    (["status"], LIBRARIES, (*SERVERS, *NOT_READ, "services.knowledge.memories", "cli.memories")),
+    (["audit"], LIBRARIES, (*SERVERS, *NOT_READ, "services.knowledge.memories", "cli.memories")),
+    (["list"], LIBRARIES, (*SERVERS, *NOT_READ, "services.ledger.repositories", "cli.decisions")),
+    (
+        ["remember", "Tea at five."],
+        LIBRARIES,
+        (*SERVERS, *NOT_READ, "services.ledger.repositories"),
+    ),
+    (
+        ["sessions"],
+        LIBRARIES,
+        (*SERVERS, "code.files", "ledger", "services.code", "services.search"),
+    ),
+    (["decisions"], LIBRARIES, (*SERVERS, "code.files", "services.code", "services.search")),
+    (
+        ["search", "tea"],
+        LIBRARIES,
+        (*SERVERS, "code.files", "services.code", "services.code.indexing"),
+    ),
+)
+"""Commands, each of which imports more than those before it, with libraries and modules of ours."""
+
+PROGRAM = """
+import json, sys
+from minutebook.cli import main
+loaded = []
+for words in json.loads(sys.argv[1]):
+    try:
+        main.main(words)
+    except SystemExit as end:
+        assert not end.code, words
+    loaded.append(sorted(sys.modules))
+print(json.dumps(loaded))
+"""
+
+
+@pytest.mark.cold_start
+def test_a_command_imports_nothing_that_it_does_not_need(run: Run) -> None:
+    run("remember", "Tea at four.")
+    loaded = _loaded([words for words, _, _ in COMMANDS])
+    needless = {
+        " ".join(words): [
+            name
+            for name in (*libraries, *(f"minutebook.{each}" for each in modules))
+            if name in found
+        ]
+        for (words, libraries, modules), found in zip(COMMANDS, loaded, strict=True)
+    }
+    assert needless == {" ".join(words): [] for words, _, _ in COMMANDS}
+
+
+def _loaded(typed: list[list[str]]) -> list[list[str]]:
+    """Run commands one after the other in one fresh process; what was imported after each."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", PROGRAM, json.dumps(typed)],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    loaded: list[list[str]] = json.loads(done.stdout.splitlines()[-1])
+    return loaded
