@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from minutebook.app import App, open_app
@@ -43,8 +44,9 @@ class Daemon:
 
 
 @pytest.fixture
-def daemon(run: Run) -> Iterator[Daemon]:
-    """A daemon on the store of `run`."""
+def daemon(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
+    """A daemon on the store of `run`, in whose environment the secret is."""
+    monkeypatch.setenv("AGENT_MEMORY_SECRET", "the kettle is in the attic")
     own = (sys.stdout, sys.stderr)
     started = Daemon()
     yield started
@@ -66,6 +68,7 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "decisions": [],
         "proposals": [],
         "audit": ["--json"],
+        "token list": [],
         "remember": ["  "],
         "link": [id, other],
         "lock": [id],
@@ -73,11 +76,20 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "verify": [id],
         "deprecate": [id, "--reason", "cold"],
         "invalidate": [id, "--reason", "cold"],
+        "forget": [other, "--yes"],
+        "decide": ["--title", "Tea", "--target", "drinks", "--rationale", "It keeps us awake."],
+        "accept": ["2026-01-01-tea", "--role", "admin"],
+        "summarize": [],
+        "system write": ["  "],
     }
 
 
 def test_each_command_of_the_daemon_is_one_of_the_command_line() -> None:
-    assert set(DAEMON_COMMANDS) <= set(main.commands)
+    context = click.Context(main)
+    for first, *rest in map(str.split, DAEMON_COMMANDS):
+        command = main.get_command(context, first)
+        assert command is not None
+        assert rest == [] or (isinstance(command, click.Group) and rest[0] in command.commands)
     assert set(_typed_for_each("", "")) == set(DAEMON_COMMANDS)
 
 
@@ -86,7 +98,7 @@ def test_a_command_prints_and_ends_as_it_does_in_a_process_of_its_own(
     name: str, daemon: Daemon, run: Run
 ) -> None:
     id, other = remembered(run, "The kettle is in the attic."), remembered(run, "Tea at five.")
-    words = [name, *_typed_for_each(id, other)[name]]
+    words = [*name.split(), *_typed_for_each(id, other)[name]]
     # What changes something is done twice, so that both find the same.
     if not DAEMON_COMMANDS[name]:
         run(*words)
@@ -108,6 +120,15 @@ def test_what_the_daemon_keeps_is_by_the_person_who_typed_it(daemon: Daemon) -> 
 def test_a_command_with_other_settings_is_left_to_its_client(daemon: Daemon) -> None:
     with pytest.raises(LeftToClient):
         daemon.run("list", "--policy", "governed")
+    assert daemon.printed == {"stdout": "", "stderr": ""}
+
+
+@pytest.mark.parametrize("typed", [["forget"], ["decide", "--title", "Tea", "--target"]])
+def test_a_command_that_has_to_ask_the_person_is_left_to_its_client(
+    typed: list[str], daemon: Daemon, run: Run
+) -> None:
+    with pytest.raises(LeftToClient):
+        daemon.run(*typed, remembered(run, "Tea at five."))
     assert daemon.printed == {"stdout": "", "stderr": ""}
 
 
@@ -158,6 +179,7 @@ def test_what_no_command_prints_goes_where_the_process_writes(daemon: Daemon) ->
         (["list", "--home=/a", "--limit", "3"], "/a"),
         (["search", "--", "--home", "/a"], None),
         (["session", "--home", "/a", "morning"], "/a"),
+        (["token", "--home", "/a", "list"], "/a"),
     ],
 )
 def test_the_daemon_of_a_command_is_found_by_its_options(
@@ -170,7 +192,7 @@ def test_the_daemon_of_a_command_is_found_by_its_options(
 
 @pytest.mark.parametrize(
     "typed",
-    [[], ["serve"], ["remember", "-"], ["list", "--help"], ["forget", "x"], ["list", "--home"]],
+    [[], ["serve"], ["remember", "-"], ["list", "--help"], ["edit", "x"], ["list", "--home"]],
 )
 def test_what_asks_a_person_or_reads_stdin_is_not_for_the_daemon(typed: list[str]) -> None:
     assert read_command(typed, {}) is None

@@ -52,6 +52,7 @@ DAEMON_COMMANDS = {
     "decisions": True,
     "proposals": True,
     "audit": True,
+    "token list": True,
     "remember": False,
     "link": False,
     "lock": False,
@@ -59,11 +60,19 @@ DAEMON_COMMANDS = {
     "verify": False,
     "deprecate": False,
     "invalidate": False,
+    "forget": False,
+    "decide": False,
+    "accept": False,
+    "summarize": False,
+    "system write": False,
 }
 """The commands that a daemon runs if one is there, and whether they only read.
 
-They ask nothing of the person, and no path in them is one of the person's folder.
+No path in them is one of the person's folder. One that has to ask the person something is left to
+the process that they typed it in. `ARCHITECTURE.md` says why the other commands do not ask.
 """
+
+_GROUPS = frozenset(name.split()[0] for name in DAEMON_COMMANDS if " " in name)
 
 SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "summary_key"})
 """The settings that are secrets: clients of one daemon may have different ones."""
@@ -218,8 +227,8 @@ def read_command(
             if stated is None:
                 return None
             given[name] = stated
-        elif command is None:
-            command = word
+        elif command is None or command in _GROUPS:
+            command = word if command is None else f"{command} {word}"
     if command not in DAEMON_COMMANDS:
         return None
     return command, Invocation(given, (), environment)

@@ -7,7 +7,15 @@ import click
 from minutebook.cli import decision_graphs
 from minutebook.cli.ids import completing, decision_id
 from minutebook.cli.printing import body, echo, say, style, warn
-from minutebook.cli.terminal import as_json, fields_of, identity, opened, opened_or_made, through
+from minutebook.cli.terminal import (
+    as_json,
+    fields_of,
+    identity,
+    need_keyboard,
+    opened,
+    opened_or_made,
+    through,
+)
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.records import Decision, Proposal
 
@@ -72,6 +80,7 @@ def decide(
 
     written = None
     if not (title and target and rationale):
+        need_keyboard()
         written = _edited(title, target, rationale, consequences)
     try:
         if written is not None:
@@ -205,6 +214,7 @@ def accept(options: dict[str, str], id: str) -> None:
         id = decision_id(app, caller, id)
         secret = app.secret.given
         if secret is None:
+            need_keyboard()
             secret = click.prompt("Secret", hide_input=True, err=True)
         decision = app.proposals.accept(caller, id, secret)
     echo(f"Accepted as {decision.id}.")

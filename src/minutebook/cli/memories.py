@@ -16,6 +16,7 @@ from minutebook.cli.terminal import (
     fields_of,
     headline,
     identity,
+    need_keyboard,
     one_of,
     opened,
     opened_or_made,
@@ -391,6 +392,8 @@ def list_(
 @identity
 def forget(options: dict[str, str], id: str, yes: bool) -> None:  # noqa: FBT001
     """Remove the memory ID and its versions for good."""
+    if not yes:
+        need_keyboard()
     with opened(options) as (app, caller):
         memory = app.memories.read(caller, memory_id(app, caller, id))
         if not yes:
