@@ -1,6 +1,6 @@
 import pytest
 
-from minutebook.search.languages import LATIN, likely_languages
+from minutebook.search.languages import LATIN, likely_languages, stems
 from minutebook.search.text import parse_query, phrase, terms, words
 
 
@@ -216,3 +216,8 @@ def test_an_english_question_is_asked_by_one_form_of_each_word() -> None:
     query = parse_query("Which houses did the city sell?")
     assert query.forms == 1
     assert query.terms == ("hous", "citi", "sell")
+
+
+def test_a_word_of_an_indian_script_that_is_none_at_its_end_takes_no_more_work() -> None:
+    assert stems("क" * 63 + "1", ("hindi",)) == ()
+    assert parse_query("क" * 63 + "1 और यह है").terms

@@ -102,7 +102,9 @@ _LONGEST_ENDING = 6
 _ENDING = 120
 _LANE = 32
 _IS_LATIN = re.compile("[\0-\u024f\u1e00-\u1eff\u2000-\u20cf]*").fullmatch
-_LETTERS_ONLY = re.compile(r"[^\W\d_](?:[^\W\d_]|[\u0900-\u0dff])*").fullmatch
+# Each character in one of the two classes only: were it in both, a word that is refused at its end
+# would be tried in twice as many ways with each letter.
+_LETTERS_ONLY = re.compile(r"[^\W\d_](?:[^\W\d_\u0900-\u0dff]|[\u0900-\u0dff])*").fullmatch
 
 Languages = tuple[str, ...]
 
