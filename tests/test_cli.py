@@ -1,7 +1,9 @@
 """The command line as a person types it."""
 
+import importlib
 import json
 import os
+import pkgutil
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -9,7 +11,8 @@ from pathlib import Path
 import click
 import pytest
 
-from minutebook.cli import main
+from minutebook import cli
+from minutebook.cli import SUBJECTS, main
 from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
 from minutebook.invocation import HIDDEN
@@ -292,6 +295,16 @@ def commands() -> dict[str, click.Command]:
 
 def listed(*words: str) -> str:
     return typed(*words, "--help", terminal_width=80).output
+
+
+def test_the_table_of_commands_names_all_that_the_modules_define() -> None:
+    listed = {module: names for modules in SUBJECTS.values() for module, names in modules.items()}
+    defined = {
+        each.name: tuple(command.name for command in module.COMMANDS)
+        for each in pkgutil.iter_modules(cli.__path__)
+        if hasattr(module := importlib.import_module(f"minutebook.cli.{each.name}"), "COMMANDS")
+    }
+    assert listed == defined
 
 
 def test_help_names_every_command_by_subject_with_what_it_is_for() -> None:

@@ -5,7 +5,7 @@ import click
 from minutebook import __version__
 from minutebook.cli.terminal import Group, identity
 
-SUBJECTS = {
+SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Begin": {
         "serving": ("install", "serve", "ui", "demo", "export-schema"),
         "completion": ("completion",),
