@@ -1,12 +1,13 @@
 """Health on a page: what is kept, how the model is, what is wrong and what helps."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Entry, Role
-from tests.web.conftest import Site
+from tests.web.conftest import OWNER, Site
 
 
 def test_counts_are_of_what_the_person_sees(site: Site) -> None:
@@ -41,3 +42,30 @@ def test_the_whole_store_is_examined_by_those_who_answer_for_it(
     assert browser.get("/health/examined").status_code == status
     assert ("/health/examined" in browser.get("/health").text) == (status == 200)
     assert ("On disk" in browser.get("/health").text) == (status == 200)
+
+
+def test_the_owner_has_what_is_derived_made_anew(site: Site) -> None:
+    memory = site.remember("Tea at four")
+    browser = site.owner()
+    browser.get("/health")
+    page = browser.followed(browser.post("/health/mend")).text
+    assert "made anew from the records" in page
+    assert "Everything is in order." in page
+    assert memory.id in browser.get("/?q=tea").text
+
+
+def test_nobody_else_has_it_made_anew(site: Site) -> None:
+    browser = site.bearer(Role.ADMIN, organization=None)
+    assert "/health/mend" not in browser.get("/health").text
+    refused = browser.post("/health/mend")
+    assert refused.status_code == 403
+    assert "doctor --repair" in refused.text
+
+
+def test_backups_are_told_to_those_who_answer_for_the_store(site: Site, tmp_path: Path) -> None:
+    browser = site.owner()
+    assert "No backup is known." in browser.get("/health").text
+    path = tmp_path / "kept.tar"
+    site.app.backups.make(OWNER, path)
+    assert str(path) in browser.get("/health").text
+    assert str(path) not in site.bearer(Role.ADMIN, organization="default").get("/health").text

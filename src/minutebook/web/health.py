@@ -6,7 +6,7 @@ from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import may_read_metrics
 from minutebook.domain.records import Kind
 from minutebook.web.catalogue import text as _
-from minutebook.web.pages import Page, View, Visit
+from minutebook.web.pages import Goto, Page, View, Visit
 
 COUNTED: dict[Kind, str] = {
     Kind.MEMORY: _("Memories"),
@@ -35,10 +35,24 @@ def examine(visit: Visit) -> Page:
     return Page("health.html", _facts(visit) | {"findings": visit.app.doctor.examine()})
 
 
+def mend(visit: Visit) -> Goto:
+    """Rebuild what is derived from the records. Raises Forbidden to all but the owner, StoreDamaged."""
+    if not _is_owner(visit):
+        raise Forbidden(
+            "mend the store",
+            "its owner may, at this page as `minutebook ui` opens it, or by `minutebook doctor --repair`",
+        )
+    visit.app.doctor.mend()
+    return Goto("/health/examined?done=mend")
+
+
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/health"): ("health", show),
     ("GET", "/health/examined"): ("examine", examine),
+    ("POST", "/health/mend"): ("mend", mend),
 }
+
+DONE = {"mend": _("Every index and every mention was made anew from the records.")}
 
 
 def _facts(visit: Visit) -> dict[str, Any]:
@@ -57,7 +71,15 @@ def _facts(visit: Visit) -> dict[str, Any]:
         "size": app.database.size() if may_examine else None,
         "projects": app.projects.all(caller),
         "may_examine": may_examine,
+        "may_mend": _is_owner(visit),
+        "backups": app.backups.known() if may_examine else [],
+        "done": DONE.get(visit.query.get("done", "")),
     }
+
+
+def _is_owner(visit: Visit) -> bool:
+    """Tell whether this is the owner of the machine, who came by a one-time link."""
+    return not visit.caller.token
 
 
 def _answers_for_all(visit: Visit) -> bool:

@@ -6,7 +6,7 @@ import json
 import tarfile
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
@@ -76,6 +76,13 @@ class Backups:
             self._trail.log(caller, default_organization(caller), "backup", Kind.HEAD, [digest])
         _note(self._directory, path, self._clock())
         return BackedUp(path, len(digests), path.stat().st_size, digest)
+
+    def known(self) -> list[tuple[Path, datetime]]:
+        """Return the backups that are still there, with when each was written, the latest first."""
+        return [
+            (path, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+            for path in known_backups(self._directory)
+        ]
 
 
 def known_backups(directory: DataDirectory) -> list[Path]:
