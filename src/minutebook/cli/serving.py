@@ -2,7 +2,10 @@
 
 import difflib
 import getpass
+import shutil
+import subprocess
 import sys
+import tempfile
 import threading
 import webbrowser
 from dataclasses import replace
@@ -17,7 +20,7 @@ from minutebook.cli.terminal import identity, person_of, serving, settings_of
 from minutebook.config import Settings, environment, load, option_of
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
-from minutebook.invocation import DEFAULT_CONTRACT, SERVING
+from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SERVING
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -118,11 +121,49 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
 
 @click.command(short_help="Show what it does, on a store of its own.")
 @click.option("--keep", is_flag=True, help="Keep the demo's data directory and say where it is.")
-def demo(keep: bool) -> None:  # noqa: FBT001
-    """Show what it does, on a store of its own, over a real MCP connection."""
+@click.option("--ui", "with_pages", is_flag=True, help="Fill a store and show it in the browser.")
+@click.option("--no-browser", is_flag=True, help="With --ui: print the link; open nothing.")
+def demo(keep: bool, with_pages: bool, no_browser: bool) -> None:  # noqa: FBT001
+    """Show what it does, on a store of its own, over a real MCP connection.
+
+    With --ui a store is filled with two months of a small team, and the web pages open on it, until
+    Ctrl-C.
+    """
+    if with_pages:
+        _show_pages(keep=keep, opens_browser=not no_browser)
+        return
     from minutebook.cli.demo import run
 
     sys.exit(run(keep=keep))
+
+
+def _show_pages(*, keep: bool, opens_browser: bool) -> None:
+    from minutebook.cli.demo_store import fill
+    from minutebook.install.launch import module_command
+
+    home = Path(tempfile.mkdtemp(prefix="minutebook-demo-"))
+    try:
+        echo("Filling a store with the two months of a small team that rebuilds its billing …")
+        fill(Settings(home=home))
+        own = settings_of({"home": str(home)})
+        arguments = ["ui", "--home", str(home), "--role", "admin"]
+        command = module_command("minutebook", *arguments, *["--no-browser"] * (not opens_browser))
+        # Of what is set only the model: the demo shows no store or ledger but its own.
+        variables = {k: v for k, v in environment().items() if not k.startswith(PREFIX)}
+        chosen = {"EMBEDDER": own.embedder, "MODELS": str(own.models)}
+        variables |= {f"{PREFIX}{name}": value for name, value in chosen.items()}
+        sys.stdout.flush()
+        # A process of its own: it ends at once at Ctrl-C, and would leave the folder.
+        with subprocess.Popen(command, env=variables) as pages:  # noqa: S603 - this program
+            try:
+                pages.wait()
+            except KeyboardInterrupt:
+                pages.terminate()
+    finally:
+        if keep:
+            echo(f"The demo's memory is in {home}; try: minutebook ui --home {home}")
+        else:
+            shutil.rmtree(home, ignore_errors=True)
 
 
 @click.command(short_help="Enter Minutebook into a client's configuration.")

@@ -1,0 +1,259 @@
+"""A store worth looking at: two months of a small team that rebuilds its billing, made up."""
+
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from minutebook.app import App, now, open_app
+from minutebook.config import Settings
+from minutebook.domain.caller import Call, Caller
+from minutebook.domain.decision_drafts import DecisionDraft
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import Refused
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
+
+BEGAN = timedelta(days=60)
+"""How long ago the story begins."""
+
+STEP = timedelta(hours=11)
+"""How much of the story's time passes from one thing that happens to the next."""
+
+PEOPLE = ("Ada", "Grace", "Linus")
+SERVICES = ("billing service", "ledger", "invoice mailer", "payment gateway", "web shop")
+TOOLS = ("PostgreSQL", "Redis", "gRPC", "Kubernetes")
+PLACES = ("staging", "production", "Hofmann GmbH")
+
+RELATIONS = (
+    ("Ada", "ledger", "owns"),
+    ("Grace", "billing service", "maintains"),
+    ("Linus", "web shop", "maintains"),
+    ("Ada", "Grace", "works with"),
+    ("billing service", "ledger", "uses"),
+    ("billing service", "payment gateway", "calls"),
+    ("invoice mailer", "billing service", "listens to"),
+    ("web shop", "billing service", "orders from"),
+    ("ledger", "PostgreSQL", "stores in"),
+    ("billing service", "Redis", "caches in"),
+    ("billing service", "gRPC", "speaks"),
+    ("ledger", "gRPC", "speaks"),
+    ("staging", "Kubernetes", "runs on"),
+    ("production", "Kubernetes", "runs on"),
+    ("Hofmann GmbH", "web shop", "sells through"),
+)
+
+FACTS: tuple[tuple[str, MemoryType, str | None], ...] = (
+    (
+        "The ledger keeps amounts in cents, as whole numbers; the web shop sends euros with decimals.",
+        MemoryType.ARCHITECTURE,
+        "Amounts are in cents",
+    ),
+    (
+        "Failed payments are retried three times, then a person at Hofmann GmbH is called.",
+        MemoryType.PROCEDURAL,
+        "When a payment fails",
+    ),
+    (
+        "The billing service talks to the ledger over gRPC, on port 7443 in production.",
+        MemoryType.TECH_STACK,
+        None,
+    ),
+    ("Ada prefers short pull requests with one idea each.", MemoryType.PREFERENCE, None),
+    ("Grace reviews whatever touches the payment gateway.", MemoryType.PREFERENCE, None),
+    (
+        "El despliegue a producción se hace los martes, nunca los viernes.",
+        MemoryType.PROCEDURAL,
+        "Cuándo se despliega",
+    ),
+    (
+        "In March the ledger was down for two hours because the disk of PostgreSQL was full.",
+        MemoryType.EPISODIC,
+        "The outage in March",
+    ),
+    (
+        "Session tokens are checked in auth/verify.py by `check_session_token()`.",
+        MemoryType.DOCUMENTATION,
+        None,
+    ),
+    (
+        "The invoice mailer must not send twice: it notes each invoice in Redis for a day.",
+        MemoryType.SEMANTIC,
+        "Invoices are sent once",
+    ),
+    (
+        "To restore staging: scale the billing service to 0, load the dump into PostgreSQL, scale to 2.",
+        MemoryType.PROCEDURAL,
+        "Restoring staging",
+    ),
+    (
+        "Linus moves the web shop to the new checkout by the end of the quarter.",
+        MemoryType.TASK,
+        None,
+    ),
+    (
+        "Load tests on staging reach 340 orders a minute before Redis refuses connections.",
+        MemoryType.FACT,
+        "How much staging bears",
+    ),
+    (
+        "Load tests on staging reach 340 orders a minute before Redis refuses a connection.",
+        MemoryType.FACT,
+        None,
+    ),
+    (
+        "Hofmann GmbH wants invoices as PDF and, from January on, as XRechnung.",
+        MemoryType.SEMANTIC,
+        "What Hofmann GmbH wants",
+    ),
+)
+
+TURNS = (
+    (
+        "Why did the checkout fail last night?",
+        "The log of the payment gateway shows timeouts; the pool of the billing service was full.",
+        "The billing service had no connection left: `pool_size` was 5. I raised it to 20 in "
+        "billing/config.py and the test `test_checkout_under_load` passes now.",
+    ),
+    (
+        "Could it happen again?",
+        "Look at the retry logic, too.",
+        "Yes, at more than 600 orders a minute. Decided to add a queue before the payment gateway next.",
+    ),
+)
+
+
+def fill(settings: Settings) -> None:
+    """Fill the new store of these settings with the story; texts get their vectors once it is opened."""
+    clock = _Clock(now() - BEGAN)
+    with closing(open_app(replace(settings, embedder="none"), clock=clock)) as app:
+        _Story(app, clock).tell()
+
+
+class _Clock:
+    """The story's time: it passes as the story tells, and a little with each look."""
+
+    def __init__(self, begins: datetime) -> None:
+        self._now = begins
+
+    def __call__(self) -> datetime:
+        self._now += timedelta(milliseconds=1)
+        return self._now
+
+    def pass_on(self) -> None:
+        """Let some time pass, but not beyond the present."""
+        self._now = min(self._now + STEP, now() - timedelta(minutes=1))
+
+
+class _Story:
+    """Tells the story to an app."""
+
+    def __init__(self, app: App, clock: _Clock) -> None:
+        self._app = app
+        self._clock = clock
+        self._agent = _caller("scribe", Role.AGENT, "scribe")
+        self._ada = _caller("ada", Role.MANAGER, "browser")
+        self._grace = _caller("grace", Role.HUMAN, "browser")
+
+    def tell(self) -> None:
+        """Tell it from beginning to end."""
+        self._know_things()
+        memories = [self._remember(*each) for each in FACTS]
+        self._decide()
+        self._correct(memories)
+        self._talk()
+
+    def _know_things(self) -> None:
+        ids = {}
+        for type, names in (
+            ("person", PEOPLE),
+            ("service", SERVICES),
+            ("technology", TOOLS),
+            ("place", PLACES),
+        ):
+            for name in names:
+                entity = self._app.entities.create_entity(self._agent, name, type, None, None)
+                ids[name] = entity.id
+        for source, target, type in RELATIONS:
+            self._app.entities.create_relation(self._agent, ids[source], ids[target], type, 1.0)
+
+    def _remember(
+        self, content: str, type: MemoryType, title: str | None = None, by: Caller | None = None
+    ) -> Memory:
+        self._clock.pass_on()
+        draft = Draft(content=content, type=type, title=title)
+        return self._app.memories.store(by or self._agent, draft)
+
+    def _decide(self) -> None:
+        decisions = self._app.decisions
+
+        def draft(title: str, why: str, *follows: str) -> DecisionDraft:
+            self._clock.pass_on()
+            return DecisionDraft(title, "queue before the gateway", why, follows)
+
+        first = decisions.record(
+            self._grace,
+            draft(
+                "Retry payments inside the billing service",
+                "It needs no further service, and three tries were enough in March.",
+            ),
+        )
+        second = decisions.supersede(
+            self._grace,
+            [first.id],
+            draft(
+                "Put a queue in PostgreSQL before the gateway",
+                "Retries inside the billing service hold its connections; that ended the night of the "
+                "failed checkout. A table in PostgreSQL is one thing less to run.",
+                "Orders wait a second longer",
+                "The ledger sees each payment once",
+            ),
+        )
+        self._app.proposals.propose(
+            self._agent,
+            draft(
+                "Put a queue in Redis before the gateway",
+                "The table is polled 40 times a second. Redis is there already, and tells at once.",
+                "Orders that wait are lost if Redis restarts",
+            ),
+            [second.id],
+        )
+
+    def _correct(self, memories: list[Memory]) -> None:
+        app, cents, tasks = self._app, memories[0], memories[10]
+        self._clock.pass_on()
+        app.status.verify(self._grace, cents.id)
+        app.memories.update(
+            self._agent, memories[2].id, {"content": memories[2].content.replace("7443", "8443")}
+        )
+        self._clock.pass_on()
+        port = self._remember("The staging database listens on port 5432.", MemoryType.FACT)
+        self._clock.pass_on()
+        moved = Draft(content="The staging database listens on port 6543.", type=MemoryType.FACT)
+        app.memories.store_joined(self._grace, moved, [], [port.id], "moved behind the pooler")
+        app.status.deprecate(self._grace, tasks.id, "The new checkout is live")
+        rule = self._remember(
+            "Card numbers are written to no log, no memory and no ticket.",
+            MemoryType.BUSINESS_RULE,
+            "Card numbers stay out",
+            self._ada,
+        )
+        app.status.lock(self._ada, rule.id)
+        app.links.link(self._agent, memories[1].id, memories[6].id, "learned from")
+        app.links.link(self._agent, memories[11].id, memories[8].id, "limits")
+        try:
+            # Refused, and on the trail.
+            app.memories.delete(self._agent, rule.id)
+        except Refused:
+            self._clock.pass_on()
+
+    def _talk(self) -> None:
+        for prompt, thought, answer in TURNS:
+            self._clock.pass_on()
+            self._app.sessions.add(self._agent, "checkout-fails", prompt, thought, answer)
+        self._app.summaries.summarize(self._agent, "checkout-fails")
+
+
+def _caller(name: str, role: Role, client: str) -> Caller:
+    origin = Origin(client=client, session="checkout-fails")
+    call = Call(session="checkout-fails", origin=origin)
+    return Caller(name=name, role=role, organization=DEFAULT_ORGANIZATION, call=call)
