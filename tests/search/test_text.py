@@ -5,7 +5,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from minutebook.domain.errors import InvalidInput
+from minutebook.search.folding import folded
 from minutebook.search.text import (
+    _WIDEST,
     MAX_QUERY,
     MAX_QUERY_TERMS,
     MAX_TERM,
@@ -340,3 +343,19 @@ def test_names_are_taken_out_of_a_text_as_whole_words(
     text: str, names: list[str], rest: str
 ) -> None:
     assert without_names(text, names) == rest
+
+
+def test_a_query_that_is_long_only_once_its_signs_are_written_out_is_refused() -> None:
+    with pytest.raises(InvalidInput) as refusal:
+        parse_query("\ufdfa" * MAX_QUERY)
+    assert refusal.value.argument == "query"
+    assert refusal.value.remedy == (
+        "must have at most 20,000 characters once ligatures and symbols are written out (it has 180,000)"
+    )
+    assert parse_query("\ufdfa tea " * 400).terms
+    assert parse_query("😀" + "a" * (MAX_QUERY - 1)).terms
+
+
+def test_no_sign_is_written_out_longer_than_a_short_query_is_taken_to_be() -> None:
+    signs = (chr(code) for code in range(sys.maxunicode + 1))
+    assert max(len(folded(sign)) for sign in signs if unicodedata.decomposition(sign)) == _WIDEST

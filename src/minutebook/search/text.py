@@ -41,6 +41,12 @@ MAX_TEXT = 400_000
 MAX_QUERY = 10_000
 """Characters of a query; a longer one is refused."""
 
+_MAX_FOLDED = 2 * MAX_QUERY
+"""Characters of a query once its signs are written out, which is what is worked on."""
+
+_WIDEST = 18
+"""Characters that one sign may be written out as: U+FDFA is a sentence."""
+
 MAX_QUERY_TERMS = 128
 """A query's terms, and the terms of all its phrases, stop here: what follows is not looked for."""
 
@@ -173,10 +179,16 @@ def forms(word: str, languages: Languages) -> set[str]:
 
 
 def check_query(text: str) -> None:
-    """Raise InvalidInput if a query is longer than MAX_QUERY."""
+    """Raise InvalidInput if a query is longer than MAX_QUERY, or twice that with its signs written out."""
     if len(text) > MAX_QUERY:
         raise InvalidInput(
             "query", f"must have at most {MAX_QUERY:,} characters (it has {len(text):,})"
+        )
+    if len(text) * _WIDEST > _MAX_FOLDED and (length := len(folded(text))) > _MAX_FOLDED:
+        raise InvalidInput(
+            "query",
+            f"must have at most {_MAX_FOLDED:,} characters once ligatures and symbols are written "
+            f"out (it has {length:,})",
         )
 
 
