@@ -105,3 +105,8 @@ def test_a_list_at_the_margin_belongs_to_its_key() -> None:
 
 def test_a_new_document_ends_a_key() -> None:
     assert yaml("a:\n  b: 1\n---\nc: 1\n") == [(0, 1, "a"), (3, 3, "c")]
+
+
+@pytest.mark.parametrize("line", ["=" + " " * 30_000 + "x", "# " + "![" * 30_000])
+def test_a_long_line_takes_work_by_its_length(line: str) -> None:
+    assert len(headings(["a", line]).definitions) == line.startswith("#")

@@ -95,7 +95,23 @@ def test_little_is_told_of_little(said: list[Said], title: str, summary: str) ->
 
 @pytest.mark.parametrize(
     "said",
-    ["a", "a.", "a/", "```\n", "[](", " ", "\n", "Error: ", "so ", "东", "😀", "\ud800", "\0"],
+    [
+        "a",
+        "a.",
+        "a/",
+        "a.1",
+        "-",
+        "```\n",
+        "[](",
+        " ",
+        "\n",
+        "Error: ",
+        "so ",
+        "东",
+        "😀",
+        "\ud800",
+        "\0",
+    ],
 )
 def test_a_megabyte_of_anything_is_summarised(said: str) -> None:
     told = account([(said * (1_000_000 // len(said)), "", said * 1000)])

@@ -71,10 +71,10 @@ def _indent(line: str) -> int:
 
 
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?[ \t]*\s*$")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\s*$")
+_HEADING = re.compile(r" {0,3}(#{1,6})(?:[ \t]+(.*?))?(?:[ \t]+#+)?\s*$")
+_UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*$")
 _NO_PARAGRAPH = re.compile(r"\s*$| {4}|\t| {0,3}(?:[-*+>|]|\d{1,9}[.)]\s)")
-_MARKUP = re.compile(r"!?\[([^\]]*)\]\([^)]*\)|[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}")
+_MARKUP = re.compile(r"!?\[([^\]]{0,300})\]\([^)]{0,2000}\)|[*`]{1,3}(?=\S)|(?<=\S)[*`]{1,3}")
 
 
 def headings(lines: Sequence[str]) -> Outline:

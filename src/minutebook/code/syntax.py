@@ -26,7 +26,7 @@ _MODIFIERS = re.compile(rb"[\w\s@]*")
 # A second of work for the query, or 28,000 pieces in a row that make no sense.
 _MAX_SQUARES = 800_000_000
 _SPACES = re.compile(r"\s+")
-_OPENING = re.compile(r"(?:=>|[\s{\\=(])+$")
+_OPENING = re.compile(r"(?<![\s{\\=(])(?<!=>)(?:=>|[\s{\\=(])+$")
 _BODIES = ("body", "accessor_list", "compound_statement", "implementation_definition")
 
 

@@ -99,7 +99,7 @@ _CONSEQUENCE = re.compile(rf"\W*{session_words.CONSEQUENCE}", re.IGNORECASE)
 _PREFERS = re.compile(session_words.PREFERS, re.IGNORECASE)
 _DISCARDS = re.compile(session_words.DISCARDS, re.IGNORECASE)
 _ADDS = re.compile(session_words.ADDED, re.IGNORECASE)
-_PATHS = re.compile(r"((?<![\w/])/?[\w-]*(?:[/.][\w-]+)*[/.][A-Za-z_][\w-]*)")
+_PATHS = re.compile(r"((?<![\w/])/?[\w-]{0,80}(?:[/.][\w-]{1,80}){0,30}[/.][A-Za-z_][\w-]*)")
 _GUESSES = re.compile(session_words.GUESS, re.IGNORECASE)
 _OF_TIMES_AND_ARTICLES = """
     the a an now then so already again der die das den dem des ein eine einen einem einer jetzt nun dann also wieder
