@@ -26,6 +26,7 @@ NAMES = (
         "code",
         "start",
         "serving",
+        "flood",
         "tool",
     ),
 )

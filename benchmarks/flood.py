@@ -2,7 +2,8 @@
 
 One server, two tokens, a store of 1,000 memories, searched by words. The second token searches again and
 again, one call at a time, first alone, then while the first floods the server in one of several ways, then alone
-again; the figures of one kind are of one run, so compare them with each other. Server and clients share the machine.
+again; the figures of one kind are of one run, so compare them with each other. A flood is 48 tasks on 127.0.0.1, each with
+one connection, or twelve that send half a head, and lasts some 15 seconds. Server and clients share the machine.
 On a busy machine a server that works all the time is given less of it than one that sleeps, so the ratio is worse than
 on a quiet one; the server's CPU time for each of the second token's calls, the flood's work included, does not depend on that.
 """
@@ -38,7 +39,10 @@ PAUSE = 0.02
 """Seconds between two calls of the second token."""
 
 LONGEST = 12.0
-"""Seconds after which the second token has called often enough."""
+"""Seconds after which the second token has called often enough, and the flood ends."""
+
+QUICK = ("long queries", "half heads", "sessions")
+"""The kinds of the short form."""
 
 Kind = Callable[[Served, str, Work, int], Coroutine[None, None, None]]
 """One connection's part of a flood: it goes on until it is cancelled."""
@@ -226,12 +230,13 @@ def main() -> None:
     )
     parser.add_argument("--kind", action="append", choices=KINDS, help="a kind of flood; all by default")  # fmt: skip
     given = parser.parse_args()
-    rounds = 10 if given.quick else given.rounds
+    rounds = 3 if given.quick else given.rounds
+    kinds = given.kind or list(QUICK if given.quick else KINDS)
     work = drawn(200)
     with without_model() as home:
         tokens = token(home, "flood"), token(home, "other")
         with served(over_http(home)) as server:
-            rows = asyncio.run(measured(server, tokens, work, rounds, given.kind or list(KINDS)))
+            rows = asyncio.run(measured(server, tokens, work, rounds, kinds))
     columns = ("flood", "p50 idle, ms", "p99 idle", "p50 flooded", "p99 flooded", "p50 ratio", "server CPU a call, ms", "load")  # fmt: skip
     method = {**machine(), "memories": SIZE, "connections that flood": AT_ONCE, "calls": rounds}
     publish("flood", method, [Table("Another token's searches", columns, rows)], quick=given.quick)
