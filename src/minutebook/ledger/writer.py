@@ -201,19 +201,8 @@ class Writer:
         for blob in files.values():
             # Where a damaged file of that name was there already, Git leaves it as it is.
             objects.blob(blob)
-        committer = self._committer(repository, act.at)
-        if act.by_owner and not self._ledger.is_managed:
-            author = committer
-        else:
-            author = _signature(act.author, f"{act.authorship}@minutebook.invalid", act.at)
-        commit = repository.create_commit(
-            None,
-            author,
-            committer,
-            _message(act),
-            with_files(repository, objects, tree, files),
-            [] if tip is None else [tip],
-        )
+        written = with_files(repository, objects, tree, files)
+        commit = self._create_commit(repository, tip, written, act)
         objects.read(commit, ObjectType.COMMIT)
         control = Path(repository.path)
         checkout = self._checkout(repository)
@@ -237,6 +226,18 @@ class Writer:
                 return commit
         write_intent.settle(control)
         return commit
+
+    def _create_commit(
+        self, repository: pygit2.Repository, tip: pygit2.Oid | None, tree: pygit2.Oid, act: Act
+    ) -> pygit2.Oid:
+        """Create a commit that no branch names yet."""
+        committer = self._committer(repository, act.at)
+        if act.by_owner and not self._ledger.is_managed:
+            author = committer
+        else:
+            author = _signature(act.author, f"{act.authorship}@minutebook.invalid", act.at)
+        parents = [] if tip is None else [tip]
+        return repository.create_commit(None, author, committer, _message(act), tree, parents)
 
     def _contents(self, objects: Objects, tree: pygit2.Oid | None, act: Act) -> Mapping[str, bytes]:
         contents = {}

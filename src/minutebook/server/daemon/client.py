@@ -229,20 +229,31 @@ def attach(
             raise Unattached(str(error)) from error
         entered = None
         try:
-            while not select.select([connection], [], [], _LOOK)[0]:
-                if not waiting.goes_on():
-                    connection.close()
-                    return None
-            return _welcome(connection)
-        except Unattached:
-            connection.close()
-            raise
+            return _answered(connection, waiting)
         except (ConnectionError, EOFError) as error:
             # It was ending while it let us in: the next is another.
             reason = error
-        except (OSError, ValueError) as error:
-            raise Unattached(f"the daemon does not answer: {error}") from error
     raise Unattached(f"the daemon ends before it answers: {reason}")
+
+
+def _answered(connection: socket.socket, waiting: "_Waiting") -> Link | None:
+    """Return the link that a daemon welcomes us to; None if nobody waits any more.
+
+    Raises Unattached if it refuses, ConnectionError or EOFError if it ends before it answers.
+    """
+    try:
+        while not select.select([connection], [], [], _LOOK)[0]:
+            if not waiting.goes_on():
+                connection.close()
+                return None
+        return _welcome(connection)
+    except Unattached:
+        connection.close()
+        raise
+    except (ConnectionError, EOFError):
+        raise
+    except (OSError, ValueError) as error:
+        raise Unattached(f"the daemon does not answer: {error}") from error
 
 
 class _Waiting:

@@ -53,18 +53,10 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
         connection = daemon_address(invocation.address).socket.connect(READY_WAIT)
     except OSError:
         return None
-    request = {
-        "version": __version__,
-        "command": list(arguments),
-        "variables": invocation.variables,
-        "folder": os.getcwd(),
-        "user": _user_name(invocation.environment),
-        "terminals": [sys.stdout.isatty(), sys.stderr.isatty()],
-    }
     has_printed = False
     with connection, connection.makefile("rb") as answers:
         try:
-            connection.sendall(json.dumps(request).encode() + b"\n")
+            connection.sendall(_request(invocation, arguments))
             if "ready" not in _next(answers):
                 return None
             # Not before it is ready: else it might run later what this process has run by then.
@@ -88,6 +80,19 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
         "done; look at what is stored before you run it again\n"
     )
     return 1
+
+
+def _request(invocation: Invocation, arguments: Sequence[str]) -> bytes:
+    """Return the line that asks a daemon to run a command as this process would."""
+    request = {
+        "version": __version__,
+        "command": list(arguments),
+        "variables": invocation.variables,
+        "folder": os.getcwd(),
+        "user": _user_name(invocation.environment),
+        "terminals": [sys.stdout.isatty(), sys.stderr.isatty()],
+    }
+    return json.dumps(request).encode() + b"\n"
 
 
 def _next(answers: "BinaryIO") -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Everything that is served over HTTP, as one ASGI application."""
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import anyio
@@ -75,14 +75,6 @@ def application(
     streams = {f"{SSE}{path}": server for path, server in servers.items()}
     if first := next(iter(servers), None):
         paths, streams = {MCP: endpoints[first], **paths}, {SSE: servers[first], **streams}
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        async with AsyncExitStack() as stack:
-            for endpoint in endpoints.values():
-                await stack.enter_async_context(endpoint.run())
-            yield
-
     guard = [Middleware(AccessMiddleware, access=access)]
     guarded = [Route(path, each, middleware=guard) for path, each in paths.items()]
     guarded += metrics_routes(metrics, settings.metrics, guard)
@@ -95,10 +87,25 @@ def application(
         routes.append(_pages(settings, dispatcher, access, sign_ins))
     return Starlette(
         routes=routes,
-        lifespan=lifespan,
+        lifespan=_lifespan(endpoints.values()),
         middleware=_middleware(metrics, names),
         exception_handlers={HTTPException: _unserved},
     )
+
+
+def _lifespan(
+    endpoints: Iterable[Endpoint],
+) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
+    """Return what runs the endpoints as long as the application is served."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for endpoint in endpoints:
+                await stack.enter_async_context(endpoint.run())
+            yield
+
+    return lifespan
 
 
 def _pages(

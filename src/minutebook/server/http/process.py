@@ -51,22 +51,12 @@ def serve(
     others can reach it while no token is needed, or pages over plain http. Raises StoreError if the
     store cannot be opened.
     """
-    is_https = (settings.public_url or "").startswith("https://")
-    if sign_ins is not None and not address.is_loopback and not is_https:
-        raise InvalidInput(
-            "--ui",
-            f"at {address} would send its cookies over plain http; serve behind a proxy and name its "
-            "https address as `public_url`, or serve at 127.0.0.1",
-        )
+    if sign_ins is not None:
+        _check_cookies_are_safe(settings, address)
     loader = AppLoader(settings)
     authenticator = Authenticator(settings, loader)
     names = _names(settings, address)
-    if not address.is_loopback and not authenticator.is_required():
-        raise InvalidInput(
-            "http",
-            f"= {address} can be reached by others, and no token exists that would keep them out; "
-            "make one with `minutebook token create`, or serve at 127.0.0.1",
-        )
+    _check_is_guarded(address, authenticator)
     listener = listen(address)
     flush = _untraced if settings.traces_url is None else trace_to(settings.traces_url)
     loader.start()
@@ -95,6 +85,25 @@ def serve(
 
     anyio.run(run)
     end()
+
+
+def _check_cookies_are_safe(settings: Settings, address: Address) -> None:
+    is_https = (settings.public_url or "").startswith("https://")
+    if not address.is_loopback and not is_https:
+        raise InvalidInput(
+            "--ui",
+            f"at {address} would send its cookies over plain http; serve behind a proxy and name its "
+            "https address as `public_url`, or serve at 127.0.0.1",
+        )
+
+
+def _check_is_guarded(address: Address, authenticator: Authenticator) -> None:
+    if not address.is_loopback and not authenticator.is_required():
+        raise InvalidInput(
+            "http",
+            f"= {address} can be reached by others, and no token exists that would keep them out; "
+            "make one with `minutebook token create`, or serve at 127.0.0.1",
+        )
 
 
 def _untraced() -> None:

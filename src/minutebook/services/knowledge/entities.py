@@ -59,8 +59,9 @@ class Entities:
         """
         organization, repository = default_organization(caller), repository_of(caller)
         owner = user if user is not None else caller.user
+        scope = Scope(organization, repository, owner)
         with self._trail.audited(caller, organization, "create", Kind.ENTITY, name) as audit:
-            audit.check(Scope(organization, repository, owner))
+            audit.check(scope)
             if caller.user is not None and owner != caller.user:
                 raise ScopeViolation(
                     "create", f"this connection is held to the user {caller.user!r}"
@@ -80,23 +81,28 @@ class Entities:
                     return entity
                 entity = replace(entity, description=description)
             else:
-                now = self._clock()
-                entity = Entity(
-                    organization=organization,
-                    id=new_id(now, self._randbits),
-                    name=name,
-                    type=type,
-                    author=caller.name,
-                    created_at=now,
-                    description=description,
-                    repository=repository,
-                    user=owner,
-                    origin=caller.call.origin,
-                )
+                entity = self._new_entity(caller, scope, name, type, description)
             self._store.put(entity)
             self._mentions.note(entity)
             audit.subject = entity.id
             return entity
+
+    def _new_entity(
+        self, caller: Caller, scope: Scope, name: str, type: str, description: str | None
+    ) -> Entity:
+        now = self._clock()
+        return Entity(
+            organization=scope.organization,
+            id=new_id(now, self._randbits),
+            name=name,
+            type=type,
+            author=caller.name,
+            created_at=now,
+            description=description,
+            repository=scope.repository,
+            user=scope.user,
+            origin=caller.call.origin,
+        )
 
     def create_relation(
         self, caller: Caller, source: str, target: str, type: str, weight: float

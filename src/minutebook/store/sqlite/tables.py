@@ -1,6 +1,7 @@
 """How SQLite keeps a text, and a Filter as the SQL that selects."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import TypeAlias
 
 from minutebook.domain.filters import Filter
@@ -68,18 +69,9 @@ def selection(of: type[Record], where: Filter) -> Selection:
         conditions.append(f"r.id IN ({', '.join('?' * len(ids))})")
         values += ids
     for name, expected in where.equal.items():
-        if name == "organization":
-            conditions.append("? = ?")
-            values += (text_value(where.organization), text_value(str(expected)))
-            continue
-        _check_has(table, of, name)
-        value = None if expected is None else table.stored[name].to_value(expected)
-        if isinstance(expected, Mapping):
-            conditions.append(_SAME_OBJECT.format(name=name))
-            values += (value, value)
-        else:
-            conditions.append(f"r.{name} IS ?")
-            values.append(value)
+        condition, named = _equal(table, of, where, name, expected)
+        conditions.append(condition)
+        values += named
     for name, start in where.starts.items():
         _check_has(table, of, name)
         # As text, so that bytes that are none (see text_value) are counted as characters too.
@@ -90,16 +82,34 @@ def selection(of: type[Record], where: Filter) -> Selection:
         conditions.append("lower(r.origin ->> 'client') = lower(CAST(? AS TEXT))")
         values.append(text_value(where.client))
     if of is Memory:
-        if where.valid_at is not None:
-            conditions.append("r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)")
-            values += [microseconds(where.valid_at)] * 2
-        for instant, comparison in ((where.since, ">="), (where.until, "<")):
-            if instant is not None:
-                conditions.append(f"r.ingestion_time {comparison} ?")
-                values.append(microseconds(instant))
-        if not where.with_deleted:
-            conditions.append("r.deleted_at IS NULL")
+        for condition, instants in _times(where):
+            conditions.append(condition)
+            values += map(microseconds, instants)
     return " AND ".join(conditions), values
+
+
+def _equal(
+    table: Table, of: type[Record], where: Filter, name: str, expected: object
+) -> tuple[str, Sequence[Value]]:
+    if name == "organization":
+        return "? = ?", (text_value(where.organization), text_value(str(expected)))
+    _check_has(table, of, name)
+    value = None if expected is None else table.stored[name].to_value(expected)
+    if isinstance(expected, Mapping):
+        return _SAME_OBJECT.format(name=name), (value, value)
+    return f"r.{name} IS ?", (value,)
+
+
+def _times(where: Filter) -> Iterator[tuple[str, Sequence[datetime]]]:
+    """Yield the conditions on the times of a memory, each with its instants."""
+    if (at := where.valid_at) is not None:
+        yield "r.valid_from <= ? AND (r.valid_until IS NULL OR r.valid_until > ?)", (at, at)
+    if where.since is not None:
+        yield "r.ingestion_time >= ?", (where.since,)
+    if where.until is not None:
+        yield "r.ingestion_time < ?", (where.until,)
+    if not where.with_deleted:
+        yield "r.deleted_at IS NULL", ()
 
 
 def _check_has(table: Table, of: type[Record], field: str) -> None:
