@@ -39,7 +39,7 @@ def seen(*said: Said) -> SessionFacts:
 
 
 def errors(*said: Said) -> list[tuple[str, bool]]:
-    return [(each.told, each.resolved) for each in seen(*said).errors]
+    return [(each.text, each.resolved) for each in seen(*said).errors]
 
 
 @pytest.mark.parametrize(

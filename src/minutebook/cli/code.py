@@ -118,7 +118,7 @@ def code(
         return
     if not found:
         echo("Nothing found." if roots else "No project is indexed; run `minutebook index`.")
-    sought = {word.casefold() for word in words(query)}
+    terms = {word.casefold() for word in words(query)}
     for each in found:
         chunk = each.chunk
         location = style(
@@ -128,7 +128,7 @@ def code(
         echo(f"{location}{name}  {style(f'{each.score:.3f}', dim=True)}")
         lines = chunk.content.rstrip().splitlines()
         for number, line in enumerate(lines[:_LINES], chunk.start_line):
-            echo(f"{style(f'{number:>6}', dim=True)}  {_marked(line, sought)}")
+            echo(f"{style(f'{number:>6}', dim=True)}  {_marked(line, terms)}")
         if len(lines) > _LINES:
             echo(style(f"        … {len(lines) - _LINES} more lines", dim=True))
         echo("")
@@ -180,10 +180,10 @@ def _shown(root: Path, path: str) -> str:
     return str(whole.relative_to(here) if whole.is_relative_to(here) else whole)
 
 
-def _marked(line: str, sought: set[str]) -> str:
+def _marked(line: str, terms: set[str]) -> str:
     return re.sub(
         r"\w+",
-        lambda found: style(found[0], fg="yellow") if found[0].casefold() in sought else found[0],
+        lambda found: style(found[0], fg="yellow") if found[0].casefold() in terms else found[0],
         short(line.expandtabs(4), 160),
     )
 

@@ -21,7 +21,7 @@ _WORDS_IN_A_BYTE = 3  # 3 × 64 differing signs still count within eight bits.
 
 
 def centre_of(vectors: NDArray[np.float16]) -> NDArray[np.float32]:
-    """Give the mean of vectors (n, d), taken over at most some 8,000 evenly spread ones; (d,)."""
+    """Return the mean of vectors (n, d), shape (d,), taken over some 8,000 evenly spaced ones at most."""
     step = max(1, len(vectors) // _ENCODED_AT_ONCE)
     mean: NDArray[np.float32] = vectors[::step].mean(axis=0, dtype=np.float32)
     return mean
@@ -30,7 +30,7 @@ def centre_of(vectors: NDArray[np.float16]) -> NDArray[np.float32]:
 def encode(
     vectors: NDArray[np.float16] | NDArray[np.float32], centre: NDArray[np.float32]
 ) -> NDArray[np.uint64]:
-    """Give the signs of vectors (n, d) around a centre (d,), as planes (⌈d / 64⌉, n).
+    """Return the signs of vectors (n, d) around a centre (d,), as planes (⌈d / 64⌉, n).
 
     Plane i holds the i-th word of each code, so that distances read memory in order.
     """
@@ -65,7 +65,7 @@ def distances(planes: NDArray[np.uint64], code: NDArray[np.uint64]) -> NDArray[n
 
 @lru_cache(maxsize=4)
 def _rotation(dimensions: int) -> NDArray[np.float32]:
-    """Give a random orthogonal matrix (d, d), the same on every machine.
+    """Return a random orthogonal matrix (d, d), the same on every machine.
 
     The Q of a Gaussian matrix, signs chosen so that R has a positive diagonal, which makes it
     unique. `RandomState` is used because its stream is frozen for good, unlike `Generator`'s.

@@ -32,17 +32,17 @@ CUT = 0.5
 
 
 def strength_of_late(late: float) -> float:
-    """Give the strength of a late interaction score, in (0, 1)."""
+    """Return the strength of a late interaction score, in (0, 1)."""
     return _logistic(SLOPE * (late - MIDDLE))
 
 
 def strength_of_cosine(cosine: float, model: str) -> float:
-    """Give the strength of a cosine of a model's vectors, for texts without token states."""
+    """Return the strength of a cosine of a model's vectors, for texts without token states."""
     return strength_of_late(_above_unrelated(cosine, model))
 
 
 def strength_of_bm25(score: float) -> float:
-    """Give the strength of a BM25 score, in [0, 1): a single common word says little."""
+    """Return the strength of a BM25 score, in [0, 1): a single common word says little."""
     squared = max(score, 0.0) ** 2
     return squared / (squared + HALF_BM25**2)
 
@@ -68,7 +68,7 @@ def expectations(
 
 
 def relevance(strength: float) -> float:
-    """Give the chance that a text of that strength of the vector signal is about the question."""
+    """Return the chance that a text of that strength of the vector signal is about the question."""
     if not 0 < strength < 1:
         return strength
     late = MIDDLE + log(strength / (1 - strength)) / SLOPE

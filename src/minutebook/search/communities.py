@@ -23,11 +23,11 @@ def communities(edges: Sequence[tuple[str, str, float]]) -> list[list[str]]:
     for _ in range(ROUNDS):
         settled = True
         for node in label:
-            heard: dict[str, float] = defaultdict(float)
+            weights: dict[str, float] = defaultdict(float)
             for other, weight in neighbours[node].items():
-                heard[label[other]] += weight
-            best = min(heard, key=lambda name: (-heard[name], name))
-            if heard[best] > heard.get(label[node], 0.0):
+                weights[label[other]] += weight
+            best = min(weights, key=lambda name: (-weights[name], name))
+            if weights[best] > weights.get(label[node], 0.0):
                 label[node], settled = best, False
         if settled:
             break

@@ -17,15 +17,15 @@ def sought_terms(query: str) -> frozenset[str]:
     return frozenset([*parsed.terms, *(term for each in parsed.phrases for term in each)])
 
 
-def matched_words(text: str, sought: AbstractSet[str]) -> tuple[str, ...]:
-    """Return the words of a text that match terms sought, each once, as they first stand there."""
-    return tuple(dict.fromkeys(text[a:b].lower() for a, b in _matches(text, sought)))
+def matched_words(text: str, terms: AbstractSet[str]) -> tuple[str, ...]:
+    """Return the words of a text that match some terms, each once, as they first stand there."""
+    return tuple(dict.fromkeys(text[a:b].lower() for a, b in _matches(text, terms)))
 
 
-def excerpt(text: str, sought: AbstractSet[str], length: int) -> list[tuple[str, bool]]:
+def excerpt(text: str, terms: AbstractSet[str], length: int) -> list[tuple[str, bool]]:
     """Cut about `length` characters around the first match; each part says whether it is a match."""
     whole = text[:READ]
-    places = _matches(whole, sought)
+    places = _matches(whole, terms)
     begin = _beginning(whole, places[0][0] if places else 0, length)
     end = _ending(whole, begin + length)
     parts: list[tuple[str, bool]] = [("… ", False)] if begin else []
@@ -41,14 +41,14 @@ def excerpt(text: str, sought: AbstractSet[str], length: int) -> list[tuple[str,
     return [part for part in parts if part[0]]
 
 
-def _matches(text: str, sought: AbstractSet[str]) -> list[tuple[int, int]]:
-    if not sought:
+def _matches(text: str, terms: AbstractSet[str]) -> list[tuple[int, int]]:
+    if not terms:
         return []
     languages = languages_of(text[:READ])
     return [
         each.span()
         for each in _WORD.finditer(text[:READ])
-        if not sought.isdisjoint(forms(each[0], languages))
+        if not terms.isdisjoint(forms(each[0], languages))
     ]
 
 

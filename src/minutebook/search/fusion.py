@@ -67,7 +67,7 @@ def minmax(scores: Mapping[K, float]) -> dict[K, float]:
 
 
 def z_normalise(scores: Sequence[float]) -> list[float]:
-    """Give each score's distance from the mean in (population) standard deviations.
+    """Return each score's distance from the mean in (population) standard deviations.
 
     All are 0 when the deviation is below `LEAST_DEVIATION`.
     """
@@ -127,7 +127,7 @@ def fuse(
 def fuse_scores(
     strengths: Mapping[Signal, Mapping[K, float]], weights: Mapping[Signal, float]
 ) -> dict[K, float]:
-    """Give the weighted mean of strengths in [0, 1] of every candidate, in no order."""
+    """Return the weighted mean of strengths, in [0, 1], of every candidate."""
     _check_weights(weights)
     fired = _fired(strengths, weights)
     return _mean(strengths, _summing_to_one({signal: weights[signal] for signal in fired}))

@@ -112,7 +112,7 @@ LATIN: Languages = tuple(name for name in FUNCTION_WORDS if name not in _OTHER_S
 
 
 def likely_languages(words: Sequence[str], text: str) -> Languages:
-    """Give the languages in which a text may be written, by its folded words and by its letters.
+    """Return the languages in which a text may be written, by its folded words and by its letters.
 
     All that are written in Latin letters, where a few words tell nothing.
     """
@@ -164,7 +164,7 @@ def _other_languages(text: str) -> Languages:
 
 
 def stems(word: str, languages: Languages) -> tuple[str, ...]:
-    """Give the folded stems of a word, in lower case with its accents, in each language.
+    """Return the folded stems of a word, in lower case with its accents, in each language.
 
     In Vietnamese that is the word itself, whose accents make it another word.
     """
@@ -186,7 +186,7 @@ def stems(word: str, languages: Languages) -> tuple[str, ...]:
 
 
 def _parts_of(word: str) -> tuple[str, ...]:
-    """Give the parts of a German compound that a suffix and the s after it betray."""
+    """Return the parts of a German compound that a suffix and the s after it betray."""
     found = _JOINED(word)
     return found.groups() if found else ()
 
@@ -209,7 +209,7 @@ def _stemmer(language: str) -> Callable[[str], Any]:
 
 @lru_cache(maxsize=1 << 13)
 def _of_ending(word: str) -> int:
-    """Give how much the longest known ending of a folded word speaks for each language."""
+    """Return how strongly the longest known ending of a folded word points to each language."""
     for length in range(min(_LONGEST_ENDING, len(word) - 3), 1, -1):
         found = _OF_ENDING.get(word[-length:])
         if found is not None:
@@ -217,14 +217,14 @@ def _of_ending(word: str) -> int:
     return 0
 
 
-def _shared(told: Mapping[str, Iterable[str]], weight: int) -> dict[str, int]:
-    """Give what each sign says for each language; what several share says less for each of them.
+def _shared(signs: Mapping[str, Iterable[str]], weight: int) -> dict[str, int]:
+    """Return the weight of each sign for each language; a sign of several languages weighs less for each.
 
     That is one number with a lane of _LANE bits for each language, so that a sum adds all at once.
     """
     languages: dict[str, list[int]] = {}
     for lane, name in enumerate(LATIN):
-        for sign in dict.fromkeys(told.get(name, ())):
+        for sign in dict.fromkeys(signs.get(name, ())):
             languages.setdefault(sign, []).append(lane)
     return {
         sign: sum(weight // len(shared) << lane * _LANE for lane in shared)

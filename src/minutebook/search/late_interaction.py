@@ -66,9 +66,9 @@ def pack(tokens: TokenStates) -> bytes:
 
     Tokens that say nothing are left out, unless there are no others.
     """
-    told = _telling(tokens)
-    signs = np.packbits(rotated(told.states) >= 0, axis=1)
-    pieces = told.pieces.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_PIECE_BYTES]
+    weighty = _telling(tokens)
+    signs = np.packbits(rotated(weighty.states) >= 0, axis=1)
+    pieces = weighty.pieces.astype("<u4").view(np.uint8).reshape(-1, 4)[:, :_PIECE_BYTES]
     header = _HEADER.pack(_VERSION, signs.shape[1], len(signs))
     return header + pieces.tobytes() + signs.tobytes()
 
@@ -92,10 +92,10 @@ class Question:
     """The tokens of a question, made ready to be compared with any number of texts."""
 
     def __init__(self, tokens: TokenStates) -> None:
-        told = _telling(tokens)
-        self._pieces = told.pieces
-        self._surprise = told.surprise
-        turned = rotated(told.states)
+        weighty = _telling(tokens)
+        self._pieces = weighty.pieces
+        self._surprise = weighty.surprise
+        turned = rotated(weighty.states)
         lengths = np.linalg.norm(turned, axis=1, keepdims=True)
         self._rows: Floats = turned / np.maximum(lengths, np.finfo(np.float32).tiny)
 
@@ -119,7 +119,7 @@ class Question:
         return scores
 
     def _weights(self, pieces: NDArray[np.uint32], starts: NDArray[np.int64], texts: int) -> Floats:
-        """Give the weights of the question's tokens, shape (tokens,), sum 1."""
+        """Return the weights of the question's tokens, shape (tokens,), sum 1."""
         held = np.logical_or.reduceat(pieces[:, None] == self._pieces, starts, axis=0).sum(axis=0)
         expected = np.minimum(1, TOKENS_OF_A_TEXT * np.exp(-self._surprise))
         rareness = np.log((texts + PRIOR + 1) / (held + PRIOR * expected + 0.5))

@@ -20,7 +20,7 @@ def personalized_pagerank(
     iterations: int = 15,
     tolerance: float = 1e-6,
 ) -> dict[str, float]:
-    """Give each node's share of a walk that starts again at the seeds, divided by √degree.
+    """Return each node's share of a walk with restarts at the seeds, divided by √degree.
 
     Nodes are the ends of the edges, and the seeds. The degree is the number of neighbours, so that
     the scale of the weights does not matter; who has none counts as having one. Raises as `visits`.
@@ -34,7 +34,7 @@ def personalized_pagerank(
 
 
 def arrivals(edges: Edges, seeds: Mapping[str, float]) -> dict[str, float]:
-    """Give each joined node what `personalized_pagerank` brings it from other seeds than itself.
+    """Return the `personalized_pagerank` of each node that has edges, from other seeds than itself.
 
     Seeds that no edge joins are left out. Without them the walk from several seeds is the mean of the
     walks from each, so a seed's own part is taken away: where it starts, and what of that comes
@@ -53,7 +53,7 @@ def arrivals(edges: Edges, seeds: Mapping[str, float]) -> dict[str, float]:
 def visits(
     edges: Edges, seeds: Mapping[str, float], *, damping: float, iterations: int, tolerance: float
 ) -> dict[str, float]:
-    """Give how often a walk is at each node: shares that sum to 1, or to 0 without any seed.
+    """Return how often a walk is at each node: shares that sum to 1, or to 0 without any seed.
 
     With probability `damping` the walk follows an edge, in proportion to its weight, else it starts
     again at a seed, as it does where no edge leads away. Parallel edges add; loops and edges of
@@ -88,7 +88,7 @@ def visits(
 
 
 def _walkable(edges: Edges) -> list[tuple[str, str, float]]:
-    """Give the edges that a walk can follow in an order of their own, the heaviest of weight 1."""
+    """Return the edges that a walk can follow, sorted, their weights scaled to 1 at most."""
     kept = sorted(
         (min(one, other), max(one, other), weight)
         for one, other, weight in edges

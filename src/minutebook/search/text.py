@@ -121,7 +121,7 @@ class TextQuery:
 
 
 def words(text: str) -> list[str]:
-    """Give the whole words of a text in order, folded; `words(a + " " + b)` is one after the other.
+    """Return the whole words of a text in order, folded; `words(a + " " + b)` is one after the other.
 
     A name occurs in a text when the name's words stand in a row among the text's words.
     """
@@ -142,12 +142,12 @@ def without_names(text: str, names: Iterable[str]) -> str:
 
 
 def phrase(run: Iterable[str]) -> tuple[str, ...]:
-    """Give the terms that stand in a row in `terms(text)` wherever these words stand in the text."""
+    """Return the terms that `terms(text)` holds in a row wherever the text holds these words."""
     return tuple(map(_term, run))
 
 
 def terms(text: str) -> list[str]:
-    """Give what a text index keeps: `word_terms`, then each stem that a word has in a likely language.
+    """Return the terms that a text index keeps: `word_terms`, then the stems of words in likely languages.
 
     `GAP` stands before each stem. What follows MAX_TEXT characters gives none.
     """
@@ -158,7 +158,7 @@ def terms(text: str) -> list[str]:
 
 
 def word_terms(text: str) -> list[str]:
-    """Give the term of each word of a text in order, then what else finds it in any language.
+    """Return the term of each word of a text in order, then what else finds it in any language.
 
     That is pairs of neighbours in scripts without spaces, compounds whole and by segment, and the
     parts of identifiers in a row. `GAP` stands before each run that follows the words.
@@ -286,7 +286,7 @@ def _pairs(units: Iterable[str]) -> list[str]:
 
 
 def _stems_by_word(text: str, languages: Languages) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Give the term of each word of a text that has other stems in these languages, and those stems."""
+    """Yield the term of each word that has other stems in these languages, and those stems."""
     if not are_stemmed(languages):
         return
     for is_unspaced, stretch in _stretches(accented(text).casefold()):
@@ -308,7 +308,7 @@ def _stems(word: str, languages: Languages) -> tuple[str, tuple[str, ...]]:
 
 
 def _analyse_text(text: str) -> tuple[list[str], list[str]]:
-    """Give the terms of words and, after them, of what else finds a text; and what it holds between spaces."""
+    """Return the terms of a text, words first, then what else finds it; and its parts between spaces."""
     whole: list[str] = []
     rest: list[str] = []
     spaced: list[str] = []
@@ -345,7 +345,7 @@ _analysed = lru_cache(maxsize=1 << 15)(_analyse)
 
 
 def _parts(word: str) -> list[list[str]]:
-    """Give the finest parts of a word in a row, then each larger part for itself."""
+    """Return the finest parts of a word as one run, then each larger part as a run of its own."""
     finest: list[str] = []
     larger: list[str] = []
     for piece in word.strip(".+#").split("_"):
@@ -370,7 +370,7 @@ def _humps(letters: str) -> list[str]:
 
 
 def _leading(number: str) -> list[str]:
-    """Give `1.2` for `1.2.3`: who looks for a version or network means all inside it."""
+    """Return `1.2` for `1.2.3`: who looks for a version or network means all inside it."""
     dots = [place for place, sign in enumerate(number[:MAX_TERM]) if sign == "."]
     return [number[:place] for place in dots[1:]]
 

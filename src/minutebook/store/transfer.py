@@ -59,7 +59,7 @@ class Transferable(Tended, Protocol):
     def embeddings(
         self, of: type[TextRecord], organization: str, ids: Collection[str]
     ) -> dict[str, Embedding]:
-        """Give, by id, what is kept beside the texts of those records that have vectors."""
+        """Return, by id, the vectors and token states of those records that have vectors."""
 
     def begin_receiving(self, source: str) -> None:
         """Note that the records of a store, named by its identity, are being moved here.
@@ -69,7 +69,7 @@ class Transferable(Tended, Protocol):
         """
 
     def received(self, organization: str) -> int:
-        """Give the sequence of the source up to which an organization's changes are here."""
+        """Return the sequence of the source up to which an organization's changes were transferred."""
 
     def receive(
         self, organization: str, carried: Sequence[Carried], gone: Sequence[Gone], up_to: int

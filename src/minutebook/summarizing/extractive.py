@@ -210,7 +210,7 @@ def summary_text(listed: Sequence[Sentence], facts: SessionFacts) -> str:
     if facts.files:
         lines.append(f"Files: {_listed(facts.files, MOST_FILES)}.")
     if facts.errors:
-        errors = [f"{e.told} ({'resolved' if e.resolved else 'open'})" for e in facts.errors]
+        errors = [f"{e.text} ({'resolved' if e.resolved else 'open'})" for e in facts.errors]
         lines.append(f"Errors met: {_listed(errors, MOST_ERRORS)}.")
     return "\n".join(lines)
 

@@ -32,7 +32,7 @@ _OF_A_NOUN = dict.fromkeys(Category, 3) | {Category.FEATURE: 1}
 class ErrorMet:
     """An error as it was first told, and whether it was gone at the end."""
 
-    told: str
+    text: str
     resolved: bool
 
 

@@ -171,26 +171,26 @@ class Statement:
         A run is of figures or of words; figures with one word between them ("3 de junio") are one run.
         """
         found: dict[tuple[int, str], frozenset[str]] = {}
-        told = self.terms
+        remaining = self.terms
         start = 0
-        while start < len(told):
-            if not _is_new(told[start], known):
+        while start < len(remaining):
+            if not _is_new(remaining[start], known):
                 start += 1
                 continue
             end = start + 1
-            while end < len(told):
-                of_figures = is_figure(told[start])
-                if _is_new(told[end], known) and is_figure(told[end]) is of_figures:
+            while end < len(remaining):
+                of_figures = is_figure(remaining[start])
+                if _is_new(remaining[end], known) and is_figure(remaining[end]) is of_figures:
                     end += 1
-                elif of_figures and any(map(is_figure, told[end + 1 : end + 2])):
+                elif of_figures and any(map(is_figure, remaining[end + 1 : end + 2])):
                     end += 2
                 else:
                     break
-            run = frozenset(filter(is_telling, told[start:end]))
+            run = frozenset(filter(is_telling, remaining[start:end]))
             if start:
-                found.setdefault((1, told[start - 1]), run)
-            if end < len(told):
-                found.setdefault((-1, told[end]), run)
+                found.setdefault((1, remaining[start - 1]), run)
+            if end < len(remaining):
+                found.setdefault((-1, remaining[end]), run)
             start = end
         return found
 

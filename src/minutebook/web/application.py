@@ -246,11 +246,11 @@ class BrowserAuthentication:
             return trouble_page(trouble_of(error), frame)
 
     def _form(
-        self, request: Request, onward: str, said: str = "", status: int = HTTPStatus.OK
+        self, request: Request, onward: str, message: str = "", status: int = HTTPStatus.OK
     ) -> Response:
         visitor = request.cookies.get(self._visitor_cookie(request)) or secrets.token_urlsafe(16)
         csrf = self._sign_ins.form_key(visitor)
-        facts = {"next": onward, "said": said, "has_link": self._sign_ins.owner is not None}
+        facts = {"next": onward, "said": message, "has_link": self._sign_ins.owner is not None}
         response = rendered(Page("signin.html", facts, status), Frame(csrf=csrf))
         self._set(response, self._visitor_cookie(request), visitor)
         return response

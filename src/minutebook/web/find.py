@@ -59,12 +59,12 @@ class Asked:
         """Return the address of the same search with some of its parts changed."""
         parts = {"q": self.text, "in": self.kinds, **self.fields, "from": self.offset} | changes
         standard = {"in": Kinds.ALL, "from": 0}
-        told = {
+        parameters = {
             name: value
             for name, value in parts.items()
             if value not in ("", None) and value != standard.get(name)
         }
-        return f"/?{urlencode(told)}" if told else "/"
+        return f"/?{urlencode(parameters)}" if parameters else "/"
 
 
 def show(visit: Visit) -> Page:
@@ -131,8 +131,8 @@ def day(name: str, given: str, *, ends: bool = False) -> datetime | None:
         return None
     try:
         if len(given) <= len("2026-01-31"):
-            told = date.fromisoformat(given)
-            begins = datetime.combine(told, time(), UTC)
+            date_named = date.fromisoformat(given)
+            begins = datetime.combine(date_named, time(), UTC)
             return begins + timedelta(days=1) if ends else begins
         instant = datetime.fromisoformat(given)
         return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
@@ -177,25 +177,25 @@ def _found(visit: Visit, asked: Asked) -> dict[str, Any]:
 
 
 def _turns(visit: Visit, text: str, limit: int) -> list[dict[str, Any]]:
-    sought = sought_terms(text)
+    terms = sought_terms(text)
     found = visit.app.journal_search.turns(visit.caller, text, limit)
     found.sort(key=lambda each: -each.score)
     return [
         {
             "turn": each.record,
             "score": each.score,
-            "prompt": excerpt(each.record.prompt, sought, EXCERPT // 2),
-            "response": excerpt(each.record.response, sought, EXCERPT),
+            "prompt": excerpt(each.record.prompt, terms, EXCERPT // 2),
+            "response": excerpt(each.record.response, terms, EXCERPT),
         }
         for each in found
     ]
 
 
 def _code(visit: Visit, text: str, limit: int) -> list[dict[str, Any]]:
-    sought = sought_terms(text)
+    terms = sought_terms(text)
     found = visit.app.code_search.search(visit.caller, text, limit)
     return [
-        {"chunk": each.chunk, "lines": excerpt(each.chunk.content.strip("\n"), sought, EXCERPT)}
+        {"chunk": each.chunk, "lines": excerpt(each.chunk.content.strip("\n"), terms, EXCERPT)}
         for each in found
     ]
 

@@ -47,12 +47,12 @@ class Asked:
     def address(self, **changes: Any) -> str:
         """Return the address of the same graph with some of its parts changed."""
         asked = replace(self, **changes)
-        told = {"at": asked.at}
+        parameters = {"at": asked.at}
         if asked.opened:
-            told["open"] = ",".join(asked.opened)
+            parameters["open"] = ",".join(asked.opened)
         if asked.shown != SHOWN:
-            told["show"] = str(asked.shown)
-        return f"/graph?{urlencode(told, safe=',')}"
+            parameters["show"] = str(asked.shown)
+        return f"/graph?{urlencode(parameters, safe=',')}"
 
     def grown(self, id: str) -> str:
         """Return the address that opens one thing more, or closes it again."""
@@ -169,7 +169,7 @@ def _gathered(visit: Visit, asked: Asked) -> _Graph:
 
 
 def _lines(graph: _Graph, placed: Any) -> Iterator[tuple[Any, Any, str, str]]:
-    """Give each drawn edge once: where from, where to, its kind, what it says."""
+    """Yield each drawn edge once: where from, where to, its kind, what it says."""
     seen = set()
     for each in graph.opened:
         for step in each.steps:

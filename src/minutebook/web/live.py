@@ -35,7 +35,7 @@ class Live:
     async def events(
         self, caller: Caller, query: Mapping[str, str], mark: str
     ) -> AsyncIterator[str]:
-        """Give events for entries that fit the filters of an address, from a mark in the trails on.
+        """Yield events for entries that fit the filters of an address, from a mark in the trails on.
 
         Ends when the trail cannot be read. Raises Forbidden before the first event to those who see
         a part of an organization, InvalidInput if filters or the mark cannot be read.

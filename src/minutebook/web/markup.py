@@ -52,10 +52,10 @@ def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
     """Show an instant in UTC as `<time>`, which script turns to local time; the exact one on hover."""
     if instant is None:
         return Markup("–")
-    told = instant.astimezone(UTC)
-    shown = f"{told:%Y-%m-%d %H:%M:%S}" if exact else f"{told:%Y-%m-%d %H:%M}"
+    utc = instant.astimezone(UTC)
+    shown = f"{utc:%Y-%m-%d %H:%M:%S}" if exact else f"{utc:%Y-%m-%d %H:%M}"
     return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
-        told.isoformat(), f"{told:%Y-%m-%d %H:%M:%S.%f}", shown
+        utc.isoformat(), f"{utc:%Y-%m-%d %H:%M:%S.%f}", shown
     )
 
 

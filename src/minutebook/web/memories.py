@@ -153,7 +153,7 @@ def changes(versions: list[Version]) -> list[Changed]:
 
 
 def joined(memory: Memory, links: list[Linked]) -> list[tuple[str, str, Memory]]:
-    """Give each link once: an arrow, its type, the memory at the other end."""
+    """Return each link once: an arrow, its type, the memory at the other end."""
     ways: dict[tuple[str, str], tuple[str, str, Memory]] = {}
     for link in links:
         arrow = "→" if link.edge.source == memory.id else "←"
@@ -182,7 +182,7 @@ def time_line(memory: Memory, versions: list[Version], now: datetime) -> dict[st
         return round(100 * (instant - first).total_seconds() / span, 2)
 
     return {
-        "marks": [(place(at), at, told) for at, told in marks],
+        "marks": [(place(at), at, label) for at, label in marks],
         "begin": place(memory.valid_from),
         "end": 100.0 if memory.valid_until is None else place(memory.valid_until),
         "now": place(now),
@@ -244,10 +244,10 @@ def _edit(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     # Compared as they were shown: what cannot be seen stays where nobody touched it.
     after = {"content": _lines(form["text"]), "title": _lines(form.get("title", "")).strip()}
     before = {"content": _lines(visible(memory.content)), "title": visible(memory.title or "")}
-    told = {name: value or None for name, value in after.items() if value != before[name]}
-    if not told:
+    changes = {name: value or None for name, value in after.items() if value != before[name]}
+    if not changes:
         return address(memory.id, "unchanged")
-    visit.app.memories.update(visit.caller, memory.id, told)
+    visit.app.memories.update(visit.caller, memory.id, changes)
     return address(memory.id, "edit")
 
 

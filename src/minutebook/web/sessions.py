@@ -52,10 +52,10 @@ def show(visit: Visit) -> Page:
         "address": address,
     }
     if question:
-        sought = sought_terms(question)
+        terms = sought_terms(question)
         found = app.journal_search.turns(caller, question, FOUND, name)
         facts["found"] = [
-            (each.record, excerpt(each.record.text, sought, EXCERPT))
+            (each.record, excerpt(each.record.text, terms, EXCERPT))
             for each in sorted(found, key=lambda each: -each.score)
         ]
     else:

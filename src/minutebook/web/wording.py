@@ -101,8 +101,8 @@ def _refusal(error: Refused) -> Trouble:
             title = _("Your role may not")
         case _:
             title = _("Not in your scope")
-    told = _("Not allowed to {act}: {reason}.", act=error.act, reason=error.reason)
-    return Trouble(HTTPStatus.FORBIDDEN, title, told, role)
+    message = _("Not allowed to {act}: {reason}.", act=error.act, reason=error.reason)
+    return Trouble(HTTPStatus.FORBIDDEN, title, message, role)
 
 
 def _unavailable(error: MinutebookError) -> Trouble:

@@ -138,7 +138,7 @@ class Conversation:
             return request
         return None
 
-    def told(self, line: bytes) -> bool:
+    def observe(self, line: bytes) -> bool:
         """Take note of a line of the server; tell whether the client is to have it."""
         if not line.startswith(_ANSWER):
             return True
@@ -220,7 +220,7 @@ class Proxy:
             while link is not None:
                 for line in link.lines():
                     with self._changed:
-                        is_for_client = self._conversation.told(line)
+                        is_for_client = self._conversation.observe(line)
                     if is_for_client:
                         self._write(line)
                 link.connection.close()
@@ -293,7 +293,7 @@ class Proxy:
         """Return and settle the answer to a request that needs no server, else None."""
         answer = None if self._early is None else self._early.answer(line)
         if answer is not None:
-            self._conversation.told(answer)
+            self._conversation.observe(answer)
         return answer
 
     def _await_need(self) -> bool:

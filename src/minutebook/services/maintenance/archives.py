@@ -122,7 +122,7 @@ class Archives:
                 ):
                     work.run(reader, checked, rebuildings)
         self._embeddings.notify()
-        return work.told
+        return work.report
 
     def _writer(self, file: BinaryIO, counts: Mapping[Kind, int]) -> Writer:
         return Writer(file, self._clock(), counts)

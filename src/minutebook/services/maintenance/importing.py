@@ -110,7 +110,7 @@ class Import:
         self._mode = mode
         self._touched: set[tuple[str, Kind]] = set()
         self._given_ids: set[tuple[Kind, str, str]] = set()
-        self.told = Imported()
+        self.report = Imported()
 
     def organizations(self, checked: Checked) -> set[str]:
         """Return the organizations that the transaction around `run` must name."""
@@ -152,16 +152,16 @@ class Import:
             record, here = self._with_own_id(record)
         if here is None:
             if self._belongs_to_what_is_here(record):
-                self.told.skipped[record.kind] += 1
+                self.report.skipped[record.kind] += 1
             else:
                 self._check_scope(record)
                 self._put(record)
         elif here == record or self._mode is Mode.MERGE:
-            self.told.skipped[record.kind] += 1
+            self.report.skipped[record.kind] += 1
         elif self._may_replace(here) and self._is_in_own_scope(record):
             self._put(record)
         else:
-            self.told.kept[record.kind] += 1
+            self.report.kept[record.kind] += 1
 
     def _sees(self, here: Record) -> bool:
         """Tell whether the caller may see a turn or summary; of other kinds an admin sees all."""
@@ -196,7 +196,7 @@ class Import:
     def _put(self, record: Record) -> None:
         self._store.put(record)
         self._mentions.note(record)
-        self.told.imported[record.kind] += 1
+        self.report.imported[record.kind] += 1
         self._touched.add((record.organization, record.kind))
 
     def _remove_others(self, kind: Kind, keys: Keys) -> None:
@@ -208,10 +208,10 @@ class Import:
                     continue
                 if self._may_replace(record):
                     self._store.delete(CLASSES[kind], record.organization, record.id)
-                    self.told.removed[kind] += 1
+                    self.report.removed[kind] += 1
                     self._touched.add((record.organization, kind))
                 else:
-                    self.told.kept[kind] += 1
+                    self.report.kept[kind] += 1
 
     def _check_scope(self, record: Record) -> None:
         if not self._is_in_own_scope(record):

@@ -112,7 +112,7 @@ class DecisionSearch:
         return list(_shown(ranked, mode))[:limit]
 
     def truths(self, caller: Caller, asked: QueryEmbedding | None, query: TextQuery) -> Truths:
-        """Give what each signal says of the decisions that hold, for a ranking with others."""
+        """Return the signals of the active decisions, to be ranked with other records."""
         found = self._candidates(caller, asked, query)
         active = {
             key: record
@@ -128,7 +128,7 @@ class DecisionSearch:
         query: TextQuery,
         classes: Iterable[type[Decision | Proposal]] = (Decision,),
     ) -> _Gathered:
-        """Give the best of each signal, each with its cosine, and the truths that they lead to.
+        """Return the best of each signal, each with its cosine, and the active decisions they lead to.
 
         A truth has the best score of all that lead to it. A long past does not crowd out what is
         active.
@@ -183,7 +183,7 @@ class DecisionSearch:
                     total.followed[key] = path
 
     def _truths(self, where: Filter, old: Decision) -> list[tuple[Decision, tuple[str, ...]]]:
-        """Give the active ends of a chain that the caller may see, each with the way to it."""
+        """Return the active ends of a chain that the caller may see, each with the ids that lead to it."""
         ends: list[tuple[Decision, tuple[str, ...]]] = []
         seen = {old.id}
         waiting: list[tuple[Decision, tuple[str, ...]]] = [(old, ())]

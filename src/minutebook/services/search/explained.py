@@ -79,14 +79,14 @@ class ExplainedRecall:
 
     def decisions(self, query: str, found: Sequence[FoundDecision]) -> list[Explained]:
         """Say why decisions and proposals were found, in their order."""
-        sought = sought_terms(query)
+        terms = sought_terms(query)
         return [
             Explained(
                 each.record,
                 each.hit,
                 {},
-                tuple(excerpt(each.record.rationale, sought, EXCERPT)),
-                matched_words(each.record.text, sought),
+                tuple(excerpt(each.record.rationale, terms, EXCERPT)),
+                matched_words(each.record.text, terms),
                 followed=each.followed,
             )
             for each in found
@@ -99,14 +99,14 @@ class ExplainedRecall:
         recalled: Sequence[Recalled],
         decided: Sequence[RecalledDecision],
     ) -> list[Explained]:
-        sought, ways = sought_terms(query), self._ways(caller, query, recalled)
+        terms, ways = sought_terms(query), self._ways(caller, query, recalled)
         found = [
             Explained(
                 each.memory,
                 each.hit,
                 each.details,
-                tuple(excerpt(each.memory.content, sought, EXCERPT)),
-                matched_words(each.memory.text, sought),
+                tuple(excerpt(each.memory.content, terms, EXCERPT)),
+                matched_words(each.memory.text, terms),
                 ways.get(each.hit.id, ()),
                 _neighbour(each, recalled),
             )
@@ -117,8 +117,8 @@ class ExplainedRecall:
                 each.decision,
                 each.hit,
                 {},
-                tuple(excerpt(each.decision.rationale, sought, EXCERPT)),
-                matched_words(each.decision.text, sought),
+                tuple(excerpt(each.decision.rationale, terms, EXCERPT)),
+                matched_words(each.decision.text, terms),
                 followed=each.followed,
             )
             for each in decided
@@ -147,7 +147,7 @@ class ExplainedRecall:
         return ways
 
     def _steps(self, where: Filter, ids: Iterable[str]) -> dict[str, dict[str, Step]]:
-        """Give, for each node, where its edges lead that the caller may see, by id."""
+        """Return, for each node, the steps along its edges that the caller may see, by id."""
         nodes, seen = set(ids), dict[str, Memory | Entity | None]()
         steps: defaultdict[str, dict[str, Step]] = defaultdict(dict)
         for edge in self._store.edges(where.organization, sorted(nodes), EDGES) if nodes else []:

@@ -59,7 +59,7 @@ class FilteredSearch:
     def rank_all(
         self, caller: Caller, query: str | None, narrowing: MemoryQuery
     ) -> Iterator[Found]:
-        """Give every memory that matches, ended ones last, by relevance in [0, 1], then importance.
+        """Yield each memory that matches, ended ones last, by relevance in [0, 1], then importance.
 
         The latest comes first of equals. Without a query every memory matches, with relevance 0.
         Records are read as they are asked for. A scope that is not the caller's holds nothing.
@@ -81,7 +81,7 @@ class FilteredSearch:
         threshold: float,
         limit: int | None = None,
     ) -> list[SimilarMemory]:
-        """Give the memories whose relevance to a text or vector reaches a threshold, by rank score.
+        """Return the memories whose relevance to a text or vector reaches a threshold, best first.
 
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
@@ -111,7 +111,7 @@ class FilteredSearch:
     def governed(
         self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int
     ) -> list[Found]:
-        """Give the few memories that hold now and answer best, the repository's own first.
+        """Return the few memories that hold now and answer best, the repository's own first.
 
         In order: a repository's memories that hold every word of the query; others of a
         repository; then what a person verified of what concerns a whole organization or everyone;
@@ -177,7 +177,7 @@ class FilteredSearch:
         least: float,
         room: int = 0,
     ) -> Signals:
-        """Give what holds a word, and what is nearest: the best compared token by token.
+        """Return the signals of the memories that hold a word or are nearest; compare the best token by token.
 
         Goes on to further records until their cosine means less relevance than `least`.
         """
@@ -274,7 +274,7 @@ def _divided(
 
 
 def _tier(memory: Memory, query_terms: AbstractSet[str]) -> int:
-    """Give the place of a memory's sort in a governed answer, 0 the first."""
+    """Return the tier of a memory in a governed answer; 0 comes first."""
     if memory.repository is not None:
         return 0 if query_terms <= set(word_terms(memory.text)) else 1
     return 2 if memory.status in VERIFIED else 3

@@ -39,7 +39,7 @@ class JournalSearch:
     def turns(
         self, caller: Caller, query: str, limit: int, session: str | None = None
     ) -> list[Found[Turn]]:
-        """Give the best turns, of one session where one is named, the nearest first.
+        """Return the best turns, best first; only those of one session if it is named.
 
         0.73 meaning and 0.27 BM25 choose, and what stands beside a turn counts for it; without a
         model words alone choose. What has no vector yet comes last.
@@ -50,7 +50,7 @@ class JournalSearch:
     def summaries(
         self, caller: Caller, query: str, limit: int, category: Category | None = None
     ) -> list[Found[Summary]]:
-        """Give the best summaries, of one category where one is named, in the same way."""
+        """Return the best summaries, best first; only those of one category if it is named."""
         named = {} if category is None else {"category": category}
         return self._search(Summary, caller, query, limit, named)
 

@@ -70,7 +70,7 @@ class Signals:
     """The name of the model that made the vectors."""
 
     def keys(self) -> set[Key]:
-        """Give every record that a signal found."""
+        """Return every record that a signal found."""
         return {*(self.vector or ()), *self.lexical, *(self.graph or ())}
 
     def add(self, others: "Signals") -> None:
@@ -98,13 +98,13 @@ class Signals:
         self.context = {signal: only(scores) for signal, scores in self.context.items()}
 
     def among(self, keys: Container[Key]) -> "Signals":
-        """Give what the signals say of some records only."""
+        """Return the signals of some records only."""
         some = copy(self)
         some.keep(keys)
         return some
 
     def found(self) -> dict[Signal, Scores]:
-        """Give the measured scores of each signal that found anything."""
+        """Return the measured scores of each signal that found anything."""
         each = {
             Signal.VECTOR: self.vector,
             Signal.LEXICAL: self.lexical,
@@ -113,7 +113,7 @@ class Signals:
         return {signal: scores for signal, scores in each.items() if scores}
 
     def strengths(self) -> dict[Signal, Scores]:
-        """Give each signal's strengths in [0, 1], lifted where context lifts them."""
+        """Return each signal's strengths in [0, 1], lifted where context lifts them."""
         each: dict[Signal, Scores] = {}
         if self.vector:
             with_context = self.context.get(Signal.VECTOR, {})
@@ -129,7 +129,7 @@ class Signals:
         return each
 
     def details(self, key: Key) -> dict[str, float]:
-        """Give what the vector signal of a record was made of, by name, for people."""
+        """Return the components of a record's vector signal, by name, for people."""
         parts = {
             "cosine": (self.vector or {}).get(key),
             "late interaction": self.late.get(key),
@@ -140,7 +140,7 @@ class Signals:
         return {name: part for name, part in parts.items() if part is not None}
 
     def likeness(self, key: Key) -> float:
-        """Give the strength of the vector signal of a record by itself, without its context."""
+        """Return the strength of the vector signal of a record by itself, without its context."""
         late = self.late.get(key)
         if late is not None:
             return strength_of_late(late)
@@ -160,18 +160,18 @@ class Signals:
         )
 
     def fused(self) -> Scores:
-        """Give the scores of texts by meaning and words together, in [0, 1]."""
+        """Return the scores of texts by meaning and words together, in [0, 1]."""
         return fuse_scores(self.strengths(), TEXT_WEIGHTS)
 
     def best(self, limit: int, weights: Mapping[Signal, float] = TEXT_WEIGHTS) -> set[Key]:
-        """Give the records of the best fused scores."""
+        """Return the records of the best fused scores."""
         if len(keys := self.keys()) <= limit:
             return keys
         scores = fuse_scores(self.strengths(), weights)
         return set(nsmallest(limit, scores, key=lambda key: (-scores[key], key)))
 
     def promising(self, keys: Iterable[Key], limit: int) -> set[Key]:
-        """Give those records, at most `limit`, that cosine and BM25 let expect the best matches."""
+        """Return the records, at most `limit`, that cosine and BM25 predict to match best."""
         chosen = set(keys)
         if len(chosen) <= limit:
             return chosen
@@ -226,7 +226,7 @@ class Retriever:
         query: TextQuery,
         limit: int,
     ) -> Signals:
-        """Give the best of each selection by each signal, every one with its cosine if it has one."""
+        """Return the best of each selection by each signal, each with its cosine if it has a vector."""
         total = self.nothing(asked)
         for where in wheres:
             found = self.propose(of, where, asked, query, limit)
@@ -235,7 +235,7 @@ class Retriever:
         return total
 
     def nothing(self, asked: QueryEmbedding | None) -> Signals:
-        """Give signals that have found nothing yet."""
+        """Return empty signals."""
         return Signals(None if asked is None else {}, {}, model=self._embedded.space.name)
 
     def propose(
@@ -254,7 +254,7 @@ class Retriever:
         return found
 
     def matches(self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int) -> Scores:
-        """Give the best of the selected records by words."""
+        """Return the best of the selected records by words."""
         found = self._store.match(of, where, query, limit)
         return {(where.organization, each.id): each.score for each in found}
 

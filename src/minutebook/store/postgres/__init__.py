@@ -358,7 +358,7 @@ class PostgresStore:
     def embeddings(
         self, of: type[TextRecord], organization: str, ids: Collection[str]
     ) -> dict[str, Embedding]:
-        """Give, by id, what is kept beside the texts of those records that have vectors."""
+        """Return, by id, the vectors and token states of those records that have vectors."""
         number = self._number_of(organization)
         if number is None:
             return {}
@@ -372,7 +372,7 @@ class PostgresStore:
             transfer.begin(connection, source)
 
     def received(self, organization: str) -> int:
-        """Give the sequence of the source up to which an organization's changes are here."""
+        """Return the sequence of the source up to which an organization's changes were transferred."""
         number = self._number_of(organization)
         if number is None:
             return 0

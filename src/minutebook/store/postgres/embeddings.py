@@ -110,7 +110,7 @@ def whole(
     ids: Collection[str],
     spaces: Spaces,
 ) -> dict[str, Embedding]:
-    """Give, by id, the rows and states of those records that have vectors."""
+    """Return, by id, the rows and states of those records that have vectors."""
     found = connection.execute(
         f"SELECT id, space, vectors, states, token_states FROM {table_of(of).name}"  # noqa: S608
         " WHERE organization = %s AND id = ANY(%s) AND space IS NOT NULL",

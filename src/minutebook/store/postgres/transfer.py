@@ -24,7 +24,7 @@ def begin(connection: Connection, source: str) -> None:
 
 
 def received(connection: Connection, number: int) -> int:
-    """Give the sequence of the source up to which an organization's changes are here."""
+    """Return the sequence of the source up to which an organization's changes were transferred."""
     found = connection.execute(
         "SELECT source_sequence FROM migrated WHERE organization = %s", (number,)
     ).fetchone()

@@ -134,7 +134,7 @@ def _places(layer: Layer[VectorRows], conditions: Conditions) -> Places | None:
 
 
 def _named(layer: Layer[VectorRows], selected: Places | None, ids: Collection[bytes]) -> Places:
-    """Give the places, among those selected, of the vectors of some records."""
+    """Return the places, among those selected, of the vectors of some records."""
     block, rows = layer.block, layer.block.payload
     records = np.sort(block.places_of(list(ids)))
     places = records if rows.one_each else np.flatnonzero(np.isin(rows.owner, records))

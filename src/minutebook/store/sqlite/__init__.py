@@ -298,7 +298,7 @@ class SqliteStore:
     def embeddings(
         self, of: type[TextRecord], organization: str, ids: Collection[str]
     ) -> dict[str, Embedding]:
-        """Give, by id, what is kept beside the texts of those records that have vectors."""
+        """Return, by id, the vectors and token states of those records that have vectors."""
         with self._connections.snapshot() as connection:
             return transfer.embeddings(connection, of, organization, ids)
 
@@ -309,7 +309,7 @@ class SqliteStore:
             transfer.begin(connection, source)
 
     def received(self, organization: str) -> int:
-        """Give the sequence of the source up to which an organization's changes are here."""
+        """Return the sequence of the source up to which an organization's changes were transferred."""
         with self._connections.reading() as connection:
             return transfer.received(connection, organization)
 

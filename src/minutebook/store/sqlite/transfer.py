@@ -52,7 +52,7 @@ def state(connection: apsw.Connection) -> tuple[tuple[str, bool] | None, list[st
 
 
 def received(connection: apsw.Connection, organization: str) -> int:
-    """Give the sequence of the source up to which an organization's changes are here."""
+    """Return the sequence of the source up to which an organization's changes were transferred."""
     found: int | None = connection.execute(
         "SELECT source_sequence FROM migrated"
         " WHERE organization = (SELECT number FROM organizations WHERE name = ?)",
@@ -81,7 +81,7 @@ def end(connection: apsw.Connection) -> None:
 def embeddings(
     connection: apsw.Connection, of: type[TextRecord], organization: str, ids: Collection[str]
 ) -> dict[str, Embedding]:
-    """Give, by id, what is kept beside the texts of those records that have vectors."""
+    """Return, by id, the vectors and token states of those records that have vectors."""
     table, found, distinct = table_of(of).name, dict[str, Embedding](), sorted(set(ids))
     for start in range(0, len(distinct), _BATCH):
         batch = padded([text_value(id) for id in distinct[start : start + _BATCH]])
