@@ -165,6 +165,13 @@ def test_one_module_of_the_command_line_prints(name: str) -> None:
     assert told("src/minutebook/cli/journal.py", "click.prompt('x')\n") == []
 
 
+@pytest.mark.parametrize("text", ["told = 1", "def f(told): ...", "for told in (): ..."])
+def test_a_variable_is_named_for_its_value(text: str) -> None:
+    assert [each.what for each in check_python(MODULE, text)] == ["a variable named told"]
+    assert list(check_python(MODULE, text.replace("told", "message"))) == []
+    assert list(check_python(MODULE, "print_ = x.told(told=1)")) == []
+
+
 def test_words_that_say_nothing_are_found_as_whole_words() -> None:
     text = "a smartphone\nA Robust,\nsmart and enhanced way\n"
     page = PurePosixPath("docs/guides/page.md")
@@ -247,6 +254,15 @@ def silent(docstring: str, body: str, head: str = "def f(x):") -> list[str]:
     found = list(check_docstrings(modules))
     assert all(each.path == str(MODULE) for each in found)
     return [each.what for each in found]
+
+
+@pytest.mark.parametrize("head", ["def f(x):", "def _f(x):", "class F:"])
+def test_no_docstring_begins_with_a_word_that_says_not_whether_a_value_is_returned(
+    head: str,
+) -> None:
+    [what] = silent("Give the row.", "x = 1", head)
+    assert what.endswith("begins with “Give”")
+    assert silent("Given a row, return its id.", "x = 1", head) == []
 
 
 UNSAID = ["f raises NotFound, and its docstring does not say so"]

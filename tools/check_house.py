@@ -43,6 +43,8 @@ EMPTY_NAMES = {
     "base",
     "impl",
 }
+# Each stood for lists, texts, scores and scopes alike.
+EMPTY_VARIABLES = {"told", "sought", "heard", "stood", "had"}
 EMPTY_WORDS = re.compile(r"\b(robust|enhanced|smart)\b", re.IGNORECASE)
 # A promise is quoted as it was given, whatever its words.
 QUOTED = ("contract.json", "docs/contracts/")
@@ -119,6 +121,10 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
             if inside.is_relative_to(COMMANDS) and name not in CLICK_PRINTS:
                 remedy = "print with cli/printing.py, which escapes what was stored"
                 yield node.lineno, f"click.{attribute}", remedy
+        case ast.Name(id=variable, ctx=ast.Store()) | ast.arg(arg=variable):
+            if variable in EMPTY_VARIABLES:
+                remedy = "name it for the value that it holds"
+                yield node.lineno, f"a variable named {variable}", remedy
         case ast.Constant() | ast.JoinedStr() if inside.parts[0] != SQL_FOLDER:
             if node not in idle and _is_sql(_text(node)):
                 yield node.lineno, "SQL", "ask for it through the Store protocol"
@@ -217,10 +223,11 @@ def check_cycles(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
 
 
 def check_docstrings(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
-    """Find public functions whose docstring does not say which of the package's errors they raise.
+    """Find docstrings that do not say what is returned, or which of the package's errors are raised.
 
-    A sentence of it must begin with "Raises" (or "Raise", where a check is all that the function
-    does) and name each one that the body raises itself.
+    None begins with "Give", which says neither. In that of a public function a sentence must begin
+    with "Raises" (or "Raise", where a check is all that the function does) and name each error that
+    the body raises itself.
     """
     trees = {path: ast.parse(text, str(path)) for path, text in modules.items()}
     errors = _error_names(trees.values())
@@ -228,6 +235,9 @@ def check_docstrings(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
     for path, tree in trees.items():
         for node in _definitions(tree):
             docstring = ast.get_docstring(node) or ""
+            if _GIVES.match(docstring):
+                what = f"the docstring of {node.name} begins with “Give”"
+                yield Finding(str(path), node.lineno, what, "say “Return …” or “Yield …”, and what")
             for found in listed.finditer(docstring):
                 what = f"{node.name} lists {found[1]} after a semicolon"
                 yield Finding(str(path), node.lineno, what, f"say “Raises {found[1]} if …”")
@@ -245,6 +255,7 @@ _BUILTIN_ERRORS = {
     for name, value in vars(builtins).items()
     if isinstance(value, type) and issubclass(value, BaseException)
 }
+_GIVES = re.compile(r"Gives?\b")
 # From the word to the end of its sentence; a dot inside a name or a number ends none.
 _RAISES = re.compile(r"(?:^|(?<=[.!?)”\"`]\s))\s*Raises?\s(?:[^.]|\.(?!\s|$))*", re.MULTILINE)
 
