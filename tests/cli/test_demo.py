@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 
+@pytest.mark.thorough
 def test_the_demo_gets_every_answer_that_it_expects() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "minutebook", "demo"],

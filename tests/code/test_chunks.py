@@ -54,6 +54,7 @@ def check_laws(text: str, language: Language | None) -> None:
     assert chunk(text, language) == chunks
 
 
+@pytest.mark.thorough
 @given(mutated())
 @example(("tokens.py", ""))
 @example(("tokens.py", "\ufeff\n"))
@@ -224,6 +225,7 @@ def test_an_endless_error_is_cut_by_paragraphs() -> None:
     assert chunk(text, PYTHON) == chunk(text, None)
 
 
+@pytest.mark.thorough
 def test_chunking_holds_on_to_nothing() -> None:
     text = "def load():\n    return 1\n\n" * 200
     chunk(text, PYTHON)

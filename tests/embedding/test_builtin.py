@@ -148,6 +148,7 @@ def test_a_part_is_the_vector_of_its_own_words(in_two_parts: list[Embedded]) -> 
     assert np.abs(second - end.vector).max() < 1e-6
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", [*TEXTS, pytest.param("x " * 200, marks=pytest.mark.thorough)])
 def test_each_token_of_a_text_has_its_state(
     text: str, embedder: BuiltInEmbedder, tokenizer: Tokenizer, oracle: Oracle
@@ -179,6 +180,7 @@ def test_tokens_that_parts_share_have_one_state_each(in_two_parts: list[Embedded
     assert np.abs(made.states[seam:] - end.states[seam - 900 :]).max() < 1e-4
 
 
+@pytest.mark.thorough
 def test_a_question_longer_than_the_model_reads_is_cut_off(embedder: BuiltInEmbedder) -> None:
     words = "what is the colour of the third house "
     long, longer = embedder.embed_query(words * 100), embedder.embed_query(words * 1000)
@@ -201,6 +203,7 @@ def test_no_texts_have_no_vectors(embedder: BuiltInEmbedder) -> None:
     assert embedder.embed_passages([]) == []
 
 
+@pytest.mark.thorough
 def test_threads_share_one_model(embedder: BuiltInEmbedder) -> None:
     expected = [embedder.embed_query(text).vector for text in TEXTS]
     with ThreadPoolExecutor(6) as pool:
@@ -337,6 +340,7 @@ assert seen == ["1"], seen
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.cold_start
 def test_nothing_heavy_is_imported_before_a_model_opens_and_then_with_telemetry_off(
     models: Path,

@@ -106,6 +106,7 @@ def test_code_is_indexed_and_found_by_what_it_does(tmp_path: Path, built_in: Emb
     assert told["separation"] is None
 
 
+@pytest.mark.thorough
 def test_the_command_writes_figures_and_a_picture_and_leaves_the_store_alone(
     tmp_path: Path, built_in: Embedding
 ) -> None:

@@ -82,6 +82,7 @@ def test_an_export_that_is_killed_leaves_no_file_of_its_name(kept: World, tmp_pa
     assert [each.name for each in folder.iterdir()] == ["a.jsonl"]
 
 
+@pytest.mark.thorough
 def test_an_export_clears_away_nothing_that_another_is_still_writing(
     kept: World, tmp_path: Path
 ) -> None:
@@ -149,6 +150,7 @@ def test_an_export_for_which_there_is_no_room_leaves_nothing(opener: Opener, sma
     assert list(small.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_an_export_that_may_not_grow_leaves_nothing(kept: World, tmp_path: Path) -> None:
     worker = begun("export", tmp_path / "home", "a.jsonl", "200000")
     out, err = worker.communicate("go on\n", timeout=60)
@@ -172,6 +174,7 @@ def test_an_import_for_which_there_is_no_room_changes_nothing(
     world.app.close()
 
 
+@pytest.mark.thorough
 def test_an_export_is_of_one_moment_while_others_write(kept: World, tmp_path: Path) -> None:
     worker = begun("export", tmp_path / "home", "a.jsonl")
     halfway(worker)

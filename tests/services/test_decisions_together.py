@@ -114,6 +114,7 @@ def test_whoever_asks_while_others_decide_is_never_told_that_the_ledger_is_broke
     assert len(check_agreed(world)) == 16
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 6))]
 )

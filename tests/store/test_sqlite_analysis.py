@@ -83,6 +83,7 @@ def test_names_of_entities_are_listed_anew_at_once(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.thorough
 def test_what_is_written_and_removed_meanwhile_is_right_afterwards(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     store = SqliteStore(path)
@@ -113,6 +114,7 @@ def test_an_interrupted_rebuild_goes_on_where_it_was(path: Path) -> None:
     store.close()
 
 
+@pytest.mark.thorough
 def test_a_rebuild_by_hand_ends_it(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     store = SqliteStore(path)

@@ -21,7 +21,7 @@ def _sizes() -> Iterator[None]:
         yield
 
 
-TestSqliteLife = SqliteMachine.TestCase
+TestSqliteLife = pytest.mark.thorough(SqliteMachine.TestCase)
 TestSqliteLife.settings = settings(STEADY, max_examples=examples(25), stateful_step_count=30)
 
 

@@ -10,6 +10,7 @@ from tests.store.promises_of_processes import ProcessPromises
 from tests.store.sqlite_engine import DATABASE, SqliteEngine
 
 
+@pytest.mark.thorough
 class TestSqliteProcesses(ProcessPromises):
     engine = SqliteEngine()
 

@@ -96,6 +96,7 @@ def ending(place: DaemonAddress) -> Iterator[None]:
     place.unlink()
 
 
+@pytest.mark.thorough
 def test_a_daemon_that_ended_within_a_command_is_told_where_it_may_have_written(
     asked: Invocation,
 ) -> None:

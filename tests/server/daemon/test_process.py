@@ -282,6 +282,7 @@ def test_what_a_killed_daemon_left_unanswered_is_asked_again_only_where_it_reads
     assert told["tools"]["result"]["tools"]
 
 
+@pytest.mark.thorough
 def test_every_write_that_was_acknowledged_survives_kills_mid_write(house: House) -> None:
     pipe = house.client()
     acknowledged, said = set[str](), 0
@@ -301,6 +302,7 @@ def test_every_write_that_was_acknowledged_survives_kills_mid_write(house: House
     assert len(found) <= said
 
 
+@pytest.mark.thorough
 def test_a_daemon_that_ends_again_and_again_is_not_relied_on(house: House) -> None:
     pipe = house.client()
     for _ in range(daemon_client.MOST_LOSSES + 1):
@@ -396,6 +398,7 @@ def test_a_daemon_whose_home_is_removed_ends(house: House) -> None:
     assert kept(pipe) == {"in a new home"}
 
 
+@pytest.mark.thorough
 def test_a_daemon_told_to_stop_answers_first_and_clients_go_on(house: House) -> None:
     def command(*words: str) -> str:
         program = [sys.executable, "-m", "minutebook", "daemon", *words, "--home", str(house.home)]
@@ -488,6 +491,7 @@ LIGHT = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.cold_start
 def test_a_client_of_a_running_daemon_imports_next_to_nothing(house: House) -> None:
     house.client()

@@ -342,6 +342,7 @@ def test_a_line_too_long_is_refused_before_it_is_read(world: World) -> None:
         world.app.archives.import_(AGENT, "long.jsonl", Mode.MERGE)
 
 
+@pytest.mark.thorough
 def test_a_file_that_changes_while_it_is_read_changes_nothing(world: World) -> None:
     path = exported(world).with_name("changing.jsonl")
     lines = [line_of(turn(n)) for n in range(2000)]
@@ -356,6 +357,7 @@ def test_a_file_that_changes_while_it_is_read_changes_nothing(world: World) -> N
     assert journal(world) == []
 
 
+@pytest.mark.thorough
 def test_an_import_can_be_called_off_and_changes_nothing(world: World) -> None:
     path = exported(world).with_name("long.jsonl")
     path.write_bytes(sealed(headed(1500), *(line_of(turn(n)) for n in range(1500))))

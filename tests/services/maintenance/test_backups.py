@@ -88,6 +88,7 @@ def test_backups_are_whole_while_others_decide_and_write(opener: Opener, tmp_pat
     assert len(set(sizes)) > 1
 
 
+@pytest.mark.thorough
 def test_a_backup_for_which_there_is_no_room_leaves_nothing(
     opener: Opener, small: Path, tmp_path: Path
 ) -> None:
@@ -99,6 +100,7 @@ def test_a_backup_for_which_there_is_no_room_leaves_nothing(
     assert list(small.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_a_restore_for_which_there_is_no_room_changes_nothing(
     opener: Opener, small: Path, tmp_path: Path
 ) -> None:
@@ -191,6 +193,7 @@ def is_copying(folder: Path) -> bool:
     return False
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "next_one",
     [
