@@ -110,6 +110,13 @@ def test_ranks_as_the_book_says_whatever_the_layout(
     assert_ranked(found, by_the_book(records, users, query), limit)
 
 
+@given(st.lists(texts | st.just(["a"] * 300), min_size=1, max_size=8))
+def test_terms_that_were_packed_give_the_same_postings(drawn: list[list[str]]) -> None:
+    unpacked = Postings.of_packed([words.packed(each) for each in drawn]).columns()
+    for name, column in Postings.of_texts(drawn).columns().items():
+        np.testing.assert_array_equal(unpacked[name], column)
+
+
 @given(records=records, sizes=st.lists(st.integers(1, 9), max_size=4), largest=st.integers(1, 9))
 def test_blocks_that_are_joined_and_cut_hold_what_they_held(
     records: Records, sizes: list[int], largest: int

@@ -25,6 +25,7 @@ from minutebook.store.postgres.embeddings import Spaces
 from minutebook.store.postgres.indices import Indices
 from minutebook.store.postgres.leases import PostgresLeases
 from minutebook.store.postgres.snapshot import PostgresSnapshot
+from minutebook.store.postgres.text_analysis import TextAnalysis
 from minutebook.store.protocol import (
     Candidate,
     Change,
@@ -101,7 +102,10 @@ class PostgresStore:
                 self._housekeeper.want,
             )
             entity_names.renew(self._connections)
+            self._analysis = TextAnalysis(self._connections)
             self._is_open = True
+            if not self._analysis.is_current():
+                self._housekeeper.want()
 
     @property
     def is_open(self) -> bool:
@@ -406,12 +410,13 @@ class PostgresStore:
         return wrong or list(self._indices.gaps())
 
     def rebuild(self) -> None:
-        """Make what is derived from the records anew: this machine's indices."""
+        """Make what is derived from the records anew: the terms of texts and this machine's indices."""
+        self._analysis.renew()
         self._indices.rebuild()
 
     def to_analyse(self) -> int:
-        """Return 0: whoever opens an index of words that another analysis made makes it anew first."""
-        return 0
+        """Count the texts that have no terms of the present version; who needs them analyses the text."""
+        return self._analysis.remaining()
 
     @property
     def writes(self) -> Writes:
@@ -476,3 +481,5 @@ class PostgresStore:
 
     def _keep_house(self) -> None:
         self._indices.save()
+        if self._analysis.advance():
+            self._housekeeper.want()

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Any, Generic, NamedTuple
 
 from minutebook.domain.records import CLASSES, TEXT_CLASSES, Kind
-from minutebook.search.text import terms
+from minutebook.search.text import ANALYSIS
 from minutebook.store.postgres import change_feed
 from minutebook.store.postgres.connections import Connection
-from minutebook.store.postgres.tables import table_of
+from minutebook.store.postgres.tables import packed_terms, table_of
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import P
 from minutebook.store.sidecar.index import Page
@@ -130,15 +130,24 @@ class VectorSource(Source[VectorRows]):
 
 
 class WordSource(Source[Postings]):
-    """The terms of texts."""
+    """The terms of texts: those that stand in the row, else those of the text."""
 
     def _selected(self) -> tuple[list[str], str]:
-        return self._table.fields.split(", "), "TRUE"
+        is_analysed = f"r.analysis = {ANALYSIS}"
+        fields = [
+            f"CASE WHEN {is_analysed} THEN NULL ELSE {name} END"
+            for name in self._table.fields.split(", ")
+        ]
+        return [f"CASE WHEN {is_analysed} THEN r.terms END", *fields], "TRUE"
 
     def _page_size(self) -> int:
         return sizes.TEXT_PAGE
 
     def _payload(self, rows: Sequence[Sequence[Any]]) -> Postings:
         of = TEXT_CLASSES[self._key.kind]
-        records = (self._table.record_of(of, "", row) for row in rows)
-        return Postings.of_texts(terms(record.text) for record in records)
+        return Postings.of_packed(
+            [
+                packed_terms(self._table.record_of(of, "", fields)) if kept is None else kept
+                for kept, *fields in rows
+            ]
+        )

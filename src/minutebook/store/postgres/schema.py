@@ -218,7 +218,15 @@ CREATE TABLE migrated (
 );
 """
 
-_SCRIPTS = (_FIRST, _SECOND, _THIRD)
+# `terms` are those of the text as version `analysis` of the text analysis has them; NULL as long as
+# nobody has analysed a text that an earlier version wrote. All are of version `texts`, or of several.
+_FOURTH = "ALTER TABLE identity ADD COLUMN texts integer NOT NULL DEFAULT 0;\n" + "".join(
+    f"ALTER TABLE {table} ADD COLUMN terms bytea, ADD COLUMN analysis integer;\n"
+    f"ALTER TABLE {table} ALTER COLUMN terms SET STORAGE EXTERNAL;\n"
+    for table in _WITH_TEXT
+)
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 

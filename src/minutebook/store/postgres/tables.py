@@ -7,7 +7,9 @@ from typing import Any, TypeAlias
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory, Record, TextRecord
+from minutebook.search.text import ANALYSIS, terms
 from minutebook.store.postgres.errors import damaged
+from minutebook.store.sidecar.words import packed
 from minutebook.store.sql.tables import Table, TextCodec, described, microseconds, ordering
 
 Selection: TypeAlias = tuple[str, list[Any]]
@@ -39,6 +41,8 @@ def derived(table: Table) -> Mapping[str, Callable[[Any], Any]]:
     makers: dict[str, Callable[[Any], Any]] = {}
     if table.has_text:
         makers["text_digest"] = _text_digest
+        makers["terms"] = packed_terms
+        makers["analysis"] = lambda record: ANALYSIS
     if "origin" in table.columns:
         makers["client"] = _client
     if Memory in table.records:
@@ -128,6 +132,11 @@ def _equal(
 def _check_has(table: Table, of: type[Record], field: str) -> None:
     if field not in table.stored:
         raise AttributeError(f"a {of.kind} has no field {field!r}")
+
+
+def packed_terms(record: TextRecord) -> bytes:
+    """Return the terms of a record's text as an index of words reads them."""
+    return packed(terms(record.text))
 
 
 def _text_digest(record: TextRecord) -> bytes:

@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import struct
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
@@ -75,6 +76,28 @@ class Postings:
         )
 
     @classmethod
+    def of_packed(cls, texts: Sequence[bytes]) -> "Postings":
+        """Read what `packed` gave of each record."""
+        sizes: list[int] = []
+        lengths: list[int] = []
+        digests: list[bytes] = []
+        counts: list[NDArray[np.unsignedinteger]] = []
+        for text in texts:
+            size, length = _PACKED.unpack_from(text)
+            start = _PACKED.size + 8 * size
+            sizes.append(size)
+            lengths.append(length)
+            digests.append(text[_PACKED.size : start])
+            is_wide = len(text) - start > size
+            counts.append(np.frombuffer(text, np.uint32 if is_wide else np.uint8, size, start))
+        return _sorted(
+            np.frombuffer(b"".join(digests), np.uint64),
+            np.repeat(np.arange(len(sizes), dtype=np.uint32), sizes),
+            np.concatenate(counts).astype(np.uint32),
+            np.array(lengths, np.uint32),
+        )
+
+    @classmethod
     def of_columns(cls, columns: Columns) -> "Postings":
         """Read what `columns` gave."""
         return cls(**columns)
@@ -108,6 +131,21 @@ class Postings:
 
 
 WordView: TypeAlias = View[Postings]
+
+_PACKED = struct.Struct("<II")
+
+
+def packed(terms: Sequence[str]) -> bytes:
+    """Return the terms of one record as `Postings.of_packed` reads them, 9 bytes a distinct term.
+
+    Two numbers, how many distinct terms and how many in all; their digests; how often each occurs, a
+    byte each unless one occurs more often than that holds.
+    """
+    counted = Counter(terms)
+    digests = np.array([term_digest(term) for term in counted], np.uint64)
+    counts = np.array(list(counted.values()), np.uint32)
+    narrow = counts if counts.size and counts.max() > 255 else counts.astype(np.uint8)
+    return _PACKED.pack(len(counted), len(terms)) + digests.tobytes() + narrow.tobytes()
 
 
 def match(

@@ -1,0 +1,96 @@
+"""The terms that stand beside each text, so that a server without indices need not analyse it."""
+
+import threading
+
+from minutebook.domain.records import TEXT_CLASSES
+from minutebook.search.text import ANALYSIS
+from minutebook.store.postgres.connections import Connections
+from minutebook.store.postgres.tables import packed_terms, table_of
+
+_BATCH = 200
+"""Texts that are analysed before anything else gets its turn: some 60 ms."""
+
+_TABLES = [(of, table_of(of)) for of in TEXT_CLASSES.values()]
+
+
+class TextAnalysis:
+    """Brings the terms of all texts to the present version of the analysis, a batch at a time.
+
+    Several servers may do so at once: each text gives all of them the same terms.
+    """
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._turn = threading.Lock()
+        self._place = 0
+        self._last = (0, "")
+
+    def is_current(self) -> bool:
+        """Tell whether all terms are of the present version; a store without records becomes so."""
+        with self._connections.committed() as connection:
+            found = connection.execute("SELECT texts FROM identity").fetchone()
+            if found is not None and found[0] == ANALYSIS:
+                return True
+            changed = connection.execute(
+                "UPDATE identity SET texts = %s WHERE NOT EXISTS (SELECT 1 FROM feeds)", (ANALYSIS,)
+            )
+            return changed.rowcount == 1
+
+    def remaining(self) -> int:
+        """Count the texts whose terms are missing or of another version."""
+        if self.is_current():
+            return 0
+        parts = [
+            f"SELECT count(*) AS count FROM {table.name} WHERE analysis IS DISTINCT FROM {ANALYSIS}"  # noqa: S608
+            for _, table in _TABLES
+        ]
+        with self._connections.committed() as connection:
+            found = connection.execute(
+                f"SELECT sum(count)::bigint FROM ({' UNION ALL '.join(parts)}) AS counts".encode()  # noqa: S608
+            ).fetchone()
+        return int(found[0]) if found else 0
+
+    def advance(self) -> bool:
+        """Analyse a batch of texts; tell whether there may be more."""
+        with self._turn:
+            return not self.is_current() and self._advance()
+
+    def renew(self) -> None:
+        """Analyse every text anew, whatever stands beside it."""
+        with self._connections.registering() as connection:
+            connection.execute("UPDATE identity SET texts = 0")
+            for _, table in _TABLES:
+                connection.execute(f"UPDATE {table.name} SET analysis = NULL".encode())  # noqa: S608
+        with self._turn:
+            self._place, self._last = 0, (0, "")
+        while self.advance():
+            pass
+
+    def _advance(self) -> bool:
+        of, table = _TABLES[self._place]
+        with self._connections.committed() as connection:
+            rows = connection.execute(
+                f"SELECT r.organization, r.id, r.text_digest, {table.fields} FROM {table.name} AS r"  # noqa: S608
+                f" WHERE (r.organization, r.id) > (%s, %s) AND r.analysis IS DISTINCT FROM {ANALYSIS}"
+                " ORDER BY r.organization, r.id LIMIT %s",
+                (*self._last, _BATCH),
+            ).fetchall()
+            with connection.cursor() as cursor:
+                # A text that changed meanwhile has its terms already, and is no change of its record.
+                cursor.executemany(
+                    f"UPDATE {table.name} SET terms = %s, analysis = {ANALYSIS}"  # noqa: S608
+                    " WHERE organization = %s AND id = %s AND text_digest = %s",
+                    [
+                        (packed_terms(table.record_of(of, "", fields)), number, id, digest)
+                        for number, id, digest, *fields in rows
+                    ],
+                )
+            if rows:
+                self._last = rows[-1][:2]
+                return True
+            self._place, self._last = self._place + 1, (0, "")
+            if self._place < len(_TABLES):
+                return True
+            self._place = 0
+            connection.execute("UPDATE identity SET texts = %s", (ANALYSIS,))
+        return False
