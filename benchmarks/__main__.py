@@ -14,6 +14,7 @@ from benchmarks.measure import ROOT
 NAMES = (
     *(
         "store",
+        "engines",
         "governance",
         "ledger",
         "decisions",

@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -45,7 +46,7 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.search.text import parse_query
-from minutebook.store.protocol import Vectors, VectorSpace
+from minutebook.store.protocol import Store, Vectors, VectorSpace
 from minutebook.store.sqlite import SqliteStore
 
 RESULTS = Path(__file__).parent / "results" / "store.json"
@@ -168,7 +169,7 @@ def at(organization: str) -> Filter:
     return Filter(organization=organization, valid_at=NOW)
 
 
-def remember(store: SqliteStore, memory: Memory, vectors: Vectors) -> None:
+def remember(store: Store, memory: Memory, vectors: Vectors) -> None:
     """Write what `store_memory` writes: memory, text, version 1, vectors, audit entry, changes."""
     organization = memory.organization
     with store.transaction(organization):
@@ -465,6 +466,7 @@ def _status(path: str, field: str) -> float:
     return 0.0
 
 
+@cache
 def _levels() -> list[Vectors]:
     """Draw the subjects, their parts, the parts of these and so on, coarse to fine."""
     drawn = np.random.default_rng(0)

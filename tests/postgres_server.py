@@ -107,6 +107,10 @@ class StartedServer(Server):
             else:
                 return
 
+    def pids(self) -> list[int]:
+        """Return the server's processes, first the one that started the others."""
+        return [self._process.pid, *_children(self._process.pid)]
+
     def kill(self) -> None:
         """End the server as a crash does: none of its processes can write anything more."""
         children = _children(self._process.pid)
