@@ -168,7 +168,8 @@ class Settings:
     store_pool: int = _setting(
         8,
         COUNT,
-        "Connections to that database with which a process reads at once, and as many to write.",
+        "Connections to that database with which a process reads at once, as many to write, and as many "
+        "for what reads long; who finds none free waits for up to writer_wait.",
     )
     models: Path = _setting(
         lambda: Path(platformdirs.user_cache_dir("minutebook", appauthor=False)) / "models",

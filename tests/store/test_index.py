@@ -171,5 +171,5 @@ def named_files(folder: Path) -> list[Path]:
 
 
 def _view(store: SqliteStore) -> View:
-    (index,) = store._indices._vectors._open.values()
+    (index,) = store._indices._vectors._open._indices.values()
     return index.current()

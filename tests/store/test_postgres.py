@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
 from minutebook.store.postgres import PostgresStore
+from minutebook.store.sidecar import open_indices
+from tests.postgres_server import server
 from tests.store.conformance import StoreConformance
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME, SPACE, ids
@@ -58,3 +61,40 @@ def test_a_copy_of_the_whole_store_is_refused_with_what_to_do_instead(tmp_path: 
         assert isinstance(store, PostgresStore)
         with pytest.raises(StoreError, match="recovery to any point in time"), store.moment():
             pass
+
+
+def test_few_indices_stay_open_and_all_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_indices, "MOST", 2)
+    with PostgresEngine().fresh(tmp_path / "store") as store:
+        assert isinstance(store, PostgresStore)
+        for name in ("a", "b", "c", "d"):
+            store.put(memory(name, "bread", organization=name))
+        for name in ("a", "b", "c", "d", "a", "d"):
+            where = Filter(organization=name)
+            assert ids(store.match(Memory, where, parse_query("bread"), 9)) == [name]
+        assert len(store._indices._open._indices) == 2
+
+
+def test_who_reads_one_by_one_leaves_connections_to_read_and_write_with(tmp_path: Path) -> None:
+    engine, folder = PostgresEngine(), tmp_path / "store"
+    engine.make(folder)
+    url = server().url((folder / "database").read_text())
+    store = PostgresStore(url, folder / "index", pool=1, writer_wait=1.0)
+    store.put(memory("a"))
+    store.put(memory("b"))
+    seen = []
+    for record in store.each(Memory, ACME, ["-id"]):
+        assert store.get(Memory, "acme", record.id) == record
+        with store.transaction("acme"):
+            store.put(memory(f"{record.id}{record.id}"))
+            assert store.count(Memory, ACME) == 3 + len(seen)
+        seen.append(record.id)
+    assert seen == ["b", "a"]
+    with store.snapshot("acme") as moment:
+        store.delete(Memory, "acme", "a")
+        assert moment.count(Memory, ACME) == 4
+        assert store.page(Memory, [ACME], order=["id"], limit=1) == [memory("aa")]
+    store.close()
+    engine.discard(folder)

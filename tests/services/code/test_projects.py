@@ -18,10 +18,13 @@ from hypothesis import strategies as st
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, NotFound
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import CodeChunk, File, IndexState, Project
+from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
+from minutebook.services.code import projects
 from minutebook.services.code.projects import stopping
+from minutebook.store.protocol import Store
 from tests.contracts.requirements import requirement
 from tests.examples import examples
+from tests.store.samples import START, head, project
 from tests.world import Opener, World, failed
 
 HERE = Filter(organization="default")
@@ -130,6 +133,30 @@ def test_a_run_that_was_interrupted_is_resumed_by_the_next_server(
     world.app.projects.settle()
     assert only_project(world).state is IndexState.COMPLETED
     check_in_step(world, root)
+
+
+def test_only_organizations_with_an_index_under_way_are_asked_again(
+    opener: Opener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = modelless(opener)
+    world.app.projects.settle()
+    for name in ("acme", "zoo"):
+        world.store.put(head(organization=name))
+    asked: list[str] = []
+    find = type(world.store).find
+
+    def watched(store: Store, of: type[Record], where: Filter, **more: Any) -> list[Record]:
+        asked.append(where.organization)
+        return find(store, of, where, **more)
+
+    monkeypatch.setattr(type(world.store), "find", watched)
+    world.app.projects.settle()
+    assert asked == []
+    world.store.put(project(organization="zoo", state=IndexState.INDEXING, read_at=START))
+    monkeypatch.setattr(projects, "_ALL_ASKED_EVERY", 0.0)
+    world.app.projects.settle()
+    assert {"acme", "zoo"} <= set(asked)
+    assert world.store.find(Project, Filter(organization="zoo"))[0].state is IndexState.COMPLETED
 
 
 def test_what_another_run_reads_to_its_end_meanwhile_is_not_read_again(

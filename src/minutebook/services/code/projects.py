@@ -2,8 +2,10 @@
 
 import hashlib
 import logging
+import math
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from pathlib import Path
@@ -44,6 +46,9 @@ READING = 0.2
 _LOCK_WAIT = 0.2
 _DELETE_WAIT = 30.0
 _LOOK_EVERY = 0.1
+
+_ALL_ASKED_EVERY = 3600.0
+"""Seconds after which every organization is asked again for an index that nobody has brought to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +95,8 @@ class Projects:
         self._clock = clock
         self._randbits = randbits
         self._paces: dict[tuple[str, str, type[File | CodeChunk]], Pace] = {}
+        self._indexing: set[str] = set()
+        self._all_asked_at = -math.inf
 
     def index(
         self, caller: Caller, path: str, vectors_within: float | None = VECTORS_WITHIN
@@ -128,7 +135,7 @@ class Projects:
 
     def resume(self, progress: Progress) -> None:
         """Go on with every run that ended before all files were read."""
-        for project in self._unfinished():
+        for project in self._unfinished(self._store.organizations()):
             if project.read_at is None:
                 try:
                     self._go_on(project.organization, project.id, progress)
@@ -158,8 +165,22 @@ class Projects:
         return project
 
     def settle(self) -> None:
-        """Note how far the vectors of each project are, and which projects they complete."""
-        for project in self._unfinished():
+        """Note how far the vectors of projects are, and which projects they complete.
+
+        It asks the organizations where this process knows of an index under way, and all of them once an
+        hour: what another process was reading when it ended has waited for so long already.
+        """
+        if time.monotonic() >= self._all_asked_at + _ALL_ASKED_EVERY:
+            self._all_asked_at = time.monotonic()
+            self._settle(self._store.organizations())
+        else:
+            self._settle(sorted(self._indexing))
+
+    def _settle(self, organizations: Collection[str]) -> None:
+        unfinished = self._unfinished(organizations)
+        self._indexing -= set(organizations) - {project.organization for project in unfinished}
+        self._indexing |= {project.organization for project in unfinished}
+        for project in unfinished:
             if project.read_at is None or self._note_vectors(project):
                 continue
             with self._store.transaction(project.organization):
@@ -184,7 +205,7 @@ class Projects:
 
     def _progress(self, project: Project) -> IndexingProgress:
         """Tell how far the index is of a project that may have got on since it was read."""
-        self.settle()
+        self._settle([project.organization])
         project = self._kept(project.organization, project.id)
         is_read = project.state is not IndexState.INDEXING or project.read_at is not None
         if not is_read and not self._locks.is_held(_lock_name(project.organization, project.id)):
@@ -299,6 +320,7 @@ class Projects:
             log.error("indexing %s failed: %s", project.id, error)
             self._store.put(replace(project, state=IndexState.FAILED, reason=_sentence_of(error)))
             raise
+        self._indexing.add(project.organization)
         self._embeddings.notify()
         return run
 
@@ -320,9 +342,9 @@ class Projects:
             if not embedded:
                 time.sleep(_LOOK_EVERY)
 
-    def _unfinished(self) -> list[Project]:
+    def _unfinished(self, organizations: Collection[str]) -> list[Project]:
         found: list[Project] = []
-        for organization in self._store.organizations():
+        for organization in organizations:
             where = Filter(organization=organization, equal={"state": IndexState.INDEXING})
             found += self._store.find(Project, where)
         return found

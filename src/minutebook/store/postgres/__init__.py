@@ -49,7 +49,8 @@ class PostgresStore:
 
     The folder may be deleted at any time. `durability="full"` waits until a write is on the server's
     disk; `"normal"` may lose the last moments when the server fails. Who writes, or needs a
-    connection, waits `writer_wait` seconds; `pool` connections read at once, and as many write.
+    connection, waits `writer_wait` seconds; `pool` connections write at once, as many read, and as many
+    read what takes long.
     Only one that `receives` can be opened while records are being moved into it. Raises InvalidInput if
     the URL is none, StoreTooNew if a later version made the tables, else StoreError.
     """
@@ -125,7 +126,7 @@ class PostgresStore:
         The server ends it when nothing was read for a quarter of an hour: StoreError.
         """
         numbers = self._connections.numbers_of(organizations)
-        with self._connections.moment() as connection:
+        with self._connections.stream() as connection:
             yield PostgresSnapshot(connection, frozenset(organizations), numbers)
 
     def put(self, record: Record) -> None:
@@ -189,7 +190,7 @@ class PostgresStore:
         number = self._number_of(where.organization)
         if number is None:
             return
-        with self._connections.moment() as connection:
+        with self._connections.stream() as connection:
             yield from rows.each(connection, number, of, where, order)
 
     def ids(self, of: type[Record], where: Filter, order: Sequence[str]) -> list[str]:
@@ -405,7 +406,7 @@ class PostgresStore:
 
     def check(self) -> list[str]:
         """Return what is wrong, a sentence each; nothing if all is sound. Reads everything."""
-        with self._connections.moment() as connection:
+        with self._connections.stream() as connection:
             wrong = list(checks.contradictions(connection))
         return wrong or list(self._indices.gaps())
 

@@ -1,4 +1,8 @@
-"""Two pools of connections: one for those who write, one for those who read."""
+"""Three pools of connections: one to write with, one for short reads, one for reads that go on.
+
+A thread that has a connection of one pool may wait for one of another; for a short read it waits for
+nothing while it has one, so that those always come back.
+"""
 
 import threading
 import time
@@ -27,6 +31,9 @@ _PROBED_AFTER = 0.5
 
 _LEFT_OPEN = "15min"
 """How long the server lets a transaction be idle, such as a snapshot that nobody reads."""
+
+# The moment is settled by the first read.
+_MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
 
 _REGISTRATION = (
     "INSERT INTO organizations (name) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING",
@@ -91,7 +98,7 @@ class Connections:
             self.identity, self.is_receiving = (
                 (str(found[0]), bool(found[1])) if found else ("", False)
             )
-        self._writers, self._readers = self._pool(size), self._pool(size)
+        self._writers, self._readers, self._streams = (self._pool(size) for _ in range(3))
 
     @property
     def is_writing(self) -> bool:
@@ -119,8 +126,14 @@ class Connections:
     def moment(self) -> Iterator[Connection]:
         """Yield a connection on which every read sees what is committed by now."""
         with self.committed() as connection:
-            # The moment is settled by the first read.
-            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1")
+            connection.execute(_MOMENT)
+            yield connection
+
+    @contextmanager
+    def stream(self) -> Iterator[Connection]:
+        """Do the same for reading that goes on while the thread does more."""
+        with self._lent(self._streams) as connection:
+            connection.execute(_MOMENT)
             yield connection
 
     @contextmanager
@@ -165,7 +178,7 @@ class Connections:
             if self._is_closed:
                 return
             self._is_closed = True
-        for pool in (self._writers, self._readers):
+        for pool in (self._writers, self._readers, self._streams):
             pool.close()
 
     # Lending

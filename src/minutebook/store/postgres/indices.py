@@ -21,6 +21,7 @@ from minutebook.store.postgres.index_source import WORDS, Key, Source, VectorSou
 from minutebook.store.postgres.tables import table_of
 from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar.index import Index
+from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.phrases import holding_all, match_phrases
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
 from minutebook.store.sidecar.view import Conditions, Layer, View
@@ -45,7 +46,7 @@ class Indices:
         self._connections = connections
         self._spaces = spaces
         self._want_saving = want_saving
-        self._open: dict[Key, Index[Any]] = {}
+        self._open = OpenIndices[Key]()
         self._guard = threading.Lock()
         self._wanted: set[Key] = set()
 
@@ -102,7 +103,8 @@ class Indices:
         with self._guard:
             keys, self._wanted = self._wanted, set()
         for key in sorted(keys):
-            self._open[key].save()
+            if (index := self._open.get(key)) is not None:
+                index.save()
 
     def rebuild(self) -> None:
         """Make the indices of all organizations anew."""
@@ -190,7 +192,7 @@ class Indices:
         payload: type[Any] = Postings if key.space == WORDS else VectorRows
         folder = self.folder / _folder_name(key)
         opened: Index[Any] = Index(folder, identity, payload, sources, want_saving)
-        return self._open.setdefault(key, opened)
+        return self._open.add(key, opened)
 
     def _source(self, connection: Connection, key: Key) -> Source[Any]:
         if key.space == WORDS:

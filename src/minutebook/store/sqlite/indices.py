@@ -18,6 +18,7 @@ from minutebook.store.protocol import Candidate, Vectors, VectorSpace
 from minutebook.store.sidecar import sizes
 from minutebook.store.sidecar.block import P
 from minutebook.store.sidecar.index import Index
+from minutebook.store.sidecar.open_indices import OpenIndices
 from minutebook.store.sidecar.vectors import VectorRows, nearest, rows_of
 from minutebook.store.sidecar.view import Layer, View
 from minutebook.store.sidecar.words import Postings, match, sums_of
@@ -134,7 +135,7 @@ class _Family(ABC, Generic[P]):
         self._folder = folder
         self._connections = connections
         self._want_saving = want_saving
-        self._open: dict[Key, Index[P]] = {}
+        self._open = OpenIndices[Key]()
         self._guard = threading.Lock()
         self._wanted: set[Key] = set()
 
@@ -189,14 +190,15 @@ class _Family(ABC, Generic[P]):
         if self._connections.is_writing:
             # The numbers may yet be undone and stand for others afterwards.
             return index
-        return self._open.setdefault(key, index)
+        return self._open.add(key, index)
 
     def save(self) -> None:
         """Save the indices of which much is unsaved."""
         with self._guard:
             keys, self._wanted = self._wanted, set()
-        for index in [self._open[key] for key in sorted(keys)]:
-            index.save()
+        for key in sorted(keys):
+            if (index := self._open.get(key)) is not None:
+                index.save()
 
     def rebuild(self) -> list[str]:
         """Rebuild the indices; return the names of their folders."""
@@ -348,7 +350,8 @@ class _WordIndices(_Family[Postings]):
         with self._guard:
             behind, self._behind = self._behind, set()
         for key in sorted(behind):
-            while not self.stopping.is_set() and not self._open[key].advance():
+            index = self._open.get(key)
+            while index is not None and not self.stopping.is_set() and not index.advance():
                 pass
 
 
