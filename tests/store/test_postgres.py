@@ -84,7 +84,7 @@ def test_who_reads_one_by_one_leaves_connections_to_read_and_write_with(tmp_path
     store = PostgresStore(url, folder / "index", pool=1, writer_wait=1.0)
     store.put(memory("a"))
     store.put(memory("b"))
-    seen = []
+    seen: list[str] = []
     for record in store.each(Memory, ACME, ["-id"]):
         assert store.get(Memory, "acme", record.id) == record
         with store.transaction("acme"):
