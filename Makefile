@@ -41,7 +41,7 @@ test-all: $(READY) $(NPM_READY)  ## Run every test, with many more examples.
 	$(PYTEST) -p tests.workers --workers 2 --hypothesis-profile=all
 	$(MAKE) test-server
 
-test-server: $(READY)  ## Run the tests of the contracts on a PostgreSQL server.
+test-server: $(READY)  ## Run the tests of the contracts on a PostgreSQL server (a third: ARGS="-m on_server").
 	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/contracts $(ARGS)
 
 check: $(READY)  ## Formatting, lint, types, layers, budgets, docs in step.

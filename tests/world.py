@@ -56,6 +56,7 @@ from minutebook.store.sql.tables import value_text
 from minutebook.store.sqlite import SqliteStore
 from minutebook.store.sqlite.tables import table_of
 from tests.empty_database import empty_database
+from tests.homes import note_store
 
 NOON = datetime(2026, 1, 6, 12, tzinfo=UTC)
 DIMENSIONS = 64
@@ -399,6 +400,7 @@ def worlds(home: Path) -> Iterator[Opener]:
                 databases[name] = f"world_{uuid4().hex}"
                 server().make_store(databases[name])
             settings = replace(settings, store=server().url(databases[name]))
+            note_store(settings.home, server().url(databases[name]))
         elif not settings.home.exists():
             empty_database(settings.database)
         chance = Random(f"{name} {len(opened)}")

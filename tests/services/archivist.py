@@ -6,19 +6,18 @@ files may grow to, from then on.
 
 import resource
 import sys
-from pathlib import Path
 
 from minutebook.app import open_app
-from minutebook.config import Settings
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Role
+from tests.homes import settings_at
 
 
 def main(act: str, home: str, file: str, limit: str = "") -> None:
     """Do it, and say what came of it."""
-    app = open_app(Settings(home=Path(home), embedder="none", durability="normal"))
+    app = open_app(settings_at(home, embedder="none", durability="normal"))
     is_halfway = False
 
     def progress(part: float, what: str) -> None:

@@ -5,19 +5,18 @@ on its standard output, a line an act.
 """
 
 import sys
-from pathlib import Path
 
 from minutebook.app import App, open_app
-from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import Decided, LedgerBusy
 from minutebook.domain.records import Role
+from tests.homes import settings_at
 
 
 def main(home: str, name: str, count: str, target: str) -> None:
     """Decide once told to, while others do too."""
-    app = open_app(Settings(home=Path(home), embedder="none"))
+    app = open_app(settings_at(home, embedder="none"))
     caller = Caller(name=name, role=Role.HUMAN)
     _say("ready")
     sys.stdin.readline()

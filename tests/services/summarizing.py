@@ -1,16 +1,15 @@
 """A process that summarises every session of a store, and says so after each."""
 
 import sys
-from pathlib import Path
 
 from minutebook.app import open_app
-from minutebook.config import Settings
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.records import Role
+from tests.homes import settings_at
 
 
 def main(home: str) -> None:
-    app = open_app(Settings(home=Path(home), embedder="none"))
+    app = open_app(settings_at(home, embedder="none"))
 
     def progress(part: float, what: str) -> None:
         if part > 0:

@@ -2,13 +2,13 @@
 
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Refused
 from minutebook.domain.records import MemoryType, Role
+from tests.homes import settings_at
 
 OWN = 60
 """How many memories it keeps."""
@@ -19,7 +19,7 @@ REFUSED = 20
 
 def main(home: str, name: str) -> None:
     """Write once told to, while others do too."""
-    app = open_app(Settings(home=Path(home), embedder="none", durability="normal"))
+    app = open_app(settings_at(home, embedder="none", durability="normal"))
     caller = replace(Settings().caller(), name=name)
     viewer = replace(caller, role=Role.VIEWER)
     _say("ready")

@@ -25,7 +25,7 @@ from minutebook.store.protocol import Store
 from tests.contracts.requirements import requirement
 from tests.examples import examples
 from tests.store.samples import START, head, project
-from tests.world import Opener, World, failed
+from tests.world import Opener, World, failed, wait_until
 
 HERE = Filter(organization="default")
 
@@ -33,8 +33,8 @@ INDEX = """
 import json, sys
 from pathlib import Path
 from minutebook.app import open_app
-from minutebook.config import Settings
-settings = Settings(home=Path(sys.argv[1]), embedder="none", durability="normal")
+from tests.homes import settings_at
+settings = settings_at(sys.argv[1], embedder="none", durability="normal")
 app = open_app(settings)
 def progress(part, what):
     print(json.dumps([part, what]), flush=True)
@@ -206,13 +206,19 @@ def test_a_run_that_is_killed_leaves_what_it_did_and_the_next_goes_on(
         process.wait()
         process.stdout.close()
         assert world.store.check() == []
-    world.app.projects.index(world.caller, str(root))
+
+    def is_read() -> bool:
+        return world.app.projects.index(world.caller, str(root)).created is not None
+
+    # On a server the lock of a process that was killed lasts for half a minute.
+    wait_until(is_read)
     check_in_step(world, root)
     assert len(world.store.find(CodeChunk, HERE)) == 80 * 6
 
 
 def test_two_processes_that_index_one_folder_double_nothing(opener: Opener, tmp_path: Path) -> None:
     root = tree(tmp_path / "p", 60)
+    world = modelless(opener, "same")
     processes = [spawned(tmp_path / "same", root) for _ in range(3)]
     created = []
     for process in processes:
@@ -221,7 +227,6 @@ def test_two_processes_that_index_one_folder_double_nothing(opener: Opener, tmp_
         created.append(json.loads(out.splitlines()[-1])[1])
     # Whoever came while another was at it was told so; whoever came later found nothing to do.
     assert sum(each or 0 for each in created) == 60 * 6
-    world = modelless(opener, "same")
     check_in_step(world, root)
     assert only_project(world).state is IndexState.COMPLETED
 
