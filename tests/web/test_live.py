@@ -1,6 +1,7 @@
 """Activity as it happens: what is sent to whom, from where on, and until when."""
 
 import queue
+import re
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import ExitStack
@@ -237,16 +238,17 @@ def test_many_hear_the_same(site: Site, streams: ExitStack) -> None:
     assert [memory.id in each.next() for each in heard] == [True] * 8
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-def test_hostile_text_is_inert_in_events(site: Site, streams: ExitStack, text: str) -> None:
-    caller = Caller(name=text.replace("\x00", ""), role=Role.HUMAN, organization="default")
-    site.remember("Tea", caller)
+def test_hostile_text_is_inert_in_events(site: Site, streams: ExitStack) -> None:
+    for text in HOSTILE:
+        name = text.replace("\x00", "")
+        site.remember("Tea", Caller(name=name, role=Role.HUMAN, organization="default"))
     event = listening(streams, site.owner(), f"{LIVE}?after=default:0").next()
-    head, _, data = event.partition("\ndata: ")
-    assert head.count("\n") == 1
-    assert data.endswith("\n\n")
-    assert data.count("\n") == 2
-    check_inert(data)
+    head, *lines = event.removesuffix("\n\n").split("\ndata: ")
+    assert re.fullmatch(r"event: message\nid: default:\d+", head)
+    assert len(lines) == len(HOSTILE)
+    for line in lines:
+        assert "\n" not in line
+        check_inert(line)
 
 
 def test_marks_are_read_as_they_were_written() -> None:

@@ -16,7 +16,7 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, 
 BEGAN = timedelta(days=60)
 """How long ago the story begins."""
 
-STEP = timedelta(hours=11)
+STEP = timedelta(days=2, hours=1)
 """How much of the story's time passes from one thing that happens to the next."""
 
 PEOPLE = ("Ada", "Grace", "Linus")

@@ -1,6 +1,7 @@
 """The graph: entities, relations and memories around one thing, drawn, and listed in words."""
 
-from collections.abc import Iterator
+import math
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
@@ -12,7 +13,7 @@ from minutebook.services.knowledge.surroundings import Node, Surrounded
 from minutebook.web.find import offset
 from minutebook.web.memories import address as memory_address
 from minutebook.web.pages import Page, View, Visit
-from minutebook.web.radial import places
+from minutebook.web.radial import Place, places
 
 SHOWN = 40
 """Edges of each opened thing that are shown at first."""
@@ -32,8 +33,11 @@ LISTED = 50
 LABEL = 24
 """Characters of a name that stand in the drawing; the whole name is in the list and on hover."""
 
-MARGIN = 190
-"""Pixels around the outermost things, for their names."""
+MARGIN = 185
+"""Pixels from a thing to the end of its name."""
+
+EDGE = 40
+"""Pixels around all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,6 @@ def show(visit: Visit) -> Page:
     graph = _gathered(visit, asked)
     now = visit.app.clock()
     placed = places(asked.at, graph.branches)
-    reach = max((abs(each) for p in placed.values() for each in (p.x, p.y)), default=0) + MARGIN
     opened_ids = {each.node.id for each in graph.opened}
     facts = {
         "asked": asked,
@@ -87,7 +90,7 @@ def show(visit: Visit) -> Page:
         "opened_ids": opened_ids,
         "nodes": [(node, placed[id]) for id, node in graph.nodes.items()],
         "lines": list(_lines(graph, placed)),
-        "reach": round(reach),
+        "frame_of": _frame(placed.values()),
         "ended": {id for id, node in graph.nodes.items() if _has_ended(node, now)},
         "name_of": name_of,
         "label": _label,
@@ -166,6 +169,17 @@ def _gathered(visit: Visit, asked: Asked) -> _Graph:
             if step.node.id in wanted:
                 waiting.append(step.node.id)
     return graph
+
+
+def _frame(placed: Collection[Place]) -> tuple[int, int, int, int]:
+    """Return what the drawing takes with its names: left, top, width and height, in pixels."""
+    xs, ys = [0.0], [0.0]
+    for each in placed:
+        outwards = math.radians(each.angle)
+        xs += [each.x, each.x + MARGIN * math.cos(outwards)]
+        ys += [each.y, each.y + MARGIN * math.sin(outwards)]
+    left, top = round(min(xs)) - EDGE, round(min(ys)) - EDGE
+    return left, top, round(max(xs)) + EDGE - left, round(max(ys)) + EDGE - top
 
 
 def _lines(graph: _Graph, placed: Any) -> Iterator[tuple[Any, Any, str, str]]:
