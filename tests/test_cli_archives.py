@@ -125,6 +125,14 @@ def test_sessions_go_out_and_in_by_the_journals_data_model(run: Run, tmp_path: P
 # One file of all
 
 
+@pytest.mark.parametrize("command", ["export", "backup"])
+def test_a_file_in_a_folder_that_is_not_there_is_refused(run: Run, command: str) -> None:
+    done(run, "remember", "Tea at five.")
+    said = run(command, "none/all.tar")
+    assert said.exit_code == 1
+    assert "file must be in a folder that exists; make that of" in said.stderr
+
+
 def test_a_backup_brings_the_whole_directory_back(run: Run, tmp_path: Path) -> None:
     remembered(run, "tea at five")
     decide(run)

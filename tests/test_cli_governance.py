@@ -139,7 +139,7 @@ def test_the_trail_is_listed_and_filtered(run: Run) -> None:
     assert "lock by" in done(run, "audit")
     assert "No entries." in done(run, "audit", "--actor", "nobody")
     assert "Deploy" not in done(run, "audit", "--json")
-    assert "--since must be like" in refused(run, "audit", "--since", "yesterday")
+    assert "--since must be a time like" in refused(run, "audit", "--since", "yesterday")
     assert "leave out --repository" in refused(run, "audit", "--user", "ana")
 
 

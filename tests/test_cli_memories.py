@@ -77,7 +77,7 @@ def test_nothing_is_kept_of_a_memory_that_cannot_lead_where_it_should(run: Run) 
     [
         (["--metadata", "source"], "--metadata must be KEY=VALUE (got 'source')"),
         (["--metadata", "=x"], "--metadata must be KEY=VALUE"),
-        (["--valid-from", "soon"], "--valid-from must be like 2026-01-31T12:00"),
+        (["--valid-from", "soon"], "--valid-from must be a time like 2026-01-31T12:00, or a span"),
         (
             ["--valid-from", "2026-02-01", "--valid-until", "2026-01-01"],
             "valid_until must be later",
@@ -175,4 +175,4 @@ def test_a_list_is_of_the_time_author_tags_and_type_that_are_named(run: Run) -> 
     assert listed(run, "--since", "2020-01-01", "--until", "2020-02-01") == []
     page = json.loads(done(run, "list", "--json", "--tag", "a", "--limit", "1", "--offset", "1"))
     assert ([each["content"] for each in page["memories"]], page["total"]) == (["one"], 2)
-    assert "--since must be like" in refused(run, "list", "--since", "yesterday")
+    assert "--since must be a time like" in refused(run, "list", "--since", "yesterday")

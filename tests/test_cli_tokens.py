@@ -68,7 +68,7 @@ def test_a_token_ends_after_ninety_days_or_when_it_is_said(run: Run) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--expires", "soon"], "--expires must be like"),
+        (["--expires", "soon"], "--expires must be a time like"),
         (["--expires", "2020-01-01"], "must lie in the future"),
         (["--role", "root"], "--role must be one of viewer, agent"),
         (["--organization", "~system"], "organization must not be ~system"),

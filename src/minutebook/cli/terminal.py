@@ -401,7 +401,10 @@ def instant_given(option: str, text: str) -> datetime:
     try:
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError, OSError) as error:
-        raise InvalidInput(option, "must be like 2026-01-31T12:00, or 30m, 12h, 7d") from error
+        raise InvalidInput(
+            option,
+            f"must be a time like 2026-01-31T12:00, or a span like 30m, 12h or 7d (got {text!r})",
+        ) from error
 
 
 @contextmanager

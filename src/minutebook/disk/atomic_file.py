@@ -37,8 +37,8 @@ _NO_FOLDER_SYNC = {errno.EINVAL, errno.ENOTSUP}
 def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
     """Open a file, readable by its owner alone, that gets its name once its content is on disk.
 
-    `called` is the path as errors tell it. Raises InvalidInput if the name is taken, StoreError if
-    the file cannot be written.
+    `called` is the path as errors tell it. Raises InvalidInput if the name is taken or its folder is
+    not there, StoreError if the file cannot be written.
     """
     try:
         with _part_of(path, _take_free_name) as file:
@@ -46,6 +46,10 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
     except FileExistsError as error:
         raise InvalidInput("file", f"must be new: {called} is there already") from error
     except OSError as error:
+        if not path.parent.is_dir():
+            raise InvalidInput(
+                "file", f"must be in a folder that exists; make that of {called} first"
+            ) from error
         raise StoreError(f"{called}: {error.strerror}; nothing was kept of it") from error
 
 

@@ -75,8 +75,12 @@ def read(path: Path, form: str | None = None, split: str | None = None) -> Datas
     """
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(str(path), f"cannot be read: {error}") from error
+    except OSError as error:
+        raise InvalidInput(str(path), f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            str(path), f"cannot be read: it is not UTF-8 ({error.reason})"
+        ) from error
     rows = _parsed(path, text)
     form = form or _form_of(rows)
     if form is None:

@@ -170,7 +170,7 @@ def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
     try:
         file = open(archive.path, "rb", opener=partial(_opened, called))  # noqa: SIM115
     except FileNotFoundError as error:
-        raise InvalidInput("file", f"must be there; there is no {called}") from error
+        raise InvalidInput("file", f"must exist; there is no {called}") from error
     except OSError as error:
         raise StoreError(f"{called}: {error.strerror}") from error
     with file:

@@ -143,7 +143,7 @@ def _unpacked(backup: Path, draft: Path) -> str:
                 else:
                     found[member.name] = _copied(source, draft / member.name)
     except FileNotFoundError as error:
-        raise InvalidInput("file", f"must be there; there is no {backup}") from error
+        raise InvalidInput("file", f"must exist; there is no {backup}") from error
     except tarfile.TarError as error:
         raise _wrong(backup, f"it is no backup, or not whole: {error}") from error
     if manifest is None:
