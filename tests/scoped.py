@@ -53,10 +53,13 @@ class Given:
     memories: tuple[str, str]
     locked: str
     deleted: str
+    ended: str
+    joined: tuple[str, str]
     entities: tuple[str, str]
     decision: str
     target: str
     proposal: str
+    declined: str
     session: str
     project: str
     folder: Path
@@ -76,16 +79,20 @@ class Population:
         app, number = self.world.app, next(NUMBERS)
         who = replace(BEARER, **SCOPES[scope], token="", repository_bound=False, writes_system=True)
         ids = []
-        for _ in range(4):
+        for _ in range(6):
             self.world.clock.turn()
             ids.append(app.memories.store(who, Draft(content=TEXT, type=MemoryType.FACT)).id)
         app.status.lock(who, ids[2])
         app.memories.remove(who, ids[3])
+        app.memories.invalidate(who, ids[4], None, None)
+        app.links.link(who, ids[4], ids[5])
         ends = [app.entities.create_entity(who, f"{n} {number}", "thing", None, None) for n in "ab"]
         app.entities.create_relation(who, ends[0].id, ends[1].id, "near", 1.0)
         target = f"target {number}"
         decision = app.decisions.record(who, draft(target))
         proposal = app.proposals.propose(who, draft(f"proposed {number}"))
+        declined = app.proposals.propose(who, draft(f"declined {number}"))
+        app.proposals.decline(who, declined.id)
         session = f"session {number}"
         app.sessions.add(who, session, "Mend it", "", "Done.")
         app.summaries.summarize(who, session)
@@ -97,10 +104,13 @@ class Population:
             memories=(ids[0], ids[1]),
             locked=ids[2],
             deleted=ids[3],
+            ended=ids[4],
+            joined=(ids[4], ids[5]),
             entities=(ends[0].id, ends[1].id),
             decision=decision.id,
             target=target,
             proposal=proposal.id,
+            declined=declined.id,
             session=session,
             project=project.id,
             folder=folder,

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from minutebook.services.knowledge.status import StatusChanges
     from minutebook.services.knowledge.supersession import Supersession
     from minutebook.services.knowledge.surroundings import Surroundings
+    from minutebook.services.knowledge.timeline import Timeline
     from minutebook.services.knowledge.writing import MemoryWriter
     from minutebook.services.ledger.approval_secret import Secret
     from minutebook.services.ledger.decisions import Decisions
@@ -67,6 +68,7 @@ if TYPE_CHECKING:
     from minutebook.services.search.governed import GovernedMemories
     from minutebook.services.search.recall import Recall
     from minutebook.services.search.sessions import JournalSearch
+    from minutebook.services.search.viewpoints import Viewpoints
 
 
 def now() -> datetime:
@@ -217,6 +219,13 @@ class App:
         return Surroundings(self._store)
 
     @service
+    def timeline(self) -> "Timeline":
+        """Read what was known and true at an instant, and what changed since."""
+        from minutebook.services.knowledge.timeline import Timeline
+
+        return Timeline(self._store)
+
+    @service
     def ledgers(self) -> "Ledgers":
         """Keep decisions in Git."""
         from minutebook.services.ledger.repositories import Ledgers
@@ -343,6 +352,20 @@ class App:
         from minutebook.services.search.explained import ExplainedRecall
 
         return ExplainedRecall(self._store, self.recall)
+
+    @service
+    def viewpoints(self) -> "Viewpoints":
+        """Search as another caller does, and tell what is left out."""
+        from minutebook.services.search.viewpoints import Viewpoints
+
+        return Viewpoints(
+            self._store,
+            self.embeddings,
+            self.explained,
+            self.decision_search,
+            self.trail,
+            self.clock,
+        )
 
     @service
     def code_search(self) -> "CodeSearch":

@@ -46,6 +46,7 @@ NAMED: dict[str, Attempt] = {
     "memories.restore": lambda a, w, g: a.memories.restore(w, g.deleted),
     "memories.delete": lambda a, w, g: a.memories.delete(w, g.memories[1]),
     "memories.invalidate": lambda a, w, g: a.memories.invalidate(w, g.memories[0], "old", None),
+    "memories.reinstate": lambda a, w, g: a.memories.reinstate(w, g.ended),
     "memories.store_joined": lambda a, w, g: a.memories.store_joined(
         w, fact(g), [(g.memories[0], "related")], [g.memories[1]]
     ),
@@ -55,6 +56,7 @@ NAMED: dict[str, Attempt] = {
     "status.deprecate": lambda a, w, g: a.status.deprecate(w, g.memories[0], "old"),
     "governed.edit": lambda a, w, g: a.governed.edit(w, g.memories[0], "Mine", MemoryType.FACT),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
+    "links.unlink": lambda a, w, g: a.links.unlink(w, *g.joined),
     "entities.create_relation": lambda a, w, g: a.entities.create_relation(
         w, *g.entities, "near", 9.0
     ),
@@ -65,6 +67,7 @@ NAMED: dict[str, Attempt] = {
         w, draft(g.target, "Mine"), [g.decision]
     ),
     "proposals.decline": lambda a, w, g: a.proposals.decline(w, g.proposal),
+    "proposals.reopen": lambda a, w, g: a.proposals.reopen(w, g.declined),
     "proposals.accept": lambda a, w, g: a.proposals.accept(w, g.proposal, SECRET),
     "summaries.summarize": lambda a, w, g: a.summaries.summarize(w, g.session),
     "projects.delete": lambda a, w, g: a.projects.delete(w, g.project),
@@ -129,7 +132,8 @@ READS = {
     "sessions": {"all", "overview", "page", "turn_after"},
     "summaries": {"page"},
     "tokens": {"list"},
-    "trail": {"entries", "prove"},
+    "trail": {"ends", "entries", "prove"},
+    "viewpoints": {"ask", "other"},
 }
 """What only reads."""
 

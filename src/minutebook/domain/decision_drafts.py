@@ -90,6 +90,11 @@ def declined(proposal: Proposal, caller: Caller, now: datetime) -> Proposal:
     return replace(proposal, status=ProposalStatus.DECLINED, settled_at=now, settled_by=caller.name)
 
 
+def pending_again(proposal: Proposal) -> Proposal:
+    """Return a proposal that was declined as it was before."""
+    return replace(proposal, status=ProposalStatus.PENDING, settled_at=None, settled_by=None)
+
+
 def fixed_differences(one: Decision, other: Decision) -> list[str]:
     """Return the names of the immutable fields that differ between two readings of a decision."""
     return [name for name in FIXED if getattr(one, name) != getattr(other, name)]

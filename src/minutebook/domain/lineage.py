@@ -327,6 +327,12 @@ def check_is_pending(proposal: Proposal) -> None:
         raise Conflict(proposal.id, f"it was {proposal.status} already{became}")
 
 
+def check_is_declined(proposal: Proposal) -> None:
+    """Raise Conflict if the proposal was not declined."""
+    if proposal.status is not ProposalStatus.DECLINED:
+        raise Conflict(proposal.id, f"it is {proposal.status}, not declined")
+
+
 def check_review_is_over(proposal: Proposal, now: datetime, window: timedelta) -> None:
     """Raise UnderReview if the proposal is still inside its review window."""
     opens = proposal.created_at + window

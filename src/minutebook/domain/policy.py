@@ -273,9 +273,25 @@ def check_may_issue(caller: Caller) -> None:
         )
 
 
+def check_may_look_as(caller: Caller) -> None:
+    """Raise Forbidden to all but the owner of the machine and admins of whole organizations."""
+    if not caller.token:
+        return
+    if caller.role is not Role.ADMIN or not may_audit(caller):
+        reason = (
+            "an admin who is held to no repository and no user may see what another caller sees"
+        )
+        raise Forbidden("look as another caller", reason, needs=Role.ADMIN)
+
+
+def may_audit(caller: Caller) -> bool:
+    """Tell whether the caller sees all of the organizations whose trail they would read."""
+    return caller.repositories is None and caller.user is None
+
+
 def check_may_audit(caller: Caller) -> None:
     """Raise Forbidden if the caller is bound to a part of the organization whose trail this is."""
-    if caller.repositories is not None or caller.user is not None:
+    if not may_audit(caller):
         raise Forbidden(
             "audit",
             "the trail is of a whole organization, and this caller is held to a repository or a "

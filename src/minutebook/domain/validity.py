@@ -38,3 +38,9 @@ def reopened(memory: Memory) -> Memory:
     if memory.superseded_by is not None:
         return memory
     return replace(memory, valid_until=None, reason=None)
+
+
+def reinstated(memory: Memory, status: Status, now: datetime) -> Memory:
+    """Let a memory hold again that had ended, also one in whose place another stood."""
+    alone = replace(memory, superseded_by=None)
+    return replace(reopened(alone), status=status, updated_at=now)

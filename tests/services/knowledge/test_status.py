@@ -120,6 +120,51 @@ def test_each_door_opens_once_the_memory_is_unlocked(world: World, manager: Call
         doors(world, memory.id, other.id)[name](by)
 
 
+def test_a_locked_memory_is_not_reinstated_nor_unlinked(world: World, manager: Caller) -> None:
+    memory, other = kept(world, "tea"), kept(world, "cake")
+    app, caller = world.app, world.caller
+    app.links.link(caller, memory.id, other.id)
+    app.memories.invalidate(caller, memory.id, "over", None)
+    app.status.lock(manager, memory.id)
+    locked = world.memory(memory.id)
+    edges = world.store.edges("default", [memory.id])
+    for act in (
+        lambda: app.memories.reinstate(caller, memory.id),
+        lambda: app.links.unlink(caller, memory.id, other.id),
+        lambda: app.links.unlink(caller, other.id, memory.id),
+    ):
+        with pytest.raises(Locked):
+            act()
+    assert world.memory(memory.id) == locked
+    assert world.store.edges("default", [memory.id]) == edges
+    app.status.unlock(manager, memory.id)
+    app.links.unlink(caller, other.id, memory.id)
+    assert world.store.edges("default", [memory.id]) == []
+    assert app.memories.reinstate(caller, memory.id).valid_until is None
+    assert {"unlink", "reinstate"} <= {each.act for each in world.trail()}
+
+
+def test_what_held_all_along_or_was_never_linked_cannot_be_undone(world: World) -> None:
+    memory, other = kept(world, "tea"), kept(world, "cake")
+    before = world.trail()
+    with pytest.raises(Conflict):
+        world.app.memories.reinstate(world.caller, memory.id)
+    with pytest.raises(Conflict):
+        world.app.links.unlink(world.caller, memory.id, other.id)
+    assert world.trail() == before
+
+
+def test_only_who_may_verify_lets_a_memory_hold_again_as_verified(world: World) -> None:
+    memory = kept(world, "tea")
+    world.app.memories.invalidate(world.caller, memory.id, "over", None)
+    agent = replace(world.caller, role=Role.AGENT)
+    with pytest.raises(Forbidden):
+        world.app.memories.reinstate(agent, memory.id, Status.VERIFIED)
+    person = replace(world.caller, role=Role.HUMAN)
+    after = world.app.memories.reinstate(person, memory.id, Status.VERIFIED)
+    assert (after.status, after.valid_until, after.reason) == (Status.VERIFIED, None, None)
+
+
 def test_what_a_locked_memory_names_as_its_successor_stays(world: World, manager: Caller) -> None:
     old, new = kept(world, "old"), kept(world, "new")
     world.app.memories.invalidate(world.caller, old.id, None, new.id)

@@ -48,6 +48,24 @@ class Links:
                 self._store.put(edge)
             return edges[0]
 
+    def unlink(self, caller: Caller, source: str, target: str, type: str = RELATED) -> None:
+        """Take a link away, `related` both ways.
+
+        Raises NotFound for a memory that is not there, Conflict if no such link is, Locked if either
+        memory is locked.
+        """
+        organization = read(self._store, caller, Memory, source).organization
+        with self._trail.audited(caller, organization, "unlink", Kind.MEMORY, source) as audit:
+            ends = [read(self._store, caller, Memory, id) for id in (source, target)]
+            for each in ends:
+                policy.check_may_change(caller, self._rules(), each)
+            audit.check(*ends)
+            ways = [(source, target), (target, source)] if type == RELATED else [(source, target)]
+            ids = [self._edge(caller, organization, way, type).id for way in ways]
+            removed = [self._store.delete(Link, organization, id) for id in ids]
+            if True not in removed:
+                raise Conflict(source, f"no link {type} leads from it to {target}")
+
     def _edge(self, caller: Caller, organization: str, way: tuple[str, str], type: str) -> Edge:
         source, target = way
         return Link(

@@ -21,10 +21,11 @@ from minutebook.domain.records import (
     Kind,
     Memory,
     ScopeLevel,
+    Status,
     Version,
     text_of,
 )
-from minutebook.domain.validity import ended
+from minutebook.domain.validity import ended, reinstated
 from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.access.visibility import Clock, filters, narrowed, page_of, read, sees_ends
 from minutebook.services.embeddings import TextEmbedding
@@ -311,6 +312,25 @@ class Memories:
             self._store.put(after)
             if superseded_by is not None:
                 self._supersession.link(memory, superseded_by, caller.call.origin)
+            audit.changes(memory.text, after.text)
+        return after
+
+    def reinstate(self, caller: Caller, id: str, status: Status = Status.ACTIVE) -> Memory:
+        """Let a memory that has ended hold again, with a status; what took its place stays beside it.
+
+        Raises NotFound, Refused, Conflict if it has no end.
+        """
+        organization = self.read(caller, id).organization
+        with self._trail.audited(caller, organization, "reinstate", Kind.MEMORY, id) as audit:
+            memory = self.read(caller, id)
+            policy.check_may_change(caller, self._rules(), memory)
+            policy.check_may_set_status(caller, memory.status, status)
+            audit.check(memory)
+            if memory.valid_until is None:
+                raise Conflict(id, "it has no end")
+            after = reinstated(memory, status, self._clock())
+            self._store.put(after)
+            self._supersession.unlink(memory)
             audit.changes(memory.text, after.text)
         return after
 

@@ -34,6 +34,15 @@ class Similar:
     likeness: float
 
 
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two memories that hold now and are like one another, the newer first, and how much, in [0, 1]."""
+
+    newer: Memory
+    older: Memory
+    likeness: float
+
+
 class SimilarMemories:
     """Finds memories that are like another. Without a model, or its token states, it finds none."""
 
@@ -65,6 +74,24 @@ class SimilarMemories:
         """
         where = self._where(caller, memory.organization)
         return [] if where is None else list(self._like(where, memory))
+
+    def pairs(self, caller: Caller, limit: int, offset: int = 0) -> tuple[list[Pair], int]:
+        """Look through a page of the memories that hold now, newest first, for what they are like.
+
+        Return the pairs, the most alike first, and how many memories were looked at.
+        """
+        wheres = {each.organization: each for each in self._wheres(caller)}
+        looked_at = self._store.page(
+            Memory, list(wheres.values()), order=["-ingestion_time"], limit=limit, offset=offset
+        )
+        found: dict[frozenset[str], Pair] = {}
+        for memory in looked_at:
+            for similar in self._like(wheres[memory.organization], memory):
+                ends = sorted((memory, similar.memory), key=lambda each: each.ingestion_time)
+                key = frozenset((memory.id, similar.memory.id))
+                found.setdefault(key, Pair(ends[1], ends[0], similar.likeness))
+        pairs = sorted(found.values(), key=lambda each: (-each.likeness, each.newer.id))
+        return pairs, len(looked_at)
 
     def clusters(self, caller: Caller) -> list[list[Memory]]:
         """Group the memories that hold now by likeness, over others if need be; largest group first."""

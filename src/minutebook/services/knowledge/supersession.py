@@ -60,6 +60,10 @@ class Supersession:
             )
         )
 
+    def unlink(self, memory: Memory) -> None:
+        """Lead no longer from its successor to a memory."""
+        self._store.delete(Link, memory.organization, f"{memory.superseded_by}.{memory.id}")
+
     def check_may_leave(self, caller: Caller, memory: Memory) -> None:
         """Check that the memories which this one superseded may change, as they do if it is removed.
 

@@ -13,6 +13,7 @@ from minutebook.domain.decision_drafts import (
     check_is_whole,
     close_proposal,
     declined,
+    pending_again,
 )
 from minutebook.domain.errors import Conflict
 from minutebook.domain.ids import RandomBits, decision_id, proposal_id
@@ -116,6 +117,22 @@ class Proposals:
             audit.check(proposal)
             lineage.check_is_pending(proposal)
             after = declined(proposal, caller, self._clock())
+            self._store.put(after)
+        return after
+
+    def reopen(self, caller: Caller, id: str) -> Proposal:
+        """Let a proposal that was declined wait for an admin again.
+
+        Raises NotFound, Forbidden to all but an admin, Conflict if it was not declined.
+        """
+        self._ledgers.sync_visible(caller)
+        home = read(self._store, caller, Proposal, id).organization
+        with self._trail.audited(caller, home, "reopen", Kind.PROPOSAL, id) as audit:
+            proposal = read(self._store, caller, Proposal, id)
+            lineage.check_may_decline(caller)
+            audit.check(proposal)
+            lineage.check_is_declined(proposal)
+            after = pending_again(proposal)
             self._store.put(after)
         return after
 

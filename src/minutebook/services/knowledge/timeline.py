@@ -1,0 +1,232 @@
+"""What was known and what was true at an instant, and what changed between two."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.filters import Filter
+from minutebook.domain.policy import may_audit
+from minutebook.domain.records import Entry, Head, Kind, Memory, Version
+from minutebook.domain.trail import HEAD
+from minutebook.services.access.audit import DONE
+from minutebook.services.access.visibility import filters, narrowed, page_of
+from minutebook.store.protocol import Store
+
+MOST = 1000
+"""Entries of an organization's trail that are read for the changes of a span, the latest."""
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class Event(StrEnum):
+    """What happened to a memory."""
+
+    ADDED = "added"
+    BEGAN = "began"
+    EDITED = "edited"
+    VERIFIED = "verified"
+    SUPERSEDED = "superseded"
+    ENDED = "ended"
+    REMOVED = "removed"
+    RESTORED = "restored"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryThen:
+    """A memory with its text as it was recorded at an instant; `is_edited` tells that it changed since."""
+
+    memory: Memory
+    is_edited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What happened to one memory in a span of time, the entries that say so, and what took its place.
+
+    `memory` is None for one that was removed for good. `at` is when it changed last.
+    """
+
+    id: str
+    memory: Memory | None
+    events: tuple[Event, ...]
+    at: datetime
+    entries: tuple[Entry, ...] = ()
+    successor: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What changed in a span of time, the latest first; `is_cut` tells that earlier acts are left out."""
+
+    changes: list[Change]
+    is_cut: bool
+
+
+@dataclass(slots=True)
+class _Span:
+    """An organization's part of the changes between two instants."""
+
+    where: Filter
+    since: datetime
+    until: datetime
+    entries: defaultdict[str, list[Entry]] = field(default_factory=lambda: defaultdict(list))
+
+    def has(self, instant: datetime | None) -> bool:
+        return instant is not None and self.since <= instant < self.until
+
+
+class Timeline:
+    """Looks back: over memories and the audit trail, as far as the caller may see them."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def first(self, caller: Caller) -> datetime | None:
+        """Return when the first memory was kept; None if there is none."""
+        wheres = filters(self._store, caller)
+        found = self._store.page(Memory, wheres, order=["ingestion_time"], limit=1)
+        return found[0].ingestion_time if found else None
+
+    def true_at(
+        self, caller: Caller, at: datetime, limit: int, offset: int = 0
+    ) -> tuple[list[Memory], int]:
+        """Return a page of what was true at an instant by all that is known today, and the total."""
+        return self._page(self._wheres(caller, at), limit, offset)
+
+    def known_at(
+        self, caller: Caller, at: datetime, limit: int, offset: int = 0
+    ) -> tuple[list[MemoryThen], int]:
+        """Return a page of what was recorded before an instant and held then, and the total.
+
+        Texts are as they were then. What was removed since is left out.
+        """
+        wheres = [replace(where, until=at) for where in self._wheres(caller, at)]
+        found, total = self._page(wheres, limit, offset)
+        return [self._then(memory, at) for memory in found], total
+
+    def texts(self, memory: Memory, since: datetime, until: datetime) -> tuple[Version, Version]:
+        """Return the texts of a memory that was read as they were before two instants.
+
+        Before it was kept, its first.
+        """
+        versions = self._versions(memory)
+        return _version_at(versions, since), _version_at(versions, until)
+
+    def changes(self, caller: Caller, since: datetime, until: datetime) -> Changes:
+        """Return what changed from one instant on and before another."""
+        found: list[Change] = []
+        is_cut = False
+        for where in filters(self._store, caller):
+            span = _Span(where, since, until)
+            is_cut |= self._read_acts(span)
+            found += self._changed(span, tells_gone=may_audit(caller))
+        found.sort(key=lambda each: (each.at, each.id), reverse=True)
+        return Changes(found, is_cut)
+
+    def _wheres(self, caller: Caller, at: datetime) -> list[Filter]:
+        return [replace(where, valid_at=at) for where in filters(self._store, caller)]
+
+    def _page(self, wheres: Sequence[Filter], limit: int, offset: int) -> tuple[list[Memory], int]:
+        return page_of(self._store, Memory, wheres, "-ingestion_time", limit, offset)
+
+    def _versions(self, memory: Memory) -> list[Version]:
+        here = Filter(organization=memory.organization)
+        return self._store.find(Version, narrowed(here, memory=memory.id), order=("number",))
+
+    def _then(self, memory: Memory, at: datetime) -> MemoryThen:
+        if memory.version == 1 or memory.updated_at < at:
+            return MemoryThen(memory)
+        then = _version_at(self._versions(memory), at)
+        if then.number == memory.version:
+            return MemoryThen(memory)
+        return MemoryThen(replace(memory, title=then.title, content=then.content), is_edited=True)
+
+    def _read_acts(self, span: _Span) -> bool:
+        """Put the acts on memories in the span; tell whether there are more than are read."""
+        organization = span.where.organization
+        head = self._store.get(Head, organization, HEAD)
+        last = 0 if head is None else head.number
+        first, end = (self._number_at(organization, last, at) for at in (span.since, span.until))
+        numbers = range(max(first, end - MOST), end)
+        ids = frozenset(map(str, numbers))
+        everything = Filter(organization=organization, ids=ids)
+        for entry in self._store.find(Entry, everything, order=("number",)) if ids else ():
+            if entry.subject_kind is Kind.MEMORY and entry.outcome == DONE:
+                span.entries[entry.subject].append(entry)
+        return end - first > MOST
+
+    def _number_at(self, organization: str, last: int, at: datetime) -> int:
+        """Return the number of the trail's first entry at or after an instant."""
+        low, high = 1, last + 1
+        while low < high:
+            middle = (low + high) // 2
+            entry = self._store.get(Entry, organization, str(middle))
+            if (_LONG_AGO if entry is None else entry.at) < at:
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def _changed(self, span: _Span, *, tells_gone: bool) -> Iterable[Change]:
+        before, after = (self._ids_at(span.where, at) for at in (span.since, span.until))
+        touched = self._read(span.where, {*span.entries, *(before ^ after)})
+        successors = self._read(
+            span.where, {each.superseded_by for each in touched.values() if each.superseded_by}
+        )
+        for id, memory in touched.items():
+            entries = span.entries.get(id, [])
+            events = tuple(each for each in Event if each in _events(memory, entries, span))
+            if not events:
+                continue
+            at = max([each.at for each in entries], default=_latest(memory, span))
+            successor = successors.get(memory.superseded_by or "")
+            yield Change(id, memory, events, at, tuple(entries), successor)
+        for id in span.entries.keys() - touched.keys() if tells_gone else ():
+            entries = span.entries[id]
+            if any(each.act == "delete" for each in entries):
+                yield Change(id, None, (Event.REMOVED,), entries[-1].at, tuple(entries))
+
+    def _ids_at(self, where: Filter, at: datetime) -> set[str]:
+        return set(self._store.ids(Memory, replace(where, valid_at=at), ()))
+
+    def _read(self, where: Filter, ids: Iterable[str]) -> dict[str, Memory]:
+        wanted = frozenset(ids)
+        if not wanted:
+            return {}
+        here = replace(where, ids=wanted, with_deleted=True)
+        return {each.id: each for each in self._store.find(Memory, here)}
+
+
+def _events(memory: Memory, entries: Sequence[Entry], span: _Span) -> set[Event]:
+    """Say what happened to a memory, by the acts on it and by its own times."""
+    acts = {each.act for each in entries}
+    found: set[Event] = set()
+    if span.has(memory.ingestion_time):
+        found.add(Event.ADDED)
+    elif span.has(memory.valid_from):
+        found.add(Event.BEGAN)
+    if any(each.before and each.after and each.before != each.after for each in entries):
+        found.add(Event.EDITED)
+    if "verify" in acts:
+        found.add(Event.VERIFIED)
+    if span.has(memory.valid_until) or acts & {"invalidate", "deprecate"}:
+        found.add(Event.SUPERSEDED if memory.superseded_by else Event.ENDED)
+    if span.has(memory.deleted_at) or "remove" in acts:
+        found.add(Event.REMOVED)
+    if "restore" in acts and memory.deleted_at is None:
+        found.add(Event.RESTORED)
+    return found
+
+
+def _latest(memory: Memory, span: _Span) -> datetime:
+    times = (memory.ingestion_time, memory.valid_from, memory.valid_until, memory.deleted_at)
+    return max((each for each in times if each is not None and span.has(each)), default=span.since)
+
+
+def _version_at(versions: Sequence[Version], at: datetime) -> Version:
+    """Return the last version of those that were made before an instant, else the first."""
+    made = [each for each in versions if each.changed_at < at]
+    return made[-1] if made else versions[0]
