@@ -157,6 +157,13 @@ def paths(kept: Kept) -> list[str]:
         "/settings",
         "/graph",
         f"/graph?at={kept.kettle}&open={kept.deploy.id}",
+        "/time",
+        "/time?see=true",
+        "/time/changes",
+        "/review?see=active",
+        "/review?of=alike",
+        "/review?of=decisions",
+        "/why?q=kettle&as=agent",
     ]
 
 
@@ -186,6 +193,27 @@ def test_a_person_finds_opens_and_edits_by_keyboard_alone(window: Window, kept: 
     expect(page.get_by_role("status")).to_contain_text("Saved as a new version.")
     expect(page.locator("details[open] ins")).to_have_text(" Never on Fridays.")
     page.keyboard.press("/")
+    window.check()
+
+
+def test_a_person_verifies_many_by_keyboard_alone_and_undoes_it(window: Window) -> None:
+    page = window.page
+    window.goto("/review?see=active")
+    boxes = page.locator("main").get_by_role("checkbox")
+    page.keyboard.press("ArrowDown")
+    expect(boxes.first).to_be_focused()
+    page.keyboard.press("Space")
+    page.keyboard.press("ArrowDown")
+    expect(boxes.nth(1)).to_be_focused()
+    page.keyboard.press("Space")
+    page.get_by_role("button", name="Verify what is chosen").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text("2 memories verified.")
+    page.get_by_role("button", name="Undo").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text("2 acts undone.")
+    page.keyboard.press("a")
+    expect(boxes.last).to_be_checked()
     window.check()
 
 

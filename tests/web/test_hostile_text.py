@@ -31,6 +31,7 @@ HOSTILE = [
 ALLOWED_TAGS = frozenset(
     [
         "datalist",
+        "output",
         "html",
         "head",
         "meta",
@@ -182,6 +183,13 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
         "/graph",
         f"/graph?at={entity.id}&open={memory.id}",
         f"/graph?at={memory.id}&open={other.id},{entity.id}",
+        "/time",
+        "/time?see=true",
+        "/time/changes",
+        "/review?see=active",
+        "/review?of=alike",
+        "/review?of=decisions",
+        "/why?q=stone",
     ):
         answer = browser.get(path)
         assert answer.status_code == 200, path
@@ -199,6 +207,21 @@ def test_hostile_addresses_and_forms_are_inert(site: Site, text: str) -> None:
     browser = site.owner()
     params = {"q": text, "by": text, "client": text}
     check_inert(browser.http.get("/", params=params, headers={"accept": "text/html"}).text)
+    params |= {"as": "agent", "repository": text, "user": text, "organization": text}
+    check_inert(browser.http.get("/why", params=params, headers={"accept": "text/html"}).text)
+    told = {"u0": f"verify {text} {text}", "o0": text, "undone": text}
+    check_inert(browser.http.get("/review", params=told, headers={"accept": "text/html"}).text)
+    answer = browser.post("/review", act="verify", pick0=text, reason=text)
+    assert answer.status_code == 404
+    check_inert(answer.text)
+    for path in ("/time?on=", "/time/changes?since=", "/review?of=", "/why?as="):
+        field = path.split("?")[1][:-1]
+        params = {"q": text, field: text}
+        answer = browser.http.get(
+            path.split("?")[0], params=params, headers={"accept": "text/html"}
+        )
+        assert answer.status_code == 400, path
+        check_inert(answer.text)
     for query in ("type", "since", "from", "in"):
         answer = browser.http.get("/", params={query: text}, headers={"accept": "text/html"})
         assert answer.status_code == 400

@@ -29,8 +29,11 @@ from minutebook.web import (
     health,
     memories,
     pages,
+    past,
+    review,
     sessions,
     settings,
+    why,
 )
 from minutebook.web.activity import conditions_of, ends_of
 from minutebook.web.catalogue import text as _
@@ -48,6 +51,9 @@ VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (
     decisions.VIEWS,
     sessions.VIEWS,
     graph.VIEWS,
+    past.VIEWS,
+    why.VIEWS,
+    review.VIEWS,
     activity.VIEWS,
     health.VIEWS,
     settings.VIEWS,

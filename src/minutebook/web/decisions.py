@@ -44,6 +44,7 @@ def show(visit: Visit, trouble: Trouble | None = None) -> Page:
         "drawing": drawing(chain),
         "compared": [(each, differences(_text(each), _text(found))) for each in before],
         "is_pending": isinstance(found, Proposal) and found.status is ProposalStatus.PENDING,
+        "is_declined": isinstance(found, Proposal) and found.status is ProposalStatus.DECLINED,
         "opens": app.proposals.opens(found) if isinstance(found, Proposal) else None,
         "now": app.clock(),
         "trouble": trouble,
@@ -72,16 +73,28 @@ def decline(visit: Visit) -> Page | Goto:
     return Goto("/decisions?done=decline")
 
 
+def reopen(visit: Visit) -> Page | Goto:
+    """Let a declined proposal wait again."""
+    try:
+        visit = with_reason(visit)
+        visit.app.proposals.reopen(visit.caller, visit.path["id"])
+    except MinutebookError as error:
+        return _refused(visit, error)
+    return Goto(f"/decisions/{quote(visit.path['id'], safe='')}?done=reopen")
+
+
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/decisions"): ("decisions", listed),
     ("GET", "/decisions/{id}"): ("decision", show),
     ("POST", "/decisions/{id}/accept"): ("accept", accept),
     ("POST", "/decisions/{id}/decline"): ("decline", decline),
+    ("POST", "/decisions/{id}/reopen"): ("reopen", reopen),
 }
 
 DONE = {
     "accept": _("Accepted: this holds now."),
     "decline": _("Declined; what held before still does."),
+    "reopen": _("It waits again."),
 }
 
 

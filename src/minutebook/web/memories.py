@@ -136,6 +136,8 @@ def acts_on(memory: Memory) -> list[str]:
         named += ["deprecate"] if memory.status is not Status.DEPRECATED else []
     if memory.valid_until is None:
         named += ["supersede", "invalidate"]
+    else:
+        named += ["reinstate"]
     return [*named, "lock", "forget"]
 
 
@@ -283,6 +285,11 @@ def _invalidate(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     return address(memory.id, "invalidate")
 
 
+def _reinstate(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
+    visit.app.memories.reinstate(visit.caller, memory.id)
+    return address(memory.id, "reinstate")
+
+
 def _lock(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     visit.app.status.lock(visit.caller, memory.id)
     return address(memory.id, "lock")
@@ -359,6 +366,12 @@ ACTS: dict[str, Act] = {
         _invalidate,
         needs_reason=True,
     ),
+    "reinstate": Act(
+        _("Let it hold again"),
+        _("Its end is taken away. What took its place stays: end that one too if it is wrong."),
+        _("Let it hold again"),
+        _reinstate,
+    ),
     "lock": Act(
         _("Lock"),
         _("Nobody changes or removes it until someone unlocks it."),
@@ -393,6 +406,7 @@ DONE: dict[str, str] = {
     "deprecate": _("Deprecated: agents no longer find it."),
     "supersede": _("This holds now; the earlier one leads here."),
     "invalidate": _("Ended: it holds no longer."),
+    "reinstate": _("It holds again."),
     "lock": _("Locked."),
     "unlock": _("Unlocked."),
     "restore": _("Restored."),

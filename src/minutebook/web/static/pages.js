@@ -41,8 +41,43 @@ document.addEventListener("keydown", (event) => {
     }
   } else if (event.key === "ArrowDown" || event.key === "ArrowUp") {
     moveAmongHits(event);
+    chooseAmongBoxes(event);
+  } else if (event.key === "a") {
+    chooseAmongBoxes(event);
   }
 });
+
+// In a list where many are chosen at once the arrow keys move among the boxes, and A chooses all.
+function chooseAmongBoxes(event) {
+  const boxes = [...document.querySelectorAll("form[data-review] .hit input[type=checkbox]")];
+  const isElsewhere = isTyping(event.target) && event.target.type !== "checkbox";
+  if (!boxes.length || isElsewhere) return;
+  if (event.key === "a") {
+    const all = boxes.every((box) => box.checked);
+    for (const box of boxes) box.checked = !all;
+    return;
+  }
+  const step = event.key === "ArrowDown" ? 1 : -1;
+  const next = boxes[boxes.indexOf(document.activeElement) + step];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+// A slider over days tells where it stands, and leads there when it is let go.
+for (const form of document.querySelectorAll("form[data-first]")) {
+  const slider = form.elements.namedItem("step");
+  const first = Date.parse(`${form.dataset.first}T00:00:00Z`);
+  const dayOf = () => new Date(first + 86_400_000 * slider.valueAsNumber).toISOString().slice(0, 10);
+  const tell = () => {
+    form.querySelector("output").value = dayOf();
+    slider.setAttribute("aria-valuetext", dayOf());
+  };
+  slider.addEventListener("input", tell);
+  // Not on each arrow key: by keyboard the button leads there.
+  slider.addEventListener("pointerup", () => form.requestSubmit());
+  slider.setAttribute("aria-valuetext", form.querySelector("output").value);
+}
 
 document.addEventListener("htmx:afterSwap", (event) => showLocalTimes(event.target));
 showLocalTimes(document);

@@ -1,0 +1,209 @@
+"""Time: what was known and what was true on a day, and what changed between two."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.services.knowledge.timeline import Change, Event
+from minutebook.web.catalogue import text as _
+from minutebook.web.differences import Stretch, differences
+from minutebook.web.find import day, offset
+from minutebook.web.pages import Goto, Page, View, Visit
+
+LISTED = 20
+"""Memories on a page of the list."""
+
+SHOWN = 50
+"""Changes that are shown at first, and that "more" adds."""
+
+MOST = 1000
+"""Changes that are shown at once at most."""
+
+KNOWN, TRUE = "known", "true"
+
+SIGHTS = {KNOWN: _("Known then"), TRUE: _("True then, as is known today")}
+"""The two ways to look at a day, as the address names them."""
+
+STEPS = (
+    (-30, _("a month earlier")),
+    (-7, _("a week earlier")),
+    (-1, _("a day earlier")),
+    (1, _("a day later")),
+    (7, _("a week later")),
+    (30, _("a month later")),
+)
+
+EVENTS = {
+    Event.ADDED: _("added"),
+    Event.BEGAN: _("began to hold"),
+    Event.EDITED: _("edited"),
+    Event.VERIFIED: _("verified"),
+    Event.SUPERSEDED: _("superseded"),
+    Event.ENDED: _("ended"),
+    Event.REMOVED: _("removed"),
+    Event.RESTORED: _("restored"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day that was asked for, as it was typed, and the instant that stands for it: its end, or now."""
+
+    told: str
+    at: datetime
+
+    @property
+    def date(self) -> date:
+        """The day itself; of an instant the day, in UTC, on which it lies."""
+        return date.fromisoformat(self.told[:10])
+
+
+def show(visit: Visit) -> Page | Goto:
+    """Show what was known, or what was true, on a day."""
+    query, now = visit.query, visit.app.clock()
+    if "step" in query:
+        return Goto(address(_stepped(query, now), _sight(query)))
+    asked, sight, at = _day(query, "on", now), _sight(query), offset(query)
+    timeline, caller = visit.app.timeline, visit.caller
+    first = timeline.first(caller)
+    # Of the other sight only how much there is: its first memory tells.
+    known_page, held_page = ((LISTED, at), (1, 0)) if sight == KNOWN else ((1, 0), (LISTED, at))
+    known, known_total = timeline.known_at(caller, asked.at, *known_page)
+    held, held_total = timeline.true_at(caller, asked.at, *held_page)
+    facts: dict[str, Any] = {
+        "asked": asked,
+        "sight": sight,
+        "sights": SIGHTS,
+        "totals": {KNOWN: known_total, TRUE: held_total},
+        "known": known if sight == KNOWN else [],
+        "held": held if sight == TRUE else [],
+        "offset": at,
+        "size": LISTED,
+        "slider": _slider(first, asked, now),
+        "steps": [
+            (_moved(asked.date, days), name) for days, name in STEPS if _is_day(asked.date, days)
+        ],
+        "address": address,
+        "changes_address": changes_address,
+        "today": now.date().isoformat(),
+    }
+    return Page("time.html", facts)
+
+
+def changes(visit: Visit) -> Page:
+    """Show what changed from the beginning of one day to the end of another.
+
+    Raises InvalidInput if they are no days, or end before they begin.
+    """
+    query, now = visit.query, visit.app.clock()
+    until = _day(query, "until", now)
+    week = (until.date - timedelta(days=6)).isoformat()
+    since_told = query.get("since", "").strip() or week
+    since = day("since", since_told)
+    assert since is not None
+    if since >= until.at:
+        raise InvalidInput("since", "must be earlier than until")
+    limit = _shown(query)
+    found = visit.app.timeline.changes(visit.caller, since, until.at)
+    more = None
+    if len(found.changes) > limit and limit < MOST:
+        more = changes_address(since_told, until.told, min(MOST, limit + SHOWN))
+    facts = {
+        "since": since_told,
+        "until": until.told,
+        "changes": [(each, _edit(visit, each, since, until.at)) for each in found.changes[:limit]],
+        "total": len(found.changes),
+        "is_cut": found.is_cut,
+        "more": more,
+        "events": EVENTS,
+        "counts": {
+            name: count
+            for event, name in EVENTS.items()
+            if (count := sum(event in each.events for each in found.changes))
+        },
+        "address": address,
+    }
+    return Page("changes.html", facts)
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/time"): ("time", show),
+    ("GET", "/time/changes"): ("changes", changes),
+}
+
+
+def address(on: str, sight: str = KNOWN, first: int = 0) -> str:
+    """Return the address of a day, seen one way, from a memory of its list on."""
+    parts = {"on": on, "see": "" if sight == KNOWN else sight, "from": first or ""}
+    return "/time?" + urlencode({name: value for name, value in parts.items() if value != ""})
+
+
+def changes_address(since: str, until: str, show: int = SHOWN) -> str:
+    """Return the address of what changed between two days."""
+    more = {} if show == SHOWN else {"show": show}
+    return "/time/changes?" + urlencode({"since": since, "until": until, **more})
+
+
+def _day(query: Mapping[str, str], name: str, now: datetime) -> Day:
+    """Read a day, today if none is named. Raises InvalidInput."""
+    told = query.get(name, "").strip() or now.date().isoformat()
+    at = day(name, told, ends=True)
+    assert at is not None
+    is_today = told == now.date().isoformat()
+    return Day(told if len(told) <= len("2026-01-31") else at.isoformat(), now if is_today else at)
+
+
+def _sight(query: Mapping[str, str]) -> str:
+    given = query.get("see", "") or KNOWN
+    if given not in SIGHTS:
+        raise InvalidInput("see", f"must be one of {', '.join(SIGHTS)} (got {given[:50]!r})")
+    return given
+
+
+def _stepped(query: Mapping[str, str], now: datetime) -> str:
+    """Read where the slider stands: the days from the first one on."""
+    first = day("first", query.get("first", "").strip()) or now
+    given = query["step"]
+    if not given.isdecimal() or len(given) > 6 or not _is_day(first.date(), int(given)):
+        raise InvalidInput("step", f"must be a number of days (got {given[:50]!r})")
+    return _moved(first.date(), int(given))
+
+
+def _slider(first: datetime | None, asked: Day, now: datetime) -> dict[str, Any] | None:
+    """Return the slider from the first memory's day until today; None for less than two days."""
+    if first is None or first.date() >= now.date():
+        return None
+    days = (now.date() - first.date()).days
+    place = (asked.date - first.date()).days
+    return {"first": first.date().isoformat(), "days": days, "place": min(max(place, 0), days)}
+
+
+def _moved(told: date, days: int) -> str:
+    return (told + timedelta(days=days)).isoformat()
+
+
+def _is_day(told: date, days: int) -> bool:
+    """Tell whether a date so many days away can be written."""
+    return 1 <= told.toordinal() + days < date.max.toordinal()
+
+
+def _shown(query: Mapping[str, str]) -> int:
+    given = query.get("show", str(SHOWN))
+    if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
+        raise InvalidInput("show", f"must be a number from 1 to {MOST} (got {given[:50]!r})")
+    return int(given)
+
+
+def _edit(visit: Visit, change: Change, since: datetime, until: datetime) -> list[Stretch] | None:
+    """Compare the text of a memory before and after, if it was edited."""
+    if Event.EDITED not in change.events or change.memory is None:
+        return None
+    before, after = visit.app.timeline.texts(change.memory, since, until)
+    return differences(_whole(before.title, before.content), _whole(after.title, after.content))
+
+
+def _whole(title: str | None, content: str) -> str:
+    return content if title is None else f"{title}\n\n{content}"

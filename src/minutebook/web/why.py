@@ -1,0 +1,63 @@
+"""Why: a question answered as a caller would get it, and what was left out for which reason."""
+
+from typing import Any
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Role
+from minutebook.services.search.viewpoints import Absence
+from minutebook.web.catalogue import text as _
+from minutebook.web.pages import Page, View, Visit
+
+LIMIT = 10
+"""Hits that are shown: as many as an agent gets that asks for no other number."""
+
+SCOPES = ("organization", "repository", "user")
+"""What narrows another caller, as the address names it."""
+
+REASONS: dict[Absence, str] = {
+    Absence.OUT_OF_SCOPE: _("out of scope"),
+    Absence.SUPERSEDED: _("superseded"),
+    Absence.DEPRECATED: _("deprecated"),
+    Absence.ENDED: _("ended"),
+    Absence.NOT_YET: _("does not hold yet"),
+    Absence.WITHDRAWN: _("withdrawn"),
+    Absence.PROPOSED: _("a proposal that waits"),
+    Absence.SETTLED: _("a proposal that was settled"),
+    Absence.BELOW_THE_CUT: _("below the cut"),
+}
+
+
+def show(visit: Visit) -> Page:
+    """Show what a caller gets for a question. Raises Forbidden to who may not look as another."""
+    text = visit.query.get("q", "").strip()
+    given = {name: value for name in SCOPES if (value := visit.query.get(name, "").strip())}
+    role = visit.query.get("as", "").strip()
+    other = _other(visit, role, given)
+    facts: dict[str, Any] = {
+        "text": text,
+        "role": role,
+        "roles": tuple(Role),
+        "given": given,
+        "other": other,
+        "is_other": bool(role or given),
+        "names_organizations": visit.caller.organization is None,
+        "view": None,
+        "reasons": REASONS,
+    }
+    if text:
+        facts["view"] = visit.app.viewpoints.ask(visit.caller, other, text, LIMIT)
+    return Page("why.html", facts)
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/why"): ("why", show)}
+
+
+def _other(visit: Visit, role: str, given: dict[str, str]) -> Caller:
+    """Return with whose eyes to look: the visitor's own, if the address names nobody."""
+    if not role and not given:
+        return visit.caller
+    if role and role not in tuple(Role):
+        known = ", ".join(Role)
+        raise InvalidInput("as", f"must be one of {known} (got {role[:50]!r})")
+    return visit.app.viewpoints.other(visit.caller, Role(role or Role.AGENT), **given)

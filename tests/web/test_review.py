@@ -1,0 +1,163 @@
+"""Review: many at once, refused in words, and undone."""
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+
+from minutebook.domain.decision_drafts import DecisionDraft
+from minutebook.domain.records import Memory, ProposalStatus, Role, Status
+from tests.web.conftest import AGENT, OWNER, Browser, Site
+
+
+def unverified(site: Site, text: str) -> Memory:
+    return site.remember(text, initial=Status.UNVERIFIED)
+
+
+def now(site: Site, memory: Memory) -> Memory:
+    return site.app.memories.read(OWNER, memory.id)
+
+
+def undo(browser: Browser, page: str) -> str:
+    """Send the form that undoes what a page says was done."""
+    form = page.split('action="/review/undo">')[1].split("</form>")[0]
+    fields = dict(re.findall(r'name="(\w+)" value="([^"]*)"', form))
+    told = {name: unescape(value) for name, value in fields.items() if name != "csrf"}
+    return browser.followed(browser.post("/review/undo", **told)).text
+
+
+def test_many_are_verified_at_once_and_undone(site: Site) -> None:
+    memories = [unverified(site, f"Tea at {hour}") for hour in range(3)]
+    browser = site.owner()
+    assert "Tea at 2" in browser.get("/review").text
+    picked = {f"pick{n}": each.id for n, each in enumerate(memories[:2])}
+    page = browser.followed(browser.post("/review", act="verify", reason="Seen", **picked)).text
+    assert "2 memories verified." in page
+    assert [now(site, each).status for each in memories] == [
+        Status.VERIFIED,
+        Status.VERIFIED,
+        Status.UNVERIFIED,
+    ]
+    (entry,) = site.app.trail.entries(OWNER, act="verify", subject=memories[0].id)
+    assert (entry.actor, entry.reason) == ("ada", "Seen")
+    assert "2 acts undone." in undo(browser, page)
+    assert {now(site, each).status for each in memories} == {Status.UNVERIFIED}
+
+
+def test_a_refused_memory_ends_with_its_reason_and_holds_again_after_undo(site: Site) -> None:
+    memory = unverified(site, "Tea at four")
+    browser = site.owner()
+    browser.get("/review")
+    assert browser.post("/review", act="deprecate", pick0=memory.id).status_code == 400
+    answer = browser.post("/review", act="deprecate", pick0=memory.id, reason="Never so")
+    page = browser.followed(answer).text
+    assert "1 memory refused." in page
+    assert (now(site, memory).status, now(site, memory).reason) == (Status.DEPRECATED, "Never so")
+    undo(browser, page)
+    assert (now(site, memory).status, now(site, memory).valid_until) == (Status.UNVERIFIED, None)
+
+
+@pytest.mark.parametrize("choice", ["newer", "older", "both"])
+def test_a_pair_is_settled_and_undone(site: Site, choice: str) -> None:
+    older, newer = site.remember("Tea at four"), site.remember("Tea at five")
+    browser = site.owner()
+    browser.get("/review?of=alike")
+    pair = {"of": "alike", "pair0": choice, "newer0": newer.id, "older0": older.id}
+    page = browser.followed(browser.post("/review", act="settle", **pair)).text
+    linked = site.app.browsing.links(OWNER, now(site, newer))
+    match choice:
+        case "newer":
+            assert now(site, older).superseded_by == newer.id
+        case "older":
+            assert now(site, newer).superseded_by == older.id
+        case _:
+            assert len(linked) == 2
+    undo(browser, page)
+    assert site.app.browsing.links(OWNER, now(site, newer)) == []
+    for each in (older, newer):
+        assert replace(now(site, each), updated_at=each.updated_at) == each
+
+
+def test_what_changed_meanwhile_is_not_undone(site: Site) -> None:
+    memory = unverified(site, "Tea at four")
+    browser = site.owner()
+    browser.get("/review")
+    page = browser.followed(browser.post("/review", act="verify", pick0=memory.id)).text
+    site.app.memories.update(AGENT, memory.id, {"content": "Tea at five"})
+    told = {"u0": f"verify unverified {memory.id}"}
+    answer = browser.post("/review/undo", **told)
+    assert answer.status_code == 409
+    assert "something else was done to it since" in answer.text.lower()
+    assert "Undo" in page
+
+
+def test_proposals_are_declined_together_and_wait_again(site: Site) -> None:
+    why = "Because it keeps what was committed."
+    proposals = [
+        site.app.proposals.propose(AGENT, DecisionDraft(f"Use {each}", f"store {each}", why))
+        for each in ("one", "two")
+    ]
+    browser = site.bearer(Role.ADMIN)
+    assert "Use two" in browser.get("/review?of=decisions").text
+    picked = {f"pick{n}": each.id for n, each in enumerate(proposals)}
+    form = {"of": "decisions", "act": "decline", "reason": "Too early"}
+    page = browser.followed(browser.post("/review", **form, **picked)).text
+    assert "2 proposals declined." in page
+    undo(browser, page)
+    kept = [site.app.decisions.read(OWNER, each.id) for each in proposals]
+    assert [each.status for each in kept] == [ProposalStatus.PENDING] * 2
+    path = f"/decisions/{proposals[0].id}"
+    browser.post(f"{path}/decline", reason="No")
+    assert "/reopen" in browser.get(path).text
+    assert "It waits again." in browser.followed(browser.post(f"{path}/reopen")).text
+    assert browser.post(f"{path}/reopen").status_code == 409
+
+
+def test_what_a_role_may_not_is_refused_in_words_and_the_rest_is_done(site: Site) -> None:
+    one, locked = unverified(site, "Tea at four"), unverified(site, "Tea at five")
+    site.app.status.lock(replace(OWNER, role=Role.MANAGER), locked.id)
+    browser = site.owner()
+    browser.get("/review")
+    answer = browser.post("/review", act="verify", pick0=one.id, pick1=locked.id)
+    assert answer.status_code == 200
+    assert "1 memory verified." in answer.text
+    assert "stays as it is" in answer.text
+    agent = site.bearer(Role.AGENT)
+    agent.get("/review")
+    refused = agent.post("/review", act="verify", pick0=one.id)
+    assert refused.status_code == 403
+    assert "the role agent may not verify" in refused.text
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        {"act": "verify"},
+        {"act": "explode", "pick0": "x"},
+        {"act": "verify", "of": "all"},
+        {"act": "verify", "see": "locked", "pick0": "x"},
+        {"act": "settle", "of": "alike"},
+        {"act": "settle", "of": "alike", "pair0": "neither"},
+    ],
+)
+def test_a_form_that_asks_for_nothing_known_is_refused(site: Site, form: dict[str, str]) -> None:
+    browser = site.owner()
+    browser.get("/review")
+    answer = browser.post("/review", **form)
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+
+
+def test_an_ended_memory_holds_again_from_its_page(site: Site) -> None:
+    memory, later = site.remember("Tea at four"), site.remember("Tea at five")
+    site.app.memories.invalidate(OWNER, memory.id, "moved", later.id)
+    browser = site.owner()
+    path = f"/memories/{memory.id}"
+    assert f"{path}/reinstate" in browser.get(path).text
+    browser.get(f"{path}/reinstate")
+    page = browser.followed(browser.post(f"{path}/reinstate", reason="It was right")).text
+    assert "It holds again." in page
+    assert (now(site, memory).valid_until, now(site, memory).superseded_by) == (None, None)
+    assert browser.post(f"{path}/reinstate").status_code == 409
+    assert site.app.memories.read(OWNER, later.id).valid_until is None
