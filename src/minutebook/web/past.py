@@ -52,13 +52,13 @@ EVENTS = {
 class Day:
     """A day that was asked for, as it was typed, and the instant that stands for it: its end, or now."""
 
-    told: str
+    text: str
     at: datetime
 
     @property
     def date(self) -> date:
         """The day itself; of an instant the day, in UTC, on which it lies."""
-        return date.fromisoformat(self.told[:10])
+        return date.fromisoformat(self.text[:10])
 
 
 def show(visit: Visit) -> Page | Goto:
@@ -101,8 +101,8 @@ def changes(visit: Visit) -> Page:
     query, now = visit.query, visit.app.clock()
     until = _day(query, "until", now)
     week = (until.date - timedelta(days=6)).isoformat()
-    since_told = query.get("since", "").strip() or week
-    since = day("since", since_told)
+    since_text = query.get("since", "").strip() or week
+    since = day("since", since_text)
     assert since is not None
     if since >= until.at:
         raise InvalidInput("since", "must be earlier than until")
@@ -110,10 +110,10 @@ def changes(visit: Visit) -> Page:
     found = visit.app.timeline.changes(visit.caller, since, until.at)
     more = None
     if len(found.changes) > limit and limit < MOST:
-        more = changes_address(since_told, until.told, min(MOST, limit + SHOWN))
+        more = changes_address(since_text, until.text, min(MOST, limit + SHOWN))
     facts = {
-        "since": since_told,
-        "until": until.told,
+        "since": since_text,
+        "until": until.text,
         "changes": [(each, _edit(visit, each, since, until.at)) for each in found.changes[:limit]],
         "total": len(found.changes),
         "is_cut": found.is_cut,
@@ -149,11 +149,11 @@ def changes_address(since: str, until: str, show: int = SHOWN) -> str:
 
 def _day(query: Mapping[str, str], name: str, now: datetime) -> Day:
     """Read a day, today if none is named. Raises InvalidInput."""
-    told = query.get(name, "").strip() or now.date().isoformat()
-    at = day(name, told, ends=True)
+    text = query.get(name, "").strip() or now.date().isoformat()
+    at = day(name, text, ends=True)
     assert at is not None
-    is_today = told == now.date().isoformat()
-    return Day(told if len(told) <= len("2026-01-31") else at.isoformat(), now if is_today else at)
+    is_today = text == now.date().isoformat()
+    return Day(text if len(text) <= len("2026-01-31") else at.isoformat(), now if is_today else at)
 
 
 def _sight(query: Mapping[str, str]) -> str:
@@ -181,13 +181,13 @@ def _slider(first: datetime | None, asked: Day, now: datetime) -> dict[str, Any]
     return {"first": first.date().isoformat(), "days": days, "place": min(max(place, 0), days)}
 
 
-def _moved(told: date, days: int) -> str:
-    return (told + timedelta(days=days)).isoformat()
+def _moved(start: date, days: int) -> str:
+    return (start + timedelta(days=days)).isoformat()
 
 
-def _is_day(told: date, days: int) -> bool:
+def _is_day(start: date, days: int) -> bool:
     """Tell whether a date so many days away can be written."""
-    return 1 <= told.toordinal() + days < date.max.toordinal()
+    return 1 <= start.toordinal() + days < date.max.toordinal()
 
 
 def _shown(query: Mapping[str, str]) -> int:

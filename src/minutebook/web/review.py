@@ -61,19 +61,19 @@ class Outcome:
     done: list[Done] = field(default_factory=list)
     troubles: list[tuple[str, Trouble]] = field(default_factory=list)
 
-    def attempt(self, visit: Visit, told: Done, act: Callable[[], object]) -> None:
+    def attempt(self, visit: Visit, done: Done, act: Callable[[], object]) -> None:
         """Do one act; note that it was done, or why not."""
         try:
             act()
         except MinutebookError as error:
-            self.troubles.append((told.id, trouble_of(redacted_for(visit.caller, error))))
+            self.troubles.append((done.id, trouble_of(redacted_for(visit.caller, error))))
         else:
-            self.done.append(told)
+            self.done.append(done)
 
 
 def show(visit: Visit) -> Page:
     """Show one part of what waits."""
-    return _page(visit, visit.query, Outcome(_told(visit.query)), visit.query.get("undone", ""))
+    return _page(visit, visit.query, Outcome(_acts_in(visit.query)), visit.query.get("undone", ""))
 
 
 def do(visit: Visit) -> Page | Goto:
@@ -93,7 +93,7 @@ def undo(visit: Visit) -> Page | Goto:
     """Undo what was just done, unless something else happened since."""
     visit = with_reason(visit)
     outcome = Outcome()
-    for each in _told(visit.form):
+    for each in _acts_in(visit.form):
         outcome.attempt(visit, each, partial(_undone, visit, each))
     count = len(outcome.done)
     outcome.done = []
@@ -109,8 +109,8 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 
 def address(part: str, **parts: object) -> str:
     """Return the address of a part of the review."""
-    told = {name: value for name, value in parts.items() if value not in ("", 0, None)}
-    return "/review?" + urlencode({"of": part, **told})
+    named = {name: value for name, value in parts.items() if value not in ("", 0, None)}
+    return "/review?" + urlencode({"of": part, **named})
 
 
 def _page(visit: Visit, query: Mapping[str, str], outcome: Outcome, undone: str = "") -> Page:
@@ -133,11 +133,11 @@ def _answered(visit: Visit, outcome: Outcome, more: Mapping[str, object]) -> Pag
     """Lead back to the part, or show it with what stood in the way."""
     if outcome.troubles:
         return _page(visit, visit.form, outcome, str(more.get("undone", "")))
-    told: dict[str, object] = {**more, "see": visit.form.get("see", "")}
+    fields: dict[str, object] = {**more, "see": visit.form.get("see", "")}
     for number, each in enumerate(outcome.done):
-        told[f"u{number}"] = f"{each.act} {each.status} {each.id}"
-        told[f"o{number}"] = each.other
-    return Goto(address(_part(visit.form), **told))
+        fields[f"u{number}"] = f"{each.act} {each.status} {each.id}"
+        fields[f"o{number}"] = each.other
+    return Goto(address(_part(visit.form), **fields))
 
 
 def _memories(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
@@ -191,18 +191,18 @@ SHOWN: dict[str, Callable[[Visit, Mapping[str, str]], dict[str, Any]]] = {
 def _verify(visit: Visit, outcome: Outcome) -> None:
     status = _status(visit.form.get("see", ""))
     for id in _picked(visit.form):
-        told = Done("verify", status, id)
-        outcome.attempt(visit, told, partial(visit.app.status.verify, visit.caller, id))
+        done = Done("verify", status, id)
+        outcome.attempt(visit, done, partial(visit.app.status.verify, visit.caller, id))
 
 
 def _refuse(visit: Visit, outcome: Outcome) -> None:
     status = _status(visit.form.get("see", ""))
     reason = _reason(visit)
     for id in _picked(visit.form):
-        told = Done("deprecate", status, id)
+        done = Done("deprecate", status, id)
         outcome.attempt(
             visit,
-            told,
+            done,
             partial(visit.app.status.deprecate, visit.caller, id, reason),
         )
 
@@ -238,14 +238,14 @@ def _supersede(visit: Visit, outcome: Outcome, old: str, new: str, reason: str |
     except MinutebookError as error:
         outcome.troubles.append((old, trouble_of(redacted_for(caller, error))))
         return
-    told = Done("invalidate", status, old)
-    outcome.attempt(visit, told, partial(app.memories.invalidate, caller, old, reason, new))
+    done = Done("invalidate", status, old)
+    outcome.attempt(visit, done, partial(app.memories.invalidate, caller, old, reason, new))
 
 
 def _decline(visit: Visit, outcome: Outcome) -> None:
     for id in _picked(visit.form):
-        told = Done("decline", "-", id)
-        outcome.attempt(visit, told, partial(visit.app.proposals.decline, visit.caller, id))
+        done = Done("decline", "-", id)
+        outcome.attempt(visit, done, partial(visit.app.proposals.decline, visit.caller, id))
 
 
 ACTS: dict[str, dict[str, Callable[[Visit, Outcome], None]]] = {
@@ -256,43 +256,43 @@ ACTS: dict[str, dict[str, Callable[[Visit, Outcome], None]]] = {
 """What may be done to each part."""
 
 
-def _undone(visit: Visit, told: Done) -> None:
+def _undone(visit: Visit, done: Done) -> None:
     """Undo an act. Raises Conflict if it is not the last one, of this person."""
     app, caller = visit.app, visit.caller
-    match told.act:
+    match done.act:
         case "decline":
-            proposal = app.decisions.read(caller, told.id)
+            proposal = app.decisions.read(caller, done.id)
             if getattr(proposal, "settled_by", None) != caller.name:
-                raise Conflict(told.id, _("somebody else settled it"))
-            app.proposals.reopen(caller, told.id)
+                raise Conflict(done.id, _("somebody else settled it"))
+            app.proposals.reopen(caller, done.id)
         case "link":
-            _check_last(visit, told)
-            app.links.unlink(caller, told.id, told.other)
+            _check_last(visit, done)
+            app.links.unlink(caller, done.id, done.other)
         case "verify":
-            _check_last(visit, told)
-            app.memories.update(caller, told.id, {"status": _status(told.status)})
+            _check_last(visit, done)
+            app.memories.update(caller, done.id, {"status": _status(done.status)})
         case _:
-            _check_last(visit, told)
-            app.memories.reinstate(caller, told.id, _earlier(told.status))
+            _check_last(visit, done)
+            app.memories.reinstate(caller, done.id, _earlier(done.status))
 
 
-def _check_last(visit: Visit, told: Done) -> None:
+def _check_last(visit: Visit, done: Done) -> None:
     """Raise Conflict if the last act on a memory was another, or another person's."""
-    memory = visit.app.memories.read(visit.caller, told.id)
+    memory = visit.app.memories.read(visit.caller, done.id)
     last = visit.app.memories.history(visit.caller, memory).entries[-1]
-    if (last.act, last.actor, last.outcome) != (told.act, visit.caller.name, "done"):
-        raise Conflict(told.id, _("something else was done to it since; open it to see"))
+    if (last.act, last.actor, last.outcome) != (done.act, visit.caller.name, "done"):
+        raise Conflict(done.id, _("something else was done to it since; open it to see"))
 
 
-def _told(fields: Mapping[str, str]) -> list[Done]:
+def _acts_in(fields: Mapping[str, str]) -> list[Done]:
     """Read from an address or a form what was done."""
-    told = []
+    acts = []
     for number in range(LISTED):
         parts = fields.get(f"u{number}", "").split(" ", 2)
         if len(parts) == 3 and parts[0] in UNDOABLE:
             act, status, id = parts
-            told.append(Done(act, status, id, fields.get(f"o{number}", "")))
-    return told
+            acts.append(Done(act, status, id, fields.get(f"o{number}", "")))
+    return acts
 
 
 def _done_told(done: list[Done]) -> list[str]:
