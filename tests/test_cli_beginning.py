@@ -26,6 +26,7 @@ BEGIN = {
     ("decide",),
     ("index",),
     ("import",),
+    ("migrate",),
     ("ledger", "rebuild"),
     ("secret", "set"),
     ("system", "write"),

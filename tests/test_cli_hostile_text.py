@@ -173,6 +173,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("export",): [["export", ODD], ["export", f"{ODD}/{ODD}"]],
     ("import",): [["import", ODD]],
     ("backup",): [["backup", ODD], ["backup", f"{ODD}/{ODD}"]],
+    ("migrate",): [["migrate", "--to", ODD], ["migrate", "--from", f"postgresql://[{ODD}"]],
     ("restore",): [["restore", ODD], ["restore", MEMORY]],
     ("token", "create"): [["token", "create", "--name", ODD], ["token", "create", "--role", ODD]],
     ("token", "list"): [["token", "list"]],
