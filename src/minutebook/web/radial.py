@@ -77,7 +77,7 @@ def _angles(
     order: Sequence[str],
     leaves: Mapping[str, int],
 ) -> dict[str, float]:
-    """Return each thing the middle of its sector, which is as wide as its part of the leaves."""
+    """Return for each thing the middle of its sector, which is as wide as its part of the leaves."""
     sectors = {root: (0.0, math.tau)}
     angles = {root: 0.0}
     for each in order:
