@@ -14,7 +14,7 @@ import pytest
 from minutebook.install.clients import CLIENTS, Places, location
 from minutebook.install.config_edits import Format
 from minutebook.install.launch import import_path, lasting_command, module_command, source_of
-from tests.server.stdio.test_in_process import INITIALIZE
+from tests.server.stdio.speaking import INITIALIZE
 from tests.terminal import Run
 
 MARK = "import pathlib; pathlib.Path(__file__).with_suffix('.ran').touch()\n"

@@ -2,7 +2,6 @@
 
 import json
 import re
-import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,12 +10,11 @@ import anyio
 import mcp_types as types
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.catalog import catalog
 from tests.contracts.requirements import requirement
-from tests.server.stdio.test_in_process import Pipe, command, serving
+from tests.server.stdio.speaking import Pipe, parameters, serving
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "shared" / "contracts" / "catalog.md"
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}
@@ -46,9 +44,7 @@ def talk(
             heard.append(message)
 
     async def connect() -> None:
-        server = StdioServerParameters(
-            command=sys.executable, args=command(home, *contracts)[1:], env=OFFLINE
-        )
+        server = parameters(home, *contracts, **OFFLINE)
         async with Client(server, mode=mode, message_handler=hear) as client:
             await told(client)
 

@@ -9,10 +9,9 @@ from typing import Any
 import anyio
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters
 
 from tests.contracts.requirements import requirement
-from tests.server.stdio.test_in_process import Pipe, command, serving
+from tests.server.stdio.speaking import Pipe, parameters, serving
 
 CODE = "def boil_{0}():\n    return {0}\n\n\ndef pour_{0}():\n    return -{0}\n"
 
@@ -104,15 +103,13 @@ def parts_of_the_library(folder: Path) -> tuple[Path, Path]:
 def test_the_standard_library_is_indexed_and_found_by_a_real_client(tmp_path: Path) -> None:
     """A part of it, with the model in the box, through every code tool."""
     json_folder, toml_folder = parts_of_the_library(tmp_path / "library")
-    program, *arguments = command(tmp_path / "home")
     heard: list[float] = []
 
     async def on_progress(progress: float, total: float | None, message: str | None) -> None:
         heard.append(progress)
 
     async def talk() -> None:
-        parameters = StdioServerParameters(command=program, args=arguments)
-        async with Client(parameters) as client:
+        async with Client(parameters(tmp_path / "home")) as client:
 
             async def ask(tool: str, **given: Any) -> Any:
                 result = await client.call_tool(tool, given)

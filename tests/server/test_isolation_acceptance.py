@@ -1,7 +1,6 @@
 """What keeps memories apart and in order, as clients meet it: real clients, real processes, one store."""
 
 import json
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -13,7 +12,6 @@ from typing import Any
 import anyio
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
 from minutebook.domain.filters import Filter
@@ -21,6 +19,7 @@ from minutebook.domain.ids import id_of
 from minutebook.domain.records import CLASSES, Entry, Kind, Record, Role
 from minutebook.store.sqlite import SqliteStore
 from tests.contracts.requirements import requirement
+from tests.server.stdio.speaking import parameters
 
 ACME = "aaaaaaaa-0000-4000-8000-00000000000a"
 OTHER = "bbbbbbbb-0000-4000-8000-00000000000b"
@@ -118,19 +117,7 @@ class House:
     @asynccontextmanager
     async def serving(self, contract: str, *options: str, **at: Any) -> AsyncIterator[Connection]:
         """Start a server for a contract, with a start-up identity, and connect to it."""
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=[
-                "-m",
-                "minutebook",
-                "serve",
-                "--no-daemon",
-                contract,
-                *("--home", str(self.home)),
-                *options,
-            ],
-            env={"MINUTEBOOK_EMBEDDER": "none"},
-        )
+        server = parameters(self.home, contract, *options, MINUTEBOOK_EMBEDDER="none")
         async with Client(server) as client:
             yield Connection(client, **at)
 

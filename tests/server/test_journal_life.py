@@ -12,9 +12,8 @@ from typing import Any
 import anyio
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters
 
-from tests.server.stdio.test_in_process import command
+from tests.server.stdio.speaking import parameters
 from tests.server.test_journal_stdio import ask
 from tests.sessions_made import LOCOMO, Conversation, Said, locomo, made_up
 
@@ -27,12 +26,7 @@ def a_locomo_conversation() -> Conversation:
 
 def served(home: Path, models: Path) -> Client:
     """A connection to a server with the model in the box."""
-    program, *arguments = command(home, "journal")
-    return Client(
-        StdioServerParameters(
-            command=program, args=arguments, env={"MINUTEBOOK_MODELS": str(models)}
-        )
-    )
+    return Client(parameters(home, "journal", MINUTEBOOK_MODELS=str(models)))
 
 
 async def read_all(client: Client, sessions: list[str]) -> list[dict[str, Any]]:

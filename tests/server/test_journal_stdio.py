@@ -15,7 +15,7 @@ from mcp.client.stdio import StdioServerParameters
 from minutebook.contracts.journal import journal
 from tests.contracts.journaled import check_shape
 from tests.contracts.requirements import requirement
-from tests.server.stdio.test_in_process import command, serving
+from tests.server.stdio.speaking import parameters, serving
 
 PROMISED = {tool["name"]: tool for tool in journal().promise["tools"]}
 REVISIONS = ["legacy", "2026-07-28"]
@@ -31,11 +31,8 @@ SUMMARY = {
 }
 
 
-def parameters(home: Path, *contracts: str) -> StdioServerParameters:
-    program, *arguments = command(home, *(contracts or ("journal",)))
-    return StdioServerParameters(
-        command=program, args=arguments, env={"MINUTEBOOK_EMBEDDER": "none"}
-    )
+def journal_server(home: Path, *contracts: str) -> StdioServerParameters:
+    return parameters(home, *(contracts or ("journal",)), MINUTEBOOK_EMBEDDER="none")
 
 
 async def ask(client: Client, tool: str, /, **arguments: Any) -> dict[str, Any]:
@@ -69,7 +66,7 @@ def model(asked: list[types.CreateMessageRequestParams], told: str = json.dumps(
 @pytest.mark.parametrize("mode", REVISIONS)
 def test_titles_annotations_and_output_schemas_are_on_the_wire(tmp_path: Path, mode: Any) -> None:
     async def listed() -> None:
-        async with Client(parameters(tmp_path), mode=mode) as client:
+        async with Client(journal_server(tmp_path), mode=mode) as client:
             tools = {each.name: each for each in (await client.list_tools()).tools}
             assert list(tools) == list(PROMISED)
             for name, told in tools.items():
@@ -91,8 +88,8 @@ def test_each_connection_has_one_session_of_its_own(tmp_path: Path, mode: Any) -
     async def talk() -> None:
         said = {"prompt": "hello", "thought": "", "response": ""}
         async with (
-            Client(parameters(tmp_path), mode=mode) as one,
-            Client(parameters(tmp_path), mode=mode) as other,
+            Client(journal_server(tmp_path), mode=mode) as one,
+            Client(journal_server(tmp_path), mode=mode) as other,
         ):
             first = await ask(one, "add_memory", **said)
             second = await ask(one, "add_memory", **said, sessionId=None, model="unknown")
@@ -111,7 +108,7 @@ def test_the_clients_own_model_is_asked_for_summaries(tmp_path: Path, mode: Any)
     asked: list[types.CreateMessageRequestParams] = []
 
     async def talk() -> None:
-        client = Client(parameters(tmp_path), mode=mode, sampling_callback=model(asked))
+        client = Client(journal_server(tmp_path), mode=mode, sampling_callback=model(asked))
         async with client:
             await write(client, "s1", "s2", "s3")
             done = await ask(client, "summarize_sessions")
@@ -139,7 +136,7 @@ def test_a_client_without_a_model_has_progress_and_the_built_in_summaries(
         heard.append(progress)
 
     async def talk() -> None:
-        async with Client(parameters(tmp_path), mode=mode) as client:
+        async with Client(journal_server(tmp_path), mode=mode) as client:
             await write(client, "s1", "s2", "s3")
             result = await client.call_tool("summarize_sessions", {}, progress_callback=progress)
             assert result.structured_content["processed"] == 3
@@ -153,7 +150,7 @@ def test_a_client_without_a_model_has_progress_and_the_built_in_summaries(
 def test_all_contracts_that_go_together_are_served_on_one_connection(tmp_path: Path) -> None:
     async def talk() -> None:
         contracts = ("knowledge", "ledger", "journal")
-        async with Client(parameters(tmp_path, *contracts)) as client:
+        async with Client(journal_server(tmp_path, *contracts)) as client:
             await write(client, "s1")
             assert (await ask(client, "healthcheck"))["status"] == "degraded"
             stopped = await ask(client, "stop_database")

@@ -4,7 +4,7 @@ import subprocess
 import threading
 from pathlib import Path
 
-from tests.server.stdio.test_in_process import Pipe, command, serving
+from tests.server.stdio.speaking import Pipe, command, serving
 
 FIRST = {
     "title": "Keep everything in SQLite",

@@ -18,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.config import environment
 from tests.contracts.requirements import requirement
-from tests.server.stdio.test_in_process import command
+from tests.server.stdio.speaking import parameters
 
 SECRET = "open sesame, said the admin"
 SHIPPED = json.loads(
@@ -54,10 +54,7 @@ class Desk:
 
 
 def server(home: Path, *options: str, **variables: str) -> StdioServerParameters:
-    program, *arguments = command(home, "ledger", *options)
-    return StdioServerParameters(
-        command=program, args=arguments, env={**environment_for_server(), **variables}
-    )
+    return parameters(home, "ledger", *options, **{**environment_for_server(), **variables})
 
 
 def environment_for_server() -> dict[str, str]:
@@ -188,11 +185,8 @@ def test_the_shipped_schema_is_what_a_client_is_listed(tmp_path: Path) -> None:
 
 def test_knowledge_and_ledger_are_served_on_one_connection(tmp_path: Path) -> None:
     async def both() -> None:
-        program, *arguments = command(tmp_path, "knowledge", "ledger")
-        parameters = StdioServerParameters(
-            command=program, args=arguments, env={"MINUTEBOOK_EMBEDDER": "none"}
-        )
-        async with Client(parameters) as client:
+        both = parameters(tmp_path, "knowledge", "ledger", MINUTEBOOK_EMBEDDER="none")
+        async with Client(both) as client:
             names = {tool.name for tool in (await client.list_tools()).tools}
             assert {"store_memory", "record_decision"} <= names
             desk = Desk(client)

@@ -1,7 +1,5 @@
 """A store whose texts another version of the text analysis has analysed."""
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -12,6 +10,7 @@ from minutebook.domain.records import Entity, Memory, Turn
 from minutebook.search.text import ANALYSIS, parse_query
 from minutebook.store.sqlite import SqliteStore, text_analysis
 from tests.store.samples import entity, memory, turn
+from tests.world import wait_until
 
 ACME, BETA = Filter(organization="acme"), Filter(organization="beta")
 HOUSES = "Wir haben zwei Häuser in Köln gekauft."
@@ -45,13 +44,6 @@ def written_by_the_first_version(path: Path, memories: int = 3) -> None:
         connection.execute("UPDATE text_analysis SET version = 1")
 
 
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-
-
 def found(store: SqliteStore, where: Filter, query: str) -> list[str]:
     return [each.id for each in store.match(Memory, where, parse_query(query), 1000)]
 
@@ -67,7 +59,7 @@ def test_the_present_version_is_kept_in_a_new_store(path: Path) -> None:
 def test_texts_of_another_version_are_analysed_anew_when_the_store_is_opened(path: Path) -> None:
     written_by_the_first_version(path)
     store = SqliteStore(path)
-    until(lambda: store.to_analyse() == 0)
+    wait_until(lambda: store.to_analyse() == 0)
     for where in (ACME, BETA):
         assert found(store, where, "das Haus") == ["m0", "m1", "m2"]
         assert [c.id for c in store.match(Turn, where, parse_query("Haus"), 9)] == ["t"]
@@ -90,7 +82,7 @@ def test_what_is_written_and_removed_meanwhile_is_right_afterwards(path: Path) -
     store.put(memory("m7", content="Alle Rechnungen wurden bezahlt."))
     store.put(memory("new", content="Die Rechnung ist offen."))
     store.delete(Memory, "acme", "m8")
-    until(lambda: store.to_analyse() == 0)
+    wait_until(lambda: store.to_analyse() == 0)
     others = {f"m{number}" for number in range(MANY)} - {"m7", "m8"}
     assert {*found(store, ACME, "das Haus")} == others
     assert {*found(store, ACME, "die Rechnung")} == {"m7", "new"}
@@ -107,7 +99,7 @@ def test_an_interrupted_rebuild_goes_on_where_it_was(path: Path) -> None:
         left.append(store.to_analyse())
         store.close()
     store = SqliteStore(path)
-    until(lambda: store.to_analyse() == 0)
+    wait_until(lambda: store.to_analyse() == 0)
     assert left == sorted(left, reverse=True)
     assert len(found(store, BETA, "das Haus")) == MANY
     assert store.check() == []
@@ -128,7 +120,7 @@ def test_a_rebuild_by_hand_ends_it(path: Path) -> None:
 def test_two_that_open_the_store_share_the_work(path: Path) -> None:
     written_by_the_first_version(path, MANY)
     stores = [SqliteStore(path), SqliteStore(path)]
-    until(lambda: all(store.to_analyse() == 0 for store in stores))
+    wait_until(lambda: all(store.to_analyse() == 0 for store in stores))
     assert [len(found(store, ACME, "das Haus")) for store in stores] == [MANY, MANY]
     assert stores[0].check() == []
     for store in stores:

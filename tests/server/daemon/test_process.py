@@ -20,7 +20,7 @@ from mcp.client.stdio import StdioServerParameters
 from minutebook import invocation
 from minutebook.server.daemon import client as daemon_client
 from minutebook.server.daemon.rendezvous import DaemonAddress, all_of_this_user, daemon_address
-from tests.server.stdio.test_in_process import INITIALIZE, Pipe
+from tests.server.stdio.speaking import INITIALIZE, Pipe
 from tests.server.test_catalog_stdio import POLICY
 from tests.world import wait_until
 

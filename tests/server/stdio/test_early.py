@@ -21,7 +21,7 @@ from minutebook.server.app_loader import AppLoader
 from minutebook.server.stdio.early import VERSIONS, EarlyAnswers
 from minutebook.server.stdio.in_process import connection_server
 from minutebook.server.stdio.transport import serve_on
-from tests.server.stdio.test_in_process import INITIALIZE, INITIALIZED
+from tests.server.stdio.speaking import INITIALIZE, INITIALIZED
 
 TOOLS = {"jsonrpc": "2.0", "id": "tools", "method": "tools/list"}
 PING = {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"_meta": {"progressToken": 1}}}

@@ -4,100 +4,23 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
 from mcp.client import Client
-from mcp.client.stdio import StdioServerParameters
 
 from tests.contracts.requirements import requirement
-
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2024-11-05",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-
-
-def command(home: Path, *options: str) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "minutebook",
-        "serve",
-        "--no-daemon",
-        "--home",
-        str(home),
-        *options,
-    ]
-
-
-def called(number: int, tool: str, /, **arguments: Any) -> dict[str, Any]:
-    params = {"name": tool, "arguments": arguments}
-    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
-
-
-class Pipe:
-    """A client that writes and reads raw lines."""
-
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self._id = 0
-
-    def send(self, message: dict[str, Any] | bytes) -> None:
-        assert self.process.stdin is not None
-        line = message if isinstance(message, bytes) else json.dumps(message).encode()
-        self.process.stdin.write(line + b"\n")
-        self.process.stdin.flush()
-
-    def read(self) -> dict[str, Any]:
-        assert self.process.stdout is not None
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return answer
-
-    def handshake(self, version: str = "2024-11-05") -> dict[str, Any]:
-        params = {**INITIALIZE["params"], "protocolVersion": version}  # type: ignore[dict-item]
-        self.send({**INITIALIZE, "params": params})
-        answer = self.read()
-        self.send(INITIALIZED)
-        return answer
-
-    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
-        self._id += 1
-        self.send(called(self._id, tool, **arguments))
-        return self.read()
-
-
-@contextmanager
-def serving(home: Path, *options: str, **environment: str) -> Iterator[Pipe]:
-    process = subprocess.Popen(
-        command(home, *options),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env={**os.environ, **environment},
-    )
-    try:
-        yield Pipe(process)
-    finally:
-        process.kill()
-        process.wait()
-        for stream in (process.stdin, process.stdout, process.stderr):
-            if stream is not None and not stream.closed:
-                with suppress(BrokenPipeError):
-                    stream.close()
+from tests.server.stdio.speaking import (
+    INITIALIZE,
+    INITIALIZED,
+    called,
+    command,
+    parameters,
+    serving,
+)
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
@@ -272,11 +195,7 @@ def test_no_content_reaches_the_log(tmp_path: Path) -> None:
 @pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 def test_the_official_client_lists_and_calls(tmp_path: Path, mode: Any) -> None:
     async def talk() -> None:
-        server = StdioServerParameters(
-            command=sys.executable,
-            args=command(tmp_path)[1:],
-            env={"MINUTEBOOK_EMBEDDER": "none"},
-        )
+        server = parameters(tmp_path, MINUTEBOOK_EMBEDDER="none")
         async with Client(server, mode=mode) as client:
             tools = (await client.list_tools()).tools
             assert len(tools) == 21
