@@ -5,16 +5,22 @@ import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn, cast
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.applications import Starlette
+from starlette.testclient import TestClient
 
 from minutebook.config import Settings
+from minutebook.domain.errors import StoreError
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.http import health
 from minutebook.server.http.metrics import Metrics
 from tests.contracts.requirements import requirement
 from tests.server.http.speaking import Server, call, served
+from tests.world import World
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +69,27 @@ def test_it_is_alive_and_not_ready_with_a_store_that_cannot_be_opened(tmp_path: 
         assert any("minutebook.db" in line for line in server.said)
         told = server.get("/readyz").json()
         assert told == {"status": "starting", "store": "failed", "model": "loading"}
+
+
+def test_it_is_not_ready_while_the_database_cannot_be_reached(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loader = cast("AppLoader", SimpleNamespace(find=lambda: world.app))
+    client = TestClient(Starlette(routes=health.health_routes(loader)))
+    assert client.get("/readyz").json()["store"] == "open"
+
+    def fail(*among: object) -> NoReturn:
+        raise StoreError("db.example.org: the server cannot be reached")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.store, "organizations", fail)
+        told = client.get("/readyz")
+        assert (told.status_code, told.json()["status"]) == (503, "waiting")
+        assert told.json()["store"] == "unreachable"
+        assert "example.org" not in told.text
+        assert client.get("/healthz").status_code == 200
+    world.store.close()
+    assert client.get("/readyz").json()["store"] == "open"
 
 
 @requirement("journal/considered/metrics")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from anyio import CapacityLimiter, to_thread
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -15,7 +16,12 @@ from minutebook.services.maintenance.database import NotOpen
 
 
 def health_routes(loader: AppLoader) -> list[BaseRoute]:
-    """Return the routes `/healthz` and `/readyz`, which need no token."""
+    """Return the routes `/healthz` and `/readyz`, which need no token.
+
+    A server over a database that cannot be reached is alive and not ready.
+    """
+    # Apart from the calls' threads, which may all be waiting for the database.
+    probing = CapacityLimiter(1)
 
     async def alive(request: Request) -> Response:
         return JSONResponse({"status": "alive"})
@@ -25,10 +31,12 @@ def health_routes(loader: AppLoader) -> list[BaseRoute]:
         if isinstance(found, NotOpen):
             store, model = "opening" if found.error is None else "failed", "loading"
         else:
-            store, model = "open", found.embedding.state
+            is_reachable = await to_thread.run_sync(found.database.is_reachable, limiter=probing)
+            store, model = "open" if is_reachable else "unreachable", found.embedding.state
         # A model that cannot be had takes meaning from search, and nothing else from the server.
         is_ready = store == "open" and model != "loading"
-        body = {"status": "ready" if is_ready else "starting", "store": store, "model": model}
+        status = "ready" if is_ready else "waiting" if store == "unreachable" else "starting"
+        body = {"status": status, "store": store, "model": model}
         return JSONResponse(body, 200 if is_ready else 503)
 
     return [Route("/healthz", alive), Route("/readyz", ready)]

@@ -89,7 +89,7 @@ class _Inside(Collector):
         yield _counter("engine_write_seconds", "Time spent in them.", writes.seconds)
         yield _counter("engine_write_wait_seconds", "Time spent waiting to begin.", writes.waited)
         yield _gauge(
-            "engine_bytes", "Bytes on disk, log and indices included.", app.database.size()
+            "engine_bytes", "Bytes that the store takes, indices included.", app.database.size()
         )
         cache = app.embedding.cache_stats
         yield _counter("model_cache_hits", "Questions whose vector was kept.", cache.hits)

@@ -123,7 +123,7 @@ class Database:
         return self._engine.writes
 
     def size(self) -> int:
-        """Return the bytes on disk, log and indices included."""
+        """Return the bytes that the store takes, log and indices included."""
         return self._engine.size()
 
     @property
@@ -134,6 +134,17 @@ class Database:
     def to_analyse(self) -> int:
         """Count the texts that are still to be analysed anew, as another version analysed them."""
         return self._engine.to_analyse()
+
+    def is_reachable(self) -> bool:
+        """Tell whether the store answers; one that was stopped answers when it is started."""
+        try:
+            self._engine.organizations(())
+        except StoreClosed:
+            return True
+        except StoreError as error:
+            log.warning("the database cannot be read: %s", error.reason)
+            return False
+        return True
 
     def counts(self, classes: Iterable[type[Record]]) -> dict[Kind, int]:
         """Count the records of some classes in all organizations. Raises StoreError if it cannot be read."""
