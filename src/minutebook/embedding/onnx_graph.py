@@ -179,8 +179,8 @@ def _layer(graph: Graph, weights: Weights, arithmetic: Arithmetic, layer: int, s
         bias = weights.tensor(f"l{layer}.{name}.b")
         return arithmetic.linear(graph, f"l{layer}.{name}", value, matrix, bias)
 
-    matrix = np.concatenate([weights.matrix(f"l{layer}.{each}.w", width) for each in "qkv"])
-    bias = np.concatenate([weights.tensor(f"l{layer}.{each}.b") for each in "qkv"])
+    matrix = np.concatenate([weights.matrix(f"l{layer}.{part}.w", width) for part in "qkv"])
+    bias = np.concatenate([weights.tensor(f"l{layer}.{part}.b") for part in "qkv"])
     heads = weights.shape.heads
     context = arithmetic.attention(graph, f"l{layer}.qkv", state, matrix, bias, heads)
     attended = step("ao", width, context)

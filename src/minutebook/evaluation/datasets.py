@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +55,7 @@ class Collection:
     @property
     def session_of(self) -> dict[str, str]:
         """The session of each document that has one."""
-        return {each.id: each.session for each in self.documents if each.session}
+        return {document.id: document.session for document in self.documents if document.session}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ def read(path: Path, form: str | None = None, split: str | None = None) -> Datas
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = f"is not in the form {form}: {type(error).__name__} {error}"
         raise InvalidInput(str(path), reason) from error
-    if not any(each.queries for each in dataset.collections):
+    if not any(collection.queries for collection in dataset.collections):
         raise InvalidInput(
             str(path), "holds no question" + (f" of the split {split}" if split else "")
         )
@@ -160,7 +161,7 @@ def _kept(rows: list[Any], split: str | None) -> list[Any]:
     """Return the lines without the questions of other splits; an unmarked question is in none."""
     if split is None:
         return rows
-    return [each for each in rows if "query" not in each or each.get("split") == split]
+    return [row for row in rows if "query" not in row or row.get("split") == split]
 
 
 _LOCOMO_CATEGORIES = {
@@ -179,15 +180,15 @@ def _locomo(name: str, rows: list[Any]) -> Dataset:
     is a question that has no other.
     """
     collections, without, unknown = [], 0, 0
-    for each in rows:
+    for row in rows:
         turns = {
             turn["dia_id"]: Document(id=turn["dia_id"], text=_said(turn), session=session)
-            for session, spoken in each["conversation"].items()
+            for session, spoken in row["conversation"].items()
             if re.fullmatch(r"session_\d+", session)
             for turn in spoken
         }
         queries = []
-        for number, entry in enumerate(each["qa"]):
+        for number, entry in enumerate(row["qa"]):
             named = [id for text in entry["evidence"] for id in re.split(r"[;,\s]+", text) if id]
             evidence = {id: 1.0 for id in named if id in turns}
             unknown += sum(id not in turns for id in named)
@@ -195,12 +196,12 @@ def _locomo(name: str, rows: list[Any]) -> Dataset:
             category = entry["category"]
             groups = (*(("1–4",) if category < 5 else ()), _LOCOMO_CATEGORIES[category])
             if evidence:
-                id = f"{each['sample_id']} {number}"
+                id = f"{row['sample_id']} {number}"
                 queries.append(
                     Query(id=id, text=entry["question"], relevant=evidence, groups=groups)
                 )
         collections.append(
-            Collection(name=each["sample_id"], documents=list(turns.values()), queries=queries)
+            Collection(name=row["sample_id"], documents=list(turns.values()), queries=queries)
         )
     left_out = {"questions without evidence": without, "evidence that names no turn": unknown}
     return Dataset(name, "locomo", collections, left_out)
@@ -218,11 +219,11 @@ def _longmemeval(name: str, rows: list[Any]) -> Dataset:
     Turns are relevant that are marked `has_answer`; a question whose id ends in `_abs` has no answer.
     """
     collections, unmarked = [], 0
-    for each in rows:
+    for row in rows:
         documents: list[Document] = []
         relevant: dict[str, float] = {}
         for session, spoken in zip(
-            each["haystack_session_ids"], each["haystack_sessions"], strict=True
+            row["haystack_session_ids"], row["haystack_sessions"], strict=True
         ):
             for number, turn in enumerate(spoken):
                 id = f"{session} {number}"
@@ -230,19 +231,19 @@ def _longmemeval(name: str, rows: list[Any]) -> Dataset:
                 documents.append(Document(id=id, text=text, session=session))
                 if turn.get("has_answer"):
                     relevant[id] = 1.0
-        abstains = each["question_id"].endswith("_abs")
+        abstains = row["question_id"].endswith("_abs")
         if not relevant and not abstains:
             unmarked += 1
             continue
         query = Query(
-            id=each["question_id"],
-            text=each["question"],
+            id=row["question_id"],
+            text=row["question"],
             relevant={} if abstains else relevant,
-            groups=("abstention" if abstains else each["question_type"],),
-            sessions=frozenset() if abstains else frozenset(each["answer_session_ids"]),
+            groups=("abstention" if abstains else row["question_type"],),
+            sessions=frozenset() if abstains else frozenset(row["answer_session_ids"]),
         )
         collections.append(
-            Collection(name=each["question_id"], documents=documents, queries=[query])
+            Collection(name=row["question_id"], documents=documents, queries=[query])
         )
     return Dataset(name, "longmemeval", collections, {"questions without a marked turn": unmarked})
 
@@ -251,10 +252,10 @@ def _cosqa(name: str, rows: list[Any]) -> Dataset:
     """CoSQA (Huang et al., 2021): a question a function; all functions of the file are the pool."""
     documents: dict[str, Document] = {}
     queries = []
-    for number, each in enumerate(rows):
-        code = documents.setdefault(each["code"], Document(id=f"f{number}", text=each["code"]))
-        id = str(each.get("id") or each.get("idx") or number)
-        text = each["query"] if "query" in each else each["doc"]
+    for number, row in enumerate(rows):
+        code = documents.setdefault(row["code"], Document(id=f"f{number}", text=row["code"]))
+        id = str(row.get("id") or row.get("idx") or number)
+        text = row["query"] if "query" in row else row["doc"]
         queries.append(Query(id=id, text=text, relevant={code.id: 1.0}))
     collection = Collection(
         name=name, documents=list(documents.values()), queries=queries, is_code=True
@@ -266,7 +267,7 @@ def _squad(name: str, rows: list[Any]) -> Dataset:
     """SQuAD (Rajpurkar et al., 2016) and XQuAD as published: paragraphs, each with its questions."""
     documents: list[Document] = []
     queries: list[Query] = []
-    for paragraph in (each for article in rows for each in article["paragraphs"]):
+    for paragraph in chain.from_iterable(article["paragraphs"] for article in rows):
         id = f"p{len(documents)}"
         documents.append(Document(id=id, text=paragraph["context"]))
         for entry in paragraph["qas"]:
@@ -281,16 +282,16 @@ def _xquad(name: str, rows: list[Any]) -> Dataset:
     Questions of every language are asked of the English paragraphs, and those of a translated
     language of the paragraphs in it.
     """
-    languages = list(dict.fromkeys(code for each in rows for code in each["translations"]))
+    languages = list(dict.fromkeys(code for row in rows for code in row["translations"]))
     collections = []
     for language in ("en", *languages):
         documents: list[Document] = []
         queries: list[Query] = []
-        for index, each in enumerate(rows):
+        for index, row in enumerate(rows):
             id = f"p{index}"
-            text = each["text"] if language == "en" else each["translations"][language]
+            text = row["text"] if language == "en" else row["translations"][language]
             documents.append(Document(id=id, text=text))
-            for number, question in enumerate(each["questions"]):
+            for number, question in enumerate(row["questions"]):
                 for code in question if language == "en" else [language]:
                     way = "of English paragraphs" if language == "en" else "within one language"
                     queries.append(
@@ -346,13 +347,13 @@ def _query(row: Mapping[str, Any]) -> Query:
         id=str(row["query"]),
         text=row["text"],
         relevant=relevant,
-        groups=tuple(each for each in groups if each),
+        groups=tuple(group for group in groups if group),
     )
 
 
 def _check_names(collection: Collection) -> None:
     """Raise ValueError if an id that is named is not there, or a document is there twice."""
-    documents = [each.id for each in collection.documents]
+    documents = [document.id for document in collection.documents]
     if len(set(documents)) < len(documents):
         raise ValueError("two documents have the same id")
     for query in collection.queries:

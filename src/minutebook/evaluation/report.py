@@ -49,8 +49,8 @@ def _set(run: Run) -> Report:
         "name": run.dataset.name,
         "form": run.dataset.form,
         "stores": len(collections),
-        "documents": sum(len(each.documents) for each in collections),
-        "queries": sum(len(each.queries) for each in collections),
+        "documents": sum(len(collection.documents) for collection in collections),
+        "queries": sum(len(collection.queries) for collection in collections),
         "left_out": {why: count for why, count in run.dataset.left_out.items() if count},
         "main": run.main,
         "levels": dict(_levels(run)),
@@ -63,7 +63,7 @@ def _set(run: Run) -> Report:
 def _levels(run: Run) -> Iterator[tuple[str, Report]]:
     """Sum up rankings of documents and, where they have sessions, of sessions."""
     yield "document", _level(run, run.results, _by_document)
-    if with_sessions := [each for each in run.results if each.sessions]:
+    if with_sessions := [result for result in run.results if result.sessions]:
         yield "session", _level(run, with_sessions, _by_session)
 
 
@@ -77,13 +77,13 @@ def _by_document(result: QueryResult, system: str) -> dict[str, float]:
 def _by_session(result: QueryResult, system: str) -> dict[str, float]:
     """Score the sessions in the order of their best documents, one without a session for itself."""
     session = result.sessions
-    named = result.query.sessions or {session.get(each, each) for each in result.query.relevant}
-    ranked = [session.get(each, each) for each in result.outcomes[system].ranked]
+    named = result.query.sessions or {session.get(id, id) for id in result.query.relevant}
+    ranked = [session.get(id, id) for id in result.outcomes[system].ranked]
     return score(ranked, dict.fromkeys(named, 1.0))
 
 
 def _level(run: Run, results: Sequence[QueryResult], scored: _Scored) -> Report:
-    scores = [{system: scored(each, system) for system in run.systems} for each in results]
+    scores = [{system: scored(result, system) for system in run.systems} for result in results]
     return {
         group: {
             "questions": len(places),
@@ -116,8 +116,8 @@ def _level(run: Run, results: Sequence[QueryResult], scored: _Scored) -> Report:
 def _grouped(results: Iterable[QueryResult]) -> dict[str, list[int]]:
     """Return the positions of each group's questions by the group's name; all questions come first."""
     groups: dict[str, list[int]] = {}
-    for index, each in enumerate(results):
-        for group in (ALL, *each.query.groups):
+    for index, result in enumerate(results):
+        for group in (ALL, *result.query.groups):
             groups.setdefault(group, []).append(index)
     return groups
 
@@ -139,12 +139,12 @@ def _separation(run: Run) -> Report | None:
     if not run.negatives:
         return None
     # A group has its own questions without an answer, or is held against all there are.
-    without = [each for each in run.apart if not each.answerable]
+    without = [result for result in run.apart if not result.answerable]
     groups: Report = {}
     for group, places in _grouped(run.apart).items():
         here = [run.apart[index] for index in places]
-        answered = [each for each in here if each.answerable]
-        unanswered = [each for each in here if not each.answerable] or without
+        answered = [result for result in here if result.answerable]
+        unanswered = [result for result in here if not result.answerable] or without
         if answered:
             groups[group] = {
                 "answerable": len(answered),
@@ -152,12 +152,12 @@ def _separation(run: Run) -> Report | None:
                 "systems": {
                     system: {
                         "area": area_interval(
-                            [each.outcomes[system].best for each in answered],
-                            [each.outcomes[system].best for each in unanswered],
+                            [result.outcomes[system].best for result in answered],
+                            [result.outcomes[system].best for result in unanswered],
                         ),
-                        "kept": interval([_kept(each, system) for each in answered]),
+                        "kept": interval([_kept(result, system) for result in answered]),
                         "returned": statistics.fmean(
-                            each.outcomes[system].returned for each in unanswered
+                            result.outcomes[system].returned for result in unanswered
                         ),
                     }
                     for system in run.systems
@@ -168,7 +168,7 @@ def _separation(run: Run) -> Report | None:
 
 def _kept(result: QueryResult, system: str) -> float:
     """Tell whether anything relevant came back at all."""
-    return float(any(each in result.query.relevant for each in result.outcomes[system].ranked))
+    return float(any(id in result.query.relevant for id in result.outcomes[system].ranked))
 
 
 def table(results: Mapping[str, Any]) -> Iterator[str]:

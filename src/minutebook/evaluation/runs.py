@@ -214,18 +214,20 @@ REMOVED = "the same questions, asked once their documents were removed"
 
 def negatives_of(dataset: Dataset) -> str:
     """Return where the questions without an answer come from; empty if there are none."""
-    if any(each.is_code for each in dataset.collections):
+    if any(collection.is_code for collection in dataset.collections):
         return ""
-    if any(not query.relevant for each in dataset.collections for query in each.queries):
+    if any(
+        not query.relevant for collection in dataset.collections for query in collection.queries
+    ):
         return GIVEN
     return OTHER_STORE if dataset.form == "locomo" and len(dataset.collections) > 1 else REMOVED
 
 
 def _systems(dataset: Dataset) -> tuple[System, ...]:
     """Choose what is compared; the last is what Minutebook offers, the others its baselines."""
-    if any(each.is_code for each in dataset.collections):
+    if any(collection.is_code for collection in dataset.collections):
         return CODE_SYSTEMS
-    related = any(each.relations for each in dataset.collections)
+    related = any(collection.relations for collection in dataset.collections)
     return (WORDS, VECTORS, *((WITHOUT_GRAPH,) if related else ()), RECALL)
 
 
@@ -261,14 +263,16 @@ class _Store:
     @contextmanager
     def without(self, documents: Iterable[str]) -> Iterator[None]:
         """Remove some documents for a while."""
-        removed = [each for each in self.collection.documents if each.id in set(documents)]
-        for each in removed:
-            id = self._memory.pop(each.id)
+        removed = [
+            document for document in self.collection.documents if document.id in set(documents)
+        ]
+        for document in removed:
+            id = self._memory.pop(document.id)
             del self._document[id]
             self._app.memories.delete(self._caller, id)
         yield
-        for each in removed:
-            self._keep(each)
+        for document in removed:
+            self._keep(document)
 
     def _keep(self, document: Document) -> Spent:
         """Store a document as a memory of its session."""

@@ -42,7 +42,7 @@ class NotADecision(ValueError):
 def check_can_be_written(decision: Decision) -> None:
     """Raise InvalidInput if a text holds half a character (a lone surrogate): no file can."""
     texts = [(name, getattr(decision, name)) for name in ("title", "target", "rationale", "author")]
-    texts += [("consequences", each) for each in decision.consequences]
+    texts += [("consequences", consequence) for consequence in decision.consequences]
     texts += [(name, getattr(decision, name) or "") for name in ("repository", "user")]
     for name, text in texts:
         try:
@@ -141,8 +141,8 @@ def _body(decision: Decision) -> str:
     lines += [_RATIONALE, "", _LIKE_HEADING.sub(r"\\", decision.rationale), ""]
     if decision.consequences:
         lines += [_CONSEQUENCES, ""]
-        for each in decision.consequences:
-            first, *others = each.split("\n")
+        for consequence in decision.consequences:
+            first, *others = consequence.split("\n")
             lines += [f"- {first}", *(f"  {line}" if line else "" for line in others)]
         lines.append("")
     for heading, ids in ((_REPLACES, decision.supersedes), (_REPLACED, decision.superseded_by)):

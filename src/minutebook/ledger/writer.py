@@ -134,7 +134,9 @@ class Writer:
             branch = branch_of(repository, self._path)
             tip = None if self.head is None else pygit2.Oid(hex=self.head)
             commit = self._commit(repository, branch, tip, act)
-        return Committed(str(commit), tuple(stamped(each, commit) for each in act.decisions))
+        return Committed(
+            str(commit), tuple(stamped(decision, commit) for decision in act.decisions)
+        )
 
     def recover(self) -> None:
         """Finish a commit that a kill cut short."""
@@ -346,7 +348,7 @@ def _signature(name: str, address: str, at: datetime) -> pygit2.Signature:
 def _message(act: Act) -> str:
     what = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", act.what).split())
     subject = what if len(what) <= _SUBJECT else f"{what[: _SUBJECT - 1].rstrip()}…"
-    trailers = [f"Act: {act.id}", *(f"Decision: {each.id}" for each in act.decisions)]
+    trailers = [f"Act: {act.id}", *(f"Decision: {decision.id}" for decision in act.decisions)]
     if act.origin is not None:
         origin = {"Client": act.origin.program, "Session": act.origin.session}
         trailers += [f"{name}: {tidied(text)}" for name, text in origin.items() if tidied(text)]

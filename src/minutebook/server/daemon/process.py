@@ -324,7 +324,7 @@ def _hello(line: bytes) -> Mapping[str, Any]:
 
 def _differing(one: Settings, other: Settings) -> list[str]:
     one = shared(one)
-    names = (each.name for each in fields(Settings))
+    names = (field.name for field in fields(Settings))
     return [name for name in names if getattr(one, name) != getattr(other, name)]
 
 

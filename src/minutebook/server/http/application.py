@@ -76,7 +76,7 @@ def application(
     if first := next(iter(servers), None):
         paths, streams = {MCP: endpoints[first], **paths}, {SSE: servers[first], **streams}
     guard = [Middleware(AccessMiddleware, access=access)]
-    guarded = [Route(path, each, middleware=guard) for path, each in paths.items()]
+    guarded = [Route(path, endpoint, middleware=guard) for path, endpoint in paths.items()]
     guarded += metrics_routes(metrics, settings.metrics, guard)
     for path, server in streams.items():
         guarded += Stream(server, path, access).routes(guard)

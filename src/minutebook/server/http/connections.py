@@ -136,7 +136,7 @@ class Connections:
     def _has_room(self) -> bool:
         if len(self._open) < self._most_strangers:
             return True
-        strangers = [each for each in self._open if each.caller is None]
+        strangers = [connection for connection in self._open if connection.caller is None]
         if len(strangers) >= self._most_strangers:
             return self._make_room(strangers)
         if len(self._open) < self._most:
@@ -145,11 +145,11 @@ class Connections:
 
     def _make_room(self, among: list[Connection]) -> bool:
         """Close the one that waits longest, of the client with most that wait; False if none waits."""
-        waiting = [each for each in among if each.waits_for_client]
+        waiting = [connection for connection in among if connection.waits_for_client]
         if not waiting:
             return False
-        held = Counter(each.holder for each in waiting)
-        longest = min(waiting, key=lambda each: (-held[each.holder], each.since))
+        held = Counter(connection.holder for connection in waiting)
+        longest = min(waiting, key=lambda connection: (-held[connection.holder], connection.since))
         # It is lost only when the event loop comes to it.
         self.discard(longest)
         longest.cut()

@@ -193,7 +193,7 @@ def _text(claims: Mapping[str, Any], claim: str, otherwise: str) -> str:
 
 
 def _are_texts(values: object) -> bool:
-    return isinstance(values, list) and all(isinstance(each, str) for each in values)
+    return isinstance(values, list) and all(isinstance(value, str) for value in values)
 
 
 def _parsed(data: bytes) -> list[jwt.PyJWK]:

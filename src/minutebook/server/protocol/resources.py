@@ -58,9 +58,9 @@ class Resources:
         """Describe the templates."""
         return types.ListResourceTemplatesResult(
             resource_templates=[
-                _template(each.promise)
+                _template(template.promise)
                 for contract in self._contracts
-                for each in contract.templates
+                for template in contract.templates
             ]
         )
 

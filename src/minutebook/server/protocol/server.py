@@ -37,7 +37,7 @@ def build_server(
 
     Resources and prompts are announced if one of the contracts has them.
     """
-    watch = Watch([each for each in contracts if each.resources], dispatcher)
+    watch = Watch([contract for contract in contracts if contract.resources], dispatcher)
     tools = Tools(contracts, dispatcher, spelling, watch.wake)
 
     @asynccontextmanager
@@ -45,7 +45,7 @@ def build_server(
         async with tools.sampling.lifespan(), watch.lifespan(server) as state:
             yield state
 
-    info = joint_info([each.promise for each in contracts])
+    info = joint_info([contract.promise for contract in contracts])
     server: Server[Any] = Server(
         info["name"],
         version=info["version"],
@@ -58,7 +58,7 @@ def build_server(
     )
     if watch.contracts:
         Resources(watch, dispatcher).add_to(server)
-    if prompting := [each for each in contracts if each.prompts]:
+    if prompting := [contract for contract in contracts if contract.prompts]:
         add_prompts(server, prompting)
     _discover_truly(server)
     return server

@@ -117,7 +117,7 @@ def _is_client_info(info: object) -> bool:
     return (
         isinstance(info, dict)
         and {"name", "version"} <= set(info) <= _CLIENT_INFO
-        and all(isinstance(each, str) for each in info.values())
+        and all(isinstance(value, str) for value in info.values())
     )
 
 
@@ -138,4 +138,4 @@ def _are_capabilities(value: object) -> bool:
 
 def _is_nested(value: object) -> bool:
     """Tell whether an object holds nothing but such objects."""
-    return isinstance(value, dict) and all(_is_nested(each) for each in value.values())
+    return isinstance(value, dict) and all(_is_nested(part) for part in value.values())

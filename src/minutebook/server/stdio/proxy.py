@@ -156,7 +156,7 @@ class Conversation:
     def opening_lines(self) -> Iterator[bytes]:
         """Yield the lines that bring a new server to the state of the last one."""
         if self._initialize is None or any(
-            each.method == "initialize" for each in self.requests.values()
+            request.method == "initialize" for request in self.requests.values()
         ):
             return
         yield _renamed(self._initialize)
@@ -247,7 +247,9 @@ class Proxy:
             late = time.monotonic() - patience
             with self._changed:
                 link, requests = self._link, list(self._conversation.requests.values())
-            is_late = any(each.since < late and each.method != ENDLESS for each in requests)
+            is_late = any(
+                request.since < late and request.method != ENDLESS for request in requests
+            )
             if link is not None and is_late and hangs():
                 link.cut()
 

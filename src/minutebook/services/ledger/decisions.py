@@ -80,7 +80,7 @@ class Decisions:
             decision = self._ledgers.tables.spelled(decision)
 
         def plan() -> list[Decision]:
-            old = [read(self._store, caller, Decision, each) for each in dict.fromkeys(old_ids)]
+            old = [read(self._store, caller, Decision, old_id) for old_id in dict.fromkeys(old_ids)]
             key = lineage.scoped_target(decision)
             lineage.check_may_supersede(caller, key, old, self._ledgers.tables.active_on(key))
             taking, replaced = lineage.superseding(decision, old)
@@ -114,11 +114,11 @@ class Decisions:
         """Return the decisions whose id, target or title begins with a text, active ones first."""
         start = target_key(typed)
         found = [
-            each
-            for each in self.everything(caller)[::-1]
-            if any(target_key(text).startswith(start) for text in _names(each))
+            decision
+            for decision in self.everything(caller)[::-1]
+            if any(target_key(text).startswith(start) for text in _names(decision))
         ]
-        return sorted(found, key=lambda each: each.status is not DecisionStatus.ACTIVE)
+        return sorted(found, key=lambda decision: decision.status is not DecisionStatus.ACTIVE)
 
     def beside(self, caller: Caller, found: Decision | Proposal) -> list[Decision]:
         """Return every decision on the target of a decision or proposal, oldest first."""

@@ -61,8 +61,8 @@ class DecisionWriter:
             def commit(draft: Decision) -> Decision:
                 nonlocal made
                 made, *replaced = deciding.commit(what, caller, plan)
-                for each in replaced:
-                    self._store.put(each)
+                for superseded in replaced:
+                    self._store.put(superseded)
                 follow_up(made)
                 return made
 

@@ -132,7 +132,7 @@ def check_sound(found: Sequence[Violation]) -> None:
     """Raise LedgerBroken, with the first reason and all ids, if a ledger breaks a rule."""
     if not found:
         return
-    ids = tuple(dict.fromkeys(id for each in found for id in each.ids))
+    ids = tuple(dict.fromkeys(id for violation in found for id in violation.ids))
     first = f"{', '.join(found[0].ids)}: {found[0].reason} ({found[0].rule})"
     more = f", and {len(found) - 1} more" if len(found) > 1 else ""
     raise LedgerBroken(
@@ -155,7 +155,7 @@ def check_uncontradicted(pairs: Iterable[tuple[Decision, Decision]]) -> None:
 
 def without_conflicts(found: Sequence[Violation]) -> list[Violation]:
     """Drop targets with several active decisions: a merge brings them, a person settles them."""
-    return [each for each in found if each.rule is not Rule.ONE_ACTIVE]
+    return [violation for violation in found if violation.rule is not Rule.ONE_ACTIVE]
 
 
 def as_in_git(decision: Decision) -> Decision:

@@ -25,7 +25,7 @@ def check_not_lost(path: Path, beside: Sequence[Path] = ()) -> None:
     if not traces:
         return
     state = "is missing" if size is None else "is empty (0 bytes)"
-    names = ", ".join(each.name for each in traces)
+    names = ", ".join(trace.name for trace in traces)
     what = f"{path} {state}, but a store was kept here; still there: {names}"
     anew = "`minutebook doctor --start-anew` begins an empty store"
     raise StoreLost(f"{what}. Nothing was changed. {RESCUE}; {anew}", what)
