@@ -1,10 +1,11 @@
-"""Judge what the built-in summarizer takes for retracted, by sessions labelled by hand in three languages.
+"""Judge what the built-in summarizer takes for retracted, by sessions labelled by hand in four languages.
 
 `python -m benchmarks.retractions [--quick] [--show PART]`. `retractions.jsonl` holds one session a line: its
 turns (prompt, response), its `kind` (what a later statement changes: a number, a state, a name, a cause, a
 choice; or `trap`: nothing, though it looks so), statements that a later turn took back, and statements that
-hold. Each label is a part of the text as written. `part`: by `learn` rules were tuned; `seen`, `unseen` and
-`final` were each written before they were judged, judged once, and tuned by only then. The labelled sessions of
+hold. Each label is a part of the text as written. `part`: by `learn`, `mixed` and `more` rules were tuned; `seen`,
+`unseen`, `final` and `kept` were each written before they were judged, judged once, and tuned by only then. `mixed`
+and `kept` are the halves of one set of 60. The labelled sessions of
 `benchmarks.summarizing` are judged beside them; what a summary of those must hold counts as what holds.
 
 A retracted statement is repeated if the title or the summary holds it. A statement that holds is dropped if
@@ -23,7 +24,7 @@ from minutebook.domain.records import Turn
 from minutebook.summarizing.extractive import sayings, standing, summarize
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
-PARTS = ("learn", "seen", "unseen", "final")
+PARTS = ("learn", "seen", "unseen", "final", "mixed", "more", "kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def tables(found: Sequence[Judged]) -> list[Table]:
     for part in (*PARTS, *summarizing.PARTS):
         of_part = [each for each in found if each.session.part == part]
         kinds = sorted({each.session.kind for each in of_part} - {"any"})
-        for which in ("all", "en", "de", "es", *kinds):
+        for which in ("all", "en", "de", "es", "fr", *kinds):
             group = [
                 each for each in of_part if which in ("all", each.session.language, each.session.kind)
             ]  # fmt: skip

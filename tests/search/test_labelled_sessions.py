@@ -73,7 +73,7 @@ def test_ranks_correlate_as_by_hand() -> None:
 def test_few_retractions_are_missed_and_little_is_taken_for_one() -> None:
     for part in retractions.PARTS:
         own = [retractions.judged(each) for each in retractions.read() if each.part == part]
-        assert len({each.session.language for each in own}) == 3
+        assert {"en", "de", "es"} <= {each.session.language for each in own}
         labelled = sum(len(each.session.retracted) for each in own)
         hold = sum(len(each.session.holds) for each in own)
         assert sum(len(each.repeated) for each in own) <= 0.2 * labelled, part

@@ -1,6 +1,6 @@
 """Words that say little of what a text is about, beside those that a text index leaves out.
 
-English, German and Spanish. `FILLERS` are words of any talk; `FUNCTION_WORDS` cannot end a phrase.
+English, German, Spanish and French. `FILLERS` are words of any talk; `FUNCTION_WORDS` cannot end a phrase.
 """
 
 from minutebook.search.text import word_terms
@@ -34,12 +34,22 @@ _SPANISH = """
     puede puedes podrías puedo debe quiero quiere hace hacer hecho va voy vamos todo toda todos todas otro otra cada
     algo nada gracias favor vez veces
 """
+_FRENCH = """
+    le la les l un une des du de d au aux ce cet cette ces ceci cela ça je j tu il elle on nous vous ils elles me m te t
+    se s moi toi lui leur leurs mon ma mes ton ta tes son sa ses notre nos votre vos et ou où mais donc car ni que qu qui
+    quoi quand comment pourquoi quel quelle quels quelles combien dont ne n pas plus aussi très bien tout toute tous
+    toutes même est sont était étaient été suis es êtes sommes avoir a ai as ont avait avaient fait faire peut peuvent
+    c doit dans sur sous avec sans pour par en entre vers chez depuis pendant avant après si comme y là alors puis encore
+    déjà oui non merci plutôt désormais maintenant toujours peu trop jusqu lorsque parce fois
+"""
 _ENDS_NOTHING = """
     a an the and or of in on at to for from with by as is are was were be been that this it its if when while our your
     my their we i you into not has have had do does than but because so which who whose
     der die das den dem des ein eine einen einem einer eines und oder aber von vom zu zum zur mit für auf im in an am
     bei aus nach über ist sind war waren dass wenn weil als wie ich du wir nicht um
     el la los las un una unos unas y e o de del en al con por para que se es son como si cuando lo su sus mi no a
+    le les l des du d au aux et ou mais donc car dans sur sous avec sans pour par est sont être qui quand si ce cette ces
+    ne n qu je tu il elle nous vous ils elles mon ma mes son sa ses leur leurs plus très
 """
 _ONLY_GERMAN = """
     der die das den dem des ein eine einen einem einer und oder nicht ist sind bitte wir ich für mit auf von zu zum zur
@@ -47,11 +57,15 @@ _ONLY_GERMAN = """
 """
 _ONLY_ENGLISH = "the a an of and to is are that for with our we please can you"
 
-FILLERS = frozenset((_ENGLISH + _GERMAN + _SPANISH).split())
+FILLERS = frozenset((_ENGLISH + _GERMAN + _SPANISH + _FRENCH).split())
 """Lower case, as written."""
 
-FILLER_TERMS = frozenset(term for word in FILLERS for term in (word, *word_terms(word)))
-"""The same, and as the terms of a text."""
+_NO_FILLERS = frozenset({"import"})
+
+FILLER_TERMS = (
+    frozenset(term for word in FILLERS for term in (word, *word_terms(word))) - _NO_FILLERS
+)
+"""The same, and as the terms of a text; without the stem of `important`, which is a word of its own."""
 
 FUNCTION_WORDS = frozenset(_ENDS_NOTHING.split())
 """Words that must not end a phrase."""

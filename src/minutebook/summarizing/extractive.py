@@ -35,6 +35,7 @@ from minutebook.summarizing.statements import (
     Statement,
     adds,
     asks,
+    challenges,
     clauses,
     gives_reason,
     is_correction,
@@ -177,8 +178,15 @@ def standing(found: Sequence[Sentence], pool: Sequence[int]) -> dict[int, str]:
     promptings = _promptings(found)
     whole_ones = [_statement(found, index, promptings) for index in range(len(found))]
     parts = [(index, part) for index in pool for part in clauses(found[index].text)]
-    later = [replace(each, text=part) for each in whole_ones for part in clauses(each.text)]
-    gone = retracted([replace(whole_ones[index], text=part) for index, part in parts], later)
+    later = [
+        replace(each, text=part, sentence=each.text)
+        for each in whole_ones
+        for part in clauses(each.text)
+    ]
+    said = [
+        replace(whole_ones[index], text=part, sentence=found[index].text) for index, part in parts
+    ]
+    gone = retracted(said, later)
     left: defaultdict[int, list[str]] = defaultdict(list)
     whole = Counter(index for index, _ in parts)
     last_gone: tuple[int, int] | None = None
@@ -245,13 +253,13 @@ def _promptings(found: Sequence[Sentence]) -> dict[int, Prompting]:
     return {
         turn: Prompting(
             terms=frozenset(word_terms(" ".join(texts))),
-            only_asks=all(map(asks, texts)),
+            only_asks=all(asks(text) and not challenges(text) for text in texts),
             prefers=any(map(prefers, texts)),
             adds=any(map(adds, texts)),
             objects=frozenset(
                 term
                 for text in texts
-                if not asks(text) and not is_request(text)
+                if (not asks(text) and not is_request(text)) or (asks(text) and challenges(text))
                 for term in word_terms(text)
             ),
         )

@@ -18,7 +18,7 @@ _END = re.compile(
     r"(?:(?<=[.!?…])|(?<=[.!?…][\"'”’)\]]))\s+(?=[^\sa-z]|[\w-]+[/.]\w)|(?<=[。！？])(?![”’」』）])"
 )
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(])(?:[A-Za-z]|e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|prof|inc|ltd|al"
+    r"(?:^|[\s(])(?:(?<!\d\s)[A-Za-z]|e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|st|prof|inc|ltd|al"
     r"|bzw|ca|usw|nr|evtl|ggf|std|sog|sra?|pág|núm|(?:am|dem|den|vom|zum|bis|der|des|ab) \d{1,2})\.$",
     re.IGNORECASE,
 )

@@ -1,7 +1,7 @@
 """What the turns of a session show of its work: files, errors and their ends, what was done.
 
 Signs are words, looked for in prompt, thought and response; each rule is told where it stands, and the
-scores that follow from them explain themselves. The words are English, German and Spanish
+scores that follow from them explain themselves. The words are English, German, Spanish and French
 (`session_words`); of a session in another language files, technologies, errors and length still speak.
 """
 

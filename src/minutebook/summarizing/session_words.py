@@ -1,4 +1,4 @@
-"""Words by which a session's turns are read, in English, German and Spanish, from `session_words.toml`.
+"""Words by which a session's turns are read, in English, German, Spanish and French, from `session_words.toml`.
 
 Each constant is a regular expression without flags, to be compiled ignoring case; the file says
 what each is for.
@@ -65,3 +65,17 @@ GUESS = _words(_FILE["words"]["guess"])
 ADDED = _words(_FILE["words"]["added"])
 PREFERS = _words(_FILE["words"]["prefers"])
 DISCARDS = _words(_FILE["words"]["discards"])
+PROPOSED = _words(_FILE["words"]["proposed"])
+FAILED = _words(_FILE["words"]["failed"])
+PASSED = _words(_FILE["words"]["passed"])
+CHALLENGED = _words(_FILE["words"]["challenged"])
+CONFIRMED = _words(_FILE["words"]["confirmed"])
+KEPT = _words(_FILE["words"]["kept"])
+OF_ALL = _words(_FILE["words"]["of_all"])
+OF_TESTS = _words(_FILE["words"]["of_tests"])
+CAUSE = _words(_FILE["words"]["cause"])
+ELSEWHERE = _words(_FILE["words"]["elsewhere"])
+THEN_IT = _words(_FILE["words"]["then_it"])
+REMOVED = _words(_FILE["words"]["removed"])
+ROUGHLY = _words(_FILE["words"]["roughly"])
+WITHDRAWN = _words(_FILE["words"]["withdrawn"])

@@ -1,7 +1,7 @@
 """What a sentence states, as far as a later one could take it back: subject, numbers, state, signs of a correction."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import takewhile
 
@@ -13,64 +13,71 @@ from minutebook.summarizing.session_facts import is_request
 _WRONG = (
     r"(?:(?:was|were) wrong|wrong about|mistaken|misread|misjudged|scratch that|retract|disregard|i take (?:that|it) back|"
     r"no longer true|not true|war falsch|waren falsch|stimmt (?:so |doch )?nicht|stimmt das nicht|mich geirrt|mich vertan|"
-    r"mich verlesen|nehme (?:das|es) zurück|me equivoqué|me he equivocado|estaba (?:mal|equivocad[oa])|no (?:era|es) cierto)"
+    r"mich verlesen|nehme (?:das|es) zurück|me equivoqué|me he equivocado|estaba (?:mal|equivocad[oa])|no (?:era|es) cierto|"
+    r"je me suis trompée?|à tort|c'était faux|(?:est|était) erronée?|je retire|oublie (?:ça|cela)|n'est plus vrai|pas exact|erreur de ma part|"
+    r"quatsch|vergiss (?:das|es)|nevermind|never mind|forget (?:that|it)|olvida (?:eso|lo))"
 )
 _IS_WRONG = re.compile(rf"\b{_WRONG}\b", re.IGNORECASE)
 _CORRECTS = re.compile(
     rf"\b(?:{_WRONG}|correction|corrected|overlooked|i had (?:included|forgotten|missed)|you(?:'re| are) right|sorry|"
     r"korrektur|korrigier\w*|berichtig\w*|du hast recht|corrección|corrijo|corregido|rectifico|tienes razón|"
-    r"es cierto|cierto(?=,))(?![^\W_])",
+    r"es cierto|cierto(?=,)|correction|rectification|rectifié|tu as raison|vous avez raison|en effet)(?![^\W_])",
     re.IGNORECASE,
 )
 _TURNS = re.compile(
     r"\b(?:actually|in fact|in reality|after all|turns out|turned out|rather|instead|changed|now|measured again|again|"
-    r"no longer|at last|change of plan|tatsächlich|in wirklichkeit|eigentlich|vielmehr|stattdessen|lieber|doch (?:nicht|erst|schon|nur)|"
+    r"no longer|at last|change of plan|tatsächlich|in wirklichkeit|eigentlich|eher|vielmehr|stattdessen|lieber|doch (?:nicht|erst|schon|nur)|"
     r"jetzt|nun|neu gemessen|nicht mehr|erst|planänderung|en realidad|de hecho|resulta que|resultó|al final|finalmente|ahora|de nuevo|cambio de planes|"
-    r"mejor|ya no|entonces no)\b",
+    r"mejor|ya no|entonces no|en fait|en réalité|finalement|désormais|maintenant|plutôt|à la place|de nouveau|ne plus|n'\w+ plus|changement de plan|"
+    r"moved to|postponed|brought forward|verschoben|vorgezogen|verlegt|aplazad[oa]s?|adelantad[oa]s?|pospuest[oa]s?|décalée?s?|reportée?s?|avancée?s?|"
+    r"wait|moment|on closer look|bei näherem hinsehen|seit|since|desde|depuis)\b",
     re.IGNORECASE,
 )
 _DENIES = re.compile(
-    r"\b(?:not|\w+n't|never|no longer|nobody|nothing|nicht|kein\w*|nie|niemals|niemand|nichts|no|nadie|nada|nunca|tampoco|ya no|ningún\w*)\b",
+    r"\b(?:not|\w+n't|never|no longer|nobody|nothing|nicht|kein\w*|nie|niemals|niemand|nichts|no|nadie|nada|nunca|tampoco|ya no|ningún\w*|ne \w+ (?:pas|plus|jamais)|n'\w+ (?:pas|plus|jamais)|pas|aucune?|jamais|rien|personne|nirgends|nowhere)\b",
     re.IGNORECASE,
 )
 _NAMES_OF_NUMBERS = """
-    two three four five six seven eight nine ten eleven twelve
+    one two three four five six seven eight nine ten eleven twelve
     zwei drei vier fünf sechs sieben acht neun zehn elf zwölf
     dos tres cuatro cinco seis siete ocho nueve diez once doce
+    deux trois quatre cinq sept huit neuf dix onze douze
 """
 _NUMBER_WORDS = frozenset(_NAMES_OF_NUMBERS.split())
 _TOKENS = re.compile(r"\d+(?:[.,:]\d+)*|%|€|\$|[^\W\d_][\w.-]*[^\W_]|[^\W\d_]")
 _NEGATED_NUMBER = re.compile(
-    r"\b(?:not|nicht|kein\w*|no|rather than|instead of|statt|anstatt|en vez de|en lugar de)\s+([\w.,:]*\w)",
+    r"\b(?:not|nicht|kein\w*|no|rather than|instead of|statt|anstatt|en vez de|en lugar de|pas|au lieu de)\s+([\w.,:]*\w)",
     re.IGNORECASE,
 )
 _BREAKS = re.compile(
-    r"(?<=;)\s+|(?<=\w)\s+[–—]\s+|(?<=,)\s+|\s+(?=(?:and|und|y|because|weil|porque) )",
+    r"(?<=;)\s+|(?<=\w)\s+[–—]\s+|(?<=,)\s+|\s+(?=(?:and|und|y|et|because|weil|porque|parce que) )",
     re.IGNORECASE,
 )
 _DEPENDS = re.compile(
-    r"(?:which|who|whose|that|if|when|so that|than|like|dass|damit|sodass|wenn|obwohl|wie|als|que|cuando|si|para que)\b",
+    r"(?:which|who|whose|that|if|when|so that|than|like|dass|damit|sodass|wenn|obwohl|wie|als|que|cuando|si|para que|qui|lorsque|quand|pour que)\b",
     re.IGNORECASE,
 )
-_GIVES_REASON = re.compile(r"(?:because|since|as|weil|da|denn|porque|como)\b", re.IGNORECASE)
+_GIVES_REASON = re.compile(
+    r"(?:because|since|as|weil|da|denn|porque|como|parce que|car|puisque)\b", re.IGNORECASE
+)
 _TAG = re.compile(
     r",\s*(?:\w+n't \w+|right|or not|oder(?: nicht)?|nicht wahr|gell|ne|stimmt's|¿?(?:no|verdad|cierto)|or|is it|are they)\s*\?\W*$",
     re.IGNORECASE,
 )
-_JOINS = re.compile(r"(?:and|und|y|but|aber|pero|so|also|así que)\s", re.IGNORECASE)
+_JOINS = re.compile(r"(?:and|und|y|et|but|aber|pero|mais|so|also|así que|donc)\s", re.IGNORECASE)
 LEAST_WORDS = 2
 """Words that a clause has at least."""
 
 _DIMENSIONS = {
     "time": "ms s sec min h second seconds minute minutes hour hours day days week weeks month months sekunde sekunden minute "
     "minuten stunde stunden tag tage tagen woche wochen monat monate monaten segundo segundos minuto minutos hora horas "
-    "día días semana semanas mes meses",
-    "size": "kb mb gb tb kib mib gib bytes",
+    "día días semana semanas mes meses seconde secondes heure heures h jour jours semaine semaines mois",
+    "size": "kb mb gb tb kib mib gib bytes ko mo octets",
     "money": "€ $ euro euros dollar dollars eur usd céntimos cent cents",
-    "share": "% percent prozent porcentaje por ciento",
-    "times": "times times. mal veces",
+    "share": "% percent prozent porcentaje por ciento cent",
+    "times": "times times. mal veces fois",
     "clock": "uhr o'clock at um las",
-    "value": "is are was were be ist sind war waren es son era eran beträgt von",
+    "value": "is are was were be ist sind war waren es son era eran beträgt von est sont était étaient",
 }
 _DIMENSION_OF = {word: name for name, words in _DIMENSIONS.items() for word in words.split()}
 MEASURES = frozenset(_DIMENSIONS)
@@ -79,14 +86,15 @@ _MEASURE_TERMS = frozenset(term for word in _DIMENSION_OF for term in (word, *wo
 _CONCEDES = re.compile(
     r"\W*(?:right, (?:i|that) (?:was|were|had)|you(?:'re| are) right|my mistake|i was (?:wrong|looking|mistaken)|i (?:had )?(?:not|missed|overlooked|forgotten|forgot)|sorry|"
     r"good catch|du hast recht|sie haben recht|stimmt[,.:]|(?:dann |da )?lag ich (?:daneben|falsch)|das war falsch|mein fehler|"
-    r"ich (?:habe mich|hatte mich|lag)|das (?:habe|hatte) ich (?:übersehen|vergessen)|entschuldig|es verdad|es cierto|cierto,|tienes razón|me equivoqué|se me pasó|no lo había visto|perdón|tiene razón)",
+    r"ich (?:habe mich|hatte mich|lag)|das (?:habe|hatte) ich (?:übersehen|vergessen)|entschuldig|es verdad|es cierto|cierto,|tienes razón|me equivoqué|se me pasó|no lo había visto|perdón|tiene razón|tu as raison|vous avez raison|en effet|effectivement|au temps pour moi|je me suis trompée?|oui, à tort|"
+    r"wait,|moment,|oh,|oops|ups|hoppla|tatsächlich,|indeed,|no, i only|fair point|good point)",
     re.IGNORECASE,
 )
 _REJECTS = re.compile(
     r"^\W*(?:not|no|nein|kein\w*|nicht|nada de)\b|\b(?:don't|do not|doesn't|never) (?:want|use|need|like|allow)|"
     r"\b(?:agreed on|far too|too (?:many|few|long|short|slow|big|much))\b|\b(?:möchten|wollen|brauchen|dürfen|nehmen) wir nicht|"
     r"\bwir (?:möchten|wollen|brauchen|dürfen|nehmen|haben) kein|\b(?:viel zu|zu (?:viel|lang|kurz|groß))\b|"
-    r"\bno (?:queremos|quiero|usamos|usemos|necesitamos|podemos|uses)\b|\bdemasiad[oa]s?\b",
+    r"\bno (?:queremos|quiero|usamos|usemos|necesitamos|podemos|uses)\b|\bdemasiad[oa]s?\b|^\W*(?:non|pas)\b|\bc'est trop\b|\b(?:bien )?trop (?:lourd|long|court|lent|cher|grand|petit)|\bon n'en veut pas|\bnous ne (?:voulons|pouvons)",
     re.IGNORECASE,
 )
 
@@ -98,12 +106,27 @@ _SINGLE = re.compile(session_words.SINGLE, re.IGNORECASE)
 _CONSEQUENCE = re.compile(rf"\W*{session_words.CONSEQUENCE}", re.IGNORECASE)
 _PREFERS = re.compile(session_words.PREFERS, re.IGNORECASE)
 _DISCARDS = re.compile(session_words.DISCARDS, re.IGNORECASE)
+_PROPOSES = re.compile(session_words.PROPOSED, re.IGNORECASE)
+_FAILS = re.compile(session_words.FAILED, re.IGNORECASE)
+_PASSES = re.compile(session_words.PASSED, re.IGNORECASE)
+_CONFIRMS = re.compile(session_words.CONFIRMED, re.IGNORECASE)
+_CHALLENGES = re.compile(session_words.CHALLENGED, re.IGNORECASE)
+_KEEPS = re.compile(session_words.KEPT, re.IGNORECASE)
+_OF_ALL = re.compile(session_words.OF_ALL, re.IGNORECASE)
+_OF_TESTS = re.compile(session_words.OF_TESTS, re.IGNORECASE)
+_CAUSE = re.compile(session_words.CAUSE, re.IGNORECASE)
+_ELSEWHERE = re.compile(session_words.ELSEWHERE, re.IGNORECASE)
+_THEN_IT = re.compile(rf"\W*{session_words.THEN_IT}", re.IGNORECASE)
+_REMOVED = re.compile(session_words.REMOVED, re.IGNORECASE)
+_LABELS = re.compile(r"(?<=\w )[A-HJ-Z](?![\w.'’])")
+_ROUGHLY = re.compile(session_words.ROUGHLY, re.IGNORECASE)
+_WITHDRAWS = re.compile(rf"\W*{session_words.WITHDRAWN}", re.IGNORECASE)
 _ADDS = re.compile(session_words.ADDED, re.IGNORECASE)
 _PATHS = re.compile(r"((?<![\w/])/?[\w-]{0,80}(?:[/.][\w-]{1,80}){0,30}[/.][A-Za-z_][\w-]*)")
 _GUESSES = re.compile(session_words.GUESS, re.IGNORECASE)
 _OF_TIMES_AND_ARTICLES = """
     the a an now then so already again der die das den dem des ein eine einen einem einer jetzt nun dann also wieder
-    schon el la los las un una ahora entonces pues ya sí dr mr mrs ms sr sra herr frau señor
+    schon el la los las un una ahora entonces pues ya sí le la les des du l d désormais maintenant alors donc déjà dr mr mrs ms m mme mlle sr sra herr frau señor
     señora
 """
 _PASSED_OVER = frozenset(
@@ -114,6 +137,8 @@ _DAYS_AND_MONTHS = """
     september october november december montag dienstag mittwoch donnerstag freitag samstag sonntag januar februar
     märz mai juni juli oktober dezember lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril
     mayo junio julio agosto septiembre octubre noviembre diciembre today tomorrow heute morgen hoy mañana
+    lundi mardi mercredi jeudi vendredi samedi dimanche janvier février avril mai juin juillet août
+    septembre octobre novembre décembre demain
 """
 _DATES = frozenset(term for word in _DAYS_AND_MONTHS.split() for term in word_terms(word))
 
@@ -149,6 +174,14 @@ class Statement:
     follows_correction: bool = False
     prompting: Prompting = UNPROMPTED
     lead: str = ""
+    sentence: str = ""
+
+    @cached_property
+    def whole(self) -> "Statement":
+        """The sentence that it is a clause of."""
+        if self.sentence in ("", self.text):
+            return self
+        return replace(self, text=self.sentence)
 
     @cached_property
     def terms(self) -> tuple[str, ...]:
@@ -254,6 +287,91 @@ class Statement:
         return _GUESSES.search(self.text) is not None
 
     @cached_property
+    def is_hypothesis(self) -> bool:
+        """Whether it says itself that it may be otherwise, or is only proposed."""
+        return self.guesses or self.proposes
+
+    @cached_property
+    def proposes(self) -> bool:
+        """Whether it only proposes, estimates or plans."""
+        return _PROPOSES.search(self.text) is not None
+
+    @cached_property
+    def fails(self) -> bool:
+        """Whether it tells of something that does not work."""
+        return _FAILS.search(self.text) is not None
+
+    @cached_property
+    def passes(self) -> bool:
+        """Whether it tells that something works."""
+        return _PASSES.search(self.text) is not None and not self.fails
+
+    @cached_property
+    def confirms(self) -> bool:
+        """Whether it, or the answer that it is of, confirms what was said."""
+        return any(_CONFIRMS.search(text) for text in (self.lead, self.text))
+
+    @cached_property
+    def is_of_tests(self) -> bool:
+        """Whether it speaks of tests."""
+        return _OF_TESTS.search(self.text) is not None
+
+    @cached_property
+    def is_of_failing_tests(self) -> bool:
+        """Whether it speaks of tests that fail."""
+        return self.fails and self.is_of_tests
+
+    @cached_property
+    def is_cause(self) -> bool:
+        """Whether it names a cause."""
+        return _CAUSE.search(self.text) is not None
+
+    @cached_property
+    def points_elsewhere(self) -> bool:
+        """Whether it says that it is another thing than was thought."""
+        return _ELSEWHERE.search(self.text) is not None
+
+    @cached_property
+    def names_instead(self) -> bool:
+        """Whether the answer that it is of begins by naming another thing."""
+        return not self.by_user and _THEN_IT.match(self.lead or self.text) is not None
+
+    @cached_property
+    def removes(self) -> bool:
+        """Whether it says that something is no longer there."""
+        return _REMOVED.search(self.text) is not None
+
+    @cached_property
+    def rules_out(self) -> bool:
+        """Whether it says that what it names is not the cause."""
+        return _DISCARDS.search(self.text) is not None
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The single capital letters in it that name things, as in "plan B"."""
+        return frozenset(_LABELS.findall(self.text))
+
+    @cached_property
+    def estimates(self) -> bool:
+        """Whether it gives a figure as a rough one."""
+        return self.proposes or _ROUGHLY.search(self.text) is not None
+
+    @cached_property
+    def withdraws(self) -> bool:
+        """Whether it begins by withdrawing what was said or done."""
+        return _WITHDRAWS.match(self.text) is not None
+
+    @cached_property
+    def keeps(self) -> bool:
+        """Whether it says that something is as before."""
+        return _KEEPS.search(self.text) is not None
+
+    @cached_property
+    def is_of_all(self) -> bool:
+        """Whether it says something of all things of a kind, or of none."""
+        return _OF_ALL.search(self.text) is not None
+
+    @cached_property
     def subject(self) -> frozenset[str]:
         """What it is about: its telling words, without numbers."""
         return frozenset(filter(_is_subject, takewhile(GAP.__ne__, word_terms(self.text))))
@@ -264,7 +382,7 @@ class Statement:
         tokens = [token.lower() for token in _TOKENS.findall(self.text)]
         padded = ["", *tokens, ""]
         return frozenset(
-            (token, _DIMENSION_OF.get(neighbour, neighbour))
+            (token, _DIMENSION_OF.get(neighbour, neighbour.removesuffix("s")))
             for index, token in enumerate(tokens, start=1)
             if _is_number(token)
             for neighbour in (padded[index + 1], padded[index - 1])
@@ -272,6 +390,11 @@ class Statement:
             and not _is_number(neighbour)
             and (neighbour in _DIMENSION_OF or neighbour not in _NO_NAMES)
         )
+
+    @cached_property
+    def counted(self) -> frozenset[str]:
+        """The words beside its numbers."""
+        return frozenset(neighbour for _, neighbour in self.numbers)
 
     @cached_property
     def corrects(self) -> bool:
@@ -327,7 +450,9 @@ def clauses(sentence: str) -> list[str]:
         part = piece.strip()
         if not part:
             continue
-        is_short = len(_JOINS.sub("", part).split()) < LEAST_WORDS
+        is_short = len(_JOINS.sub("", part).split()) < LEAST_WORDS or not any(
+            map(_is_subject, word_terms(part))
+        )
         if parts and (is_short or _DEPENDS.match(part) or len(parts[-1].split()) < LEAST_WORDS):
             parts[-1] += f" {part}"
         else:
@@ -343,6 +468,11 @@ def asks(text: str) -> bool:
 def prefers(text: str) -> bool:
     """Tell whether a sentence wants something otherwise than before."""
     return _PREFERS.search(text) is not None
+
+
+def challenges(text: str) -> bool:
+    """Tell whether a question asks what an answer rests on."""
+    return _CHALLENGES.search(text) is not None
 
 
 def adds(text: str) -> bool:

@@ -17,6 +17,9 @@ _REPORTED = re.compile(
     r"|(?:los |unos |nuestros )?(?:usuarios|clientes) (?:dicen|informan|se quejan de) (?:que )?)",
     re.IGNORECASE,
 )
+_JOINING = re.compile(
+    r"^(?:and|but|or|und|aber|oder|y|pero|o|et|mais|ou)\s+(?=\S+\s)", re.IGNORECASE
+)
 _PUNCTUATION = re.compile(r"\s*[,;:—–(](?=\s)\s*|\s+\(|\s+-\s+|\.\s+")
 _CONJUNCTION = re.compile(
     r",?\s+(?=(?:because|so that|which|since|whenever|when|while|but|and then|until|before|after|as soon as|so|if|unless"
@@ -95,6 +98,7 @@ def _fits(text: str) -> bool:
 
 def _trimmed(sentence: str) -> str:
     text = " ".join(without_politeness(sentence).split()).strip(_EDGES)
+    text = _JOINING.sub("", text, count=1)
     return _REPORTED.sub("", text, count=1)
 
 
