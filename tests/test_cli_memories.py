@@ -139,6 +139,7 @@ def test_what_cannot_be_kept_is_given_back_as_it_was_written(run: Run, editor: P
     assert "must not be empty" in refused(run, "edit", id)
 
 
+@pytest.mark.thorough
 def test_an_edit_does_not_undo_what_was_changed_meanwhile(run: Run, editor: Path) -> None:
     id = remembered(run, "tea at five")
     editor.write_text(

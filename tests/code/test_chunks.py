@@ -204,6 +204,7 @@ DEEP = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
 @pytest.mark.parametrize("name", ["python", "json", "yaml", "markdown", "toml", "bash"])
 def test_deep_nesting_is_cut_like_anything_else(name: str, text: str) -> None:

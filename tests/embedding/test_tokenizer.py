@@ -128,6 +128,7 @@ def test_rules_for_single_characters_are_the_models_own(
     assert {k: v for k, v in all_rules.items() if len(k) == 1} == own
 
 
+@pytest.mark.thorough
 def test_rules_for_sequences_are_the_compositions_of_unicode(
     all_rules: dict[str, str],
 ) -> None:

@@ -57,6 +57,7 @@ def check_sound(ledger: Repository) -> dict[str, Decision]:
     return {each.id: each for each in told.decisions}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", OPENERS)
 @pytest.mark.parametrize(
     "each", [4, pytest.param(40, marks=[pytest.mark.slow, pytest.mark.cold_start])]
@@ -73,6 +74,7 @@ def test_eight_processes_start_cold_and_record_at_once_and_nothing_is_lost(
     assert len(git(path, "log", "--format=%s", "--grep=^Act: ").splitlines()) == 8 * each
 
 
+@pytest.mark.thorough
 def test_of_eight_processes_on_one_target_one_wins_and_the_others_learn_which(
     tmp_path: Path,
 ) -> None:
@@ -120,6 +122,7 @@ def test_a_kill_at_any_instant_loses_nothing_acknowledged(
     record(OPENERS[where](path), numbered(90_000))
 
 
+@pytest.mark.thorough
 def test_a_person_commits_while_decisions_are_recorded(tmp_path: Path) -> None:
     path = person(tmp_path / "project")
     worker = start("write", "shared", path, "0:30")
@@ -138,6 +141,7 @@ def test_a_person_commits_while_decisions_are_recorded(tmp_path: Path) -> None:
     assert git(path, "log", "--format=%s", "--grep=^theirs").splitlines() == ["theirs"] * theirs
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", OPENERS)
 def test_on_a_full_disk_an_act_fails_plainly_and_the_ledger_is_sound(
     tmp_path: Path, where: str

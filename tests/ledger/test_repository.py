@@ -92,6 +92,7 @@ def test_what_was_committed_is_read_back(ledger: Repository) -> None:
     assert git(ledger.path, "fsck", "--strict") == ""
 
 
+@pytest.mark.thorough
 def test_the_decisions_of_a_thousand_targets_are_shared_among_folders(ledger: Repository) -> None:
     many = [numbered(n) for n in range(1000)]
     record(ledger, *many)

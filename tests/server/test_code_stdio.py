@@ -38,6 +38,7 @@ def until_answered(pipe: Pipe, id: int) -> tuple[list[dict[str, Any]], dict[str,
     return told, message
 
 
+@pytest.mark.thorough
 @requirement("knowledge/code/progress")
 def test_progress_is_told_to_whoever_asks_for_it(tmp_path: Path) -> None:
     root = many(tmp_path / "kettle", 500)

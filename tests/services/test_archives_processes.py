@@ -142,6 +142,7 @@ def test_an_import_that_is_killed_changes_nothing(kept: World, tmp_path: Path, m
     assert told.imported == {Kind.TURN: TURNS}
 
 
+@pytest.mark.thorough
 def test_an_export_for_which_there_is_no_room_leaves_nothing(opener: Opener, small: Path) -> None:
     world = opener(archive_roots=(small,))
     put(world, *(turn(n, prompt=LONG) for n in range(500)))

@@ -120,6 +120,7 @@ def test_a_megabyte_of_anything_is_summarised(said: str) -> None:
     assert len(told.summary) < 5000
 
 
+@pytest.mark.thorough
 def test_a_long_session_is_told_in_few_sentences_of_all_its_parts() -> None:
     long = [
         (f"Add the report number {n} to f{n}.py", "", f"Added the report {n} to f{n}.py.")

@@ -61,6 +61,7 @@ def test_a_command_has_the_daemon_read_and_write(asked: Invocation, daemon: Daem
     assert OWN_PROCESS not in unknown.stderr
 
 
+@pytest.mark.thorough
 def test_a_command_does_not_wait_for_a_daemon_that_does_not_answer(
     asked: Invocation, daemon: DaemonAddress
 ) -> None:

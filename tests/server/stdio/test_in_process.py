@@ -157,6 +157,7 @@ def test_an_acknowledged_write_survives_a_kill(tmp_path: Path) -> None:
         assert {each["id"]["id"]["String"] for each in kept["memories"]} == set(stored)
 
 
+@pytest.mark.thorough
 def test_what_one_server_stores_another_finds_at_once(tmp_path: Path) -> None:
     with serving(tmp_path) as one, serving(tmp_path) as other:
         one.handshake("2025-06-18")

@@ -142,6 +142,7 @@ def test_without_a_model_words_find_the_truth_too(opener: Opener) -> None:
     assert (found.record.id, found.followed) == (new.id, (old.id,))
 
 
+@pytest.mark.thorough
 def test_a_long_past_does_not_crowd_out_what_holds_elsewhere(world: World) -> None:
     one = world.app.decisions.record(AGENT, draft(title=KEPT))
     for _ in range(60):
