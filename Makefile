@@ -7,7 +7,7 @@ NPM_READY := $(NPM)/node_modules/.ready
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help setup npm demo test test-ci test-all test-server check format bench serve docs lock clean
+.PHONY: help setup npm demo test test-all test-server check format bench serve docs lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -31,11 +31,8 @@ $(NPM_READY): $(NPM)/package-lock.json
 demo: $(READY)  ## Store, recall, relate and supersede over a real MCP connection.
 	$(BIN)/minutebook demo
 
-test: $(READY)  ## Run a proof of every promise: every test but the thorough and the slow ones.
-	$(PYTEST) -p tests.workers --workers 3 -m "not slow and not thorough" $(ARGS)
-
-test-ci: $(READY)  ## Run every test but the slow ones.
-	$(PYTEST) -p tests.workers --workers 3 -m "not slow" $(ARGS)
+test: $(READY)  ## Run a proof of every promise; with TESTS="not slow", as CI does, second proofs too.
+	$(PYTEST) -p tests.workers --workers 3 -m "$(or $(TESTS),not slow and not thorough)" $(ARGS)
 
 test-all: $(READY) $(NPM_READY)  ## Run every test, with many more examples.
 	$(PYTEST) -p tests.workers --workers 2 --hypothesis-profile=all

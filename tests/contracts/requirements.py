@@ -33,7 +33,7 @@ class Proof:
     path: str
     test: str
     is_left_out: bool
-    """Whether `make test` leaves it to `make test-ci`."""
+    """Whether `make test` leaves it to `.ci/run`."""
 
 
 def requirement(*ids: str) -> pytest.MarkDecorator:
