@@ -5,7 +5,8 @@ turns (prompt, response), its `kind` (what a later statement changes: a number, 
 choice; or `trap`: nothing, though it looks so), statements that a later turn took back, and statements that
 hold. Each label is a part of the text as written. `part`: by `learn`, `mixed` and `more` rules were tuned; `seen`,
 `unseen`, `final` and `kept` were each written before they were judged, judged once, and tuned by only then. `mixed`
-and `kept` are the halves of one set of 60. The labelled sessions of
+and `kept` are the halves of one set of 60. `independent` is by an author who did not know the rules, in sessions of
+four to ten turns; no rule is tuned by it. The labelled sessions of
 `benchmarks.summarizing` are judged beside them; what a summary of those must hold counts as what holds.
 
 A retracted statement is repeated if the title or the summary holds it. A statement that holds is dropped if
@@ -24,7 +25,7 @@ from minutebook.domain.records import Turn
 from minutebook.summarizing.extractive import sayings, standing, summarize
 
 LABELLED = Path(__file__).with_name("retractions.jsonl")
-PARTS = ("learn", "seen", "unseen", "final", "mixed", "more", "kept")
+PARTS = ("learn", "seen", "unseen", "final", "mixed", "more", "kept", "independent")
 
 
 @dataclass(frozen=True, slots=True)

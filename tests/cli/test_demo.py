@@ -21,6 +21,7 @@ def test_the_demo_gets_every_answer_that_it_expects() -> None:
     assert "Every answer was the expected one." in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
 def test_the_demo_fills_a_store_of_its_own_and_shows_it_until_ctrl_c(tmp_path: Path) -> None:
     elsewhere = tmp_path / "my-ledger"

@@ -12,7 +12,7 @@ from minutebook.contracts.registry import CONTRACTS
 from tests.conformance.first_calls import FIRST_CALLS
 from tests.conformance.npm import needs_npm, ran
 
-pytestmark = needs_npm
+pytestmark = [needs_npm, pytest.mark.thorough]
 
 ERAS = ("legacy", "modern")
 VISITS = [

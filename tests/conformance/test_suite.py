@@ -9,7 +9,7 @@ from minutebook.contracts.registry import CONTRACTS
 from tests.conformance.npm import needs_npm
 from tests.conformance.suite import Check, checked, checked_one, findings, known
 
-pytestmark = needs_npm
+pytestmark = [needs_npm, pytest.mark.thorough]
 
 SESSIONS, REQUESTS = REVISIONS = ("2025-11-25", "2026-07-28")
 

@@ -132,6 +132,7 @@ def test_recall_shows_memories_alone_by_default(world: World) -> None:
 steps = st.lists(st.tuples(st.sampled_from(["a", "b", "c"]), st.booleans()), max_size=12)
 
 
+@pytest.mark.thorough
 @given(steps, st.sampled_from(["strict", "balanced"]), st.sampled_from(["old", "new", "tea"]))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_whatever_was_decided_each_target_is_found_once_by_any_of_its_words(

@@ -63,6 +63,7 @@ def test_a_file_in_the_way_is_not_removed(tmp_path: Path) -> None:
     assert (tmp_path / "models").read_text() == "mine"
 
 
+@pytest.mark.thorough
 def test_many_at_once_leave_one_whole_folder(tmp_path: Path) -> None:
     for turn in range(40):
         folder = tmp_path / f"model{turn}"

@@ -66,6 +66,7 @@ def reference(weights: Weights, all_rules: dict[str, str]) -> Unigram:
     return Unigram(weights.vocabulary, all_rules)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("text", [*PLAIN, *HARD], ids=ascii)
 def test_the_ids_are_those_of_the_published_rules(
     text: str, tokenizer: Tokenizer, reference: Unigram

@@ -93,6 +93,7 @@ def test_of_eight_processes_on_one_target_one_wins_and_the_others_learn_which(
     assert len(active) == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", OPENERS)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in range(1, 12))]

@@ -311,6 +311,7 @@ ALIKE = frozenset({"Cn", "Co", "Cs"})
 """Categories whose characters have no properties of their own: not assigned, private, surrogates."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step", [997, pytest.param(1, marks=pytest.mark.slow)])
 def test_every_character_settles_at_once(step: int) -> None:
     """Every character; of those that Unicode tells nothing about, each so-manieth."""

@@ -100,6 +100,7 @@ def parts_of_the_library(folder: Path) -> tuple[Path, Path]:
     return json_folder, toml_folder
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(300)
 def test_the_standard_library_is_indexed_and_found_by_a_real_client(tmp_path: Path) -> None:
     """A part of it, with the model in the box, through every code tool."""

@@ -28,6 +28,7 @@ def house(tmp_path: Path) -> Iterator[House]:
         yield one
 
 
+@pytest.mark.thorough
 def test_a_daemon_that_is_slow_to_start_is_waited_for_by_all(house: House) -> None:
     place = house.place()
     # Whoever holds this is, for all others, a daemon that starts.

@@ -56,6 +56,7 @@ def exactly(vectors: np.ndarray, numbers: np.ndarray, query: np.ndarray) -> list
     return [f"{numbers[place]:05}" for place in np.argsort(-cosines, kind="stable")[:10]]
 
 
+@pytest.mark.thorough
 def test_what_is_found_by_codes_is_what_is_nearest(tmp_path: Path, vectors: np.ndarray) -> None:
     store = SqliteStore(tmp_path / "store.db", durability="normal")
     for start in range(0, RECORDS, 250):
@@ -119,6 +120,7 @@ def test_two_stores_share_one_index_and_take_over_what_the_other_saved(
         store.close()
 
 
+@pytest.mark.thorough
 def test_a_search_after_opening_reads_the_files_and_only_what_came_later(
     tmp_path: Path, vectors: np.ndarray
 ) -> None:

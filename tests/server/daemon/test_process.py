@@ -151,6 +151,7 @@ def _signals(pid: int) -> bool:
     return True
 
 
+@pytest.mark.thorough
 @pytest.mark.cold_start
 def test_clients_share_one_daemon_and_one_store(house: House) -> None:
     one, other = house.client(), house.client()

@@ -29,6 +29,7 @@ def watchers() -> list[str]:
     return [each.name for each in threading.enumerate() if each.name.startswith("watch ")]
 
 
+@pytest.mark.thorough
 def test_one_watches_and_another_stands_by_for_it(opener: Opener, tmp_path: Path) -> None:
     one, two = modelless(opener), modelless(opener)
     project = indexed(one, tmp_path / "p")

@@ -101,6 +101,7 @@ def test_the_tool_tells_it_beside_the_promised_answer(world: World) -> None:
     assert first in answer.notes["similar"].text
 
 
+@pytest.mark.thorough
 def test_the_command_lists_groups(
     tmp_path: object, built_in: Embedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:

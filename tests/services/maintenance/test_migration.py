@@ -189,6 +189,7 @@ def test_nobody_opens_a_store_until_all_is_there_and_anybody_does_then(
     pair.target.open()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("after", [pytest.param(0, marks=pytest.mark.slow), 3])
 def test_what_a_kill_cut_short_goes_on(pair: Pair, after: int) -> None:
     fill(pair.source)

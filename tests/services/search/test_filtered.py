@@ -41,6 +41,7 @@ def test_organizations_are_merged_in_one_order(world: World) -> None:
     assert all_of(world, None, organization="other") == ["4", "1"]
 
 
+@pytest.mark.thorough
 def test_there_is_no_limit_and_what_does_not_match_stays_away(world: World) -> None:
     chance = Random(1)
     for number in range(240):
