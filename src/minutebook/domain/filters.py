@@ -11,6 +11,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.policy import Scope
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
+    SYSTEM_ORGANIZATION,
     Memory,
     MemoryType,
     Record,
@@ -148,6 +149,20 @@ def scope_of_writes(caller: Caller) -> Scope:
     Raises Forbidden if the caller is bound to several repositories.
     """
     return Scope(default_organization(caller), repository_of(caller), caller.user)
+
+
+def open_organizations(caller: Caller) -> frozenset[str] | None:
+    """Return the organizations that are open to a caller: their own and the system's; None for all."""
+    if caller.organization is None:
+        return None
+    return frozenset((caller.organization, SYSTEM_ORGANIZATION))
+
+
+def sees(caller: Caller, record: Record) -> bool:
+    """Tell whether a caller may see a record."""
+    bound = open_organizations(caller)
+    is_open = bound is None or record.organization in bound
+    return is_open and visible_filter(caller, record.organization).passes(record)
 
 
 def visible_filter(caller: Caller, organization: str) -> Filter:

@@ -29,10 +29,10 @@ from minutebook.web import (
     health,
     memories,
     pages,
-    past,
     review,
     sessions,
     settings,
+    timeline,
     why,
 )
 from minutebook.web.activity import conditions_of, ends_of
@@ -51,7 +51,7 @@ VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (
     decisions.VIEWS,
     sessions.VIEWS,
     graph.VIEWS,
-    past.VIEWS,
+    timeline.VIEWS,
     why.VIEWS,
     review.VIEWS,
     activity.VIEWS,

@@ -1,8 +1,9 @@
 """The graph: entities, relations and memories around one thing, drawn, and listed in words."""
 
 import math
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -104,7 +105,7 @@ def show(visit: Visit) -> Page:
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/graph"): ("graph", show)}
 
 
-def asked_of(query: Any) -> Asked:
+def asked_of(query: Mapping[str, str]) -> Asked:
     """Read what an address asks for. Raises InvalidInput, which names the part that is not fit."""
     at = query.get("at", "").strip()
     named = [each.strip() for each in query.get("open", "").split(",")]
@@ -182,7 +183,7 @@ def _frame(placed: Collection[Place]) -> tuple[int, int, int, int]:
     return left, top, round(max(xs)) + EDGE - left, round(max(ys)) + EDGE - top
 
 
-def _lines(graph: _Graph, placed: Any) -> Iterator[tuple[Any, Any, str, str]]:
+def _lines(graph: _Graph, placed: Mapping[str, Place]) -> Iterator[tuple[Place, Place, str, str]]:
     """Yield each drawn edge once: where from, where to, its kind, what it says."""
     seen = set()
     for each in graph.opened:
@@ -193,7 +194,7 @@ def _lines(graph: _Graph, placed: Any) -> Iterator[tuple[Any, Any, str, str]]:
                 yield placed[edge.source], placed[edge.target], edge.kind, edge.type
 
 
-def _has_ended(node: Node, now: Any) -> bool:
+def _has_ended(node: Node, now: datetime) -> bool:
     return isinstance(node, Memory) and not holds_at(node, now)
 
 

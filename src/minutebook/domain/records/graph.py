@@ -8,6 +8,9 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records.memories import Memory
 from minutebook.domain.records.record import Kind, Record
 
+RecordClass = type[Record]
+"""For use where a field is called `type`."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity(Record):
@@ -39,6 +42,14 @@ class Edge(Record):
     created_at: datetime
     weight: float = 1.0
     origin: Origin | None = None
+
+    def other_end(self, id: str) -> str:
+        """Return the id of what the edge joins to the thing with this id."""
+        return self.target if self.source == id else self.source
+
+    def class_of(self, id: str) -> RecordClass:
+        """Return the class of the thing with this id at one of its ends."""
+        return self.joins[0 if self.source == id else 1]
 
 
 class Relation(Edge):

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import NotFound
-from minutebook.domain.filters import Filter, visible_filter
+from minutebook.domain.filters import Filter, open_organizations, visible_filter
 from minutebook.domain.ids import uuid_named
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
@@ -21,7 +21,7 @@ Clock = Callable[[], datetime]
 
 def filters(store: Store, caller: Caller) -> list[Filter]:
     """Select, organization by organization, all that the caller may see."""
-    bound = None if caller.organization is None else {caller.organization, SYSTEM_ORGANIZATION}
+    bound = open_organizations(caller)
     return [visible_filter(caller, name) for name in store.organizations(bound)]
 
 

@@ -64,7 +64,7 @@ class Surroundings:
             steps = [
                 Step(edge, known[end])
                 for edge in edges
-                if (end := _other_end(edge, node)) in known and end != node.id
+                if (end := edge.other_end(node.id)) in known and end != node.id
             ]
             if len(steps) > limit or len(edges) < asked:
                 return Surrounded(node, steps[:limit], len(steps) > limit)
@@ -85,15 +85,11 @@ class Surroundings:
         """Enter what stands at the other ends of edges, as far as it passes the filter."""
         ends: dict[type[Node], set[str]] = {Entity: set(), Memory: set()}
         for edge in edges:
-            source, target = edge.joins
-            of, end = (target, edge.target) if edge.source == node.id else (source, edge.source)
+            end = edge.other_end(node.id)
+            of = edge.class_of(end)
             if of in ends and end not in known:
                 ends[of].add(end)
         for of, ids in ends.items():
             if ids:
                 found = self._store.find(of, replace(where, ids=frozenset(ids)))
                 known.update((each.id, each) for each in found)
-
-
-def _other_end(edge: Edge, node: Node) -> str:
-    return edge.target if edge.source == node.id else edge.source

@@ -161,8 +161,7 @@ class ExplainedRecall:
         return steps
 
     def _visible(self, where: Filter, edge: Edge, id: str) -> Memory | Entity | None:
-        of = edge.joins[0 if edge.source == id else 1]
-        record = self._store.get(of, where.organization, id)
+        record = self._store.get(edge.class_of(id), where.organization, id)
         is_seen = record is not None and replace(where, valid_at=None).passes(record)
         return record if is_seen and isinstance(record, Memory | Entity) else None
 

@@ -7,9 +7,8 @@ from enum import StrEnum
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, Note, in_call
-from minutebook.domain.filters import visible_filter
+from minutebook.domain.filters import sees
 from minutebook.domain.records import (
-    SYSTEM_ORGANIZATION,
     Decision,
     DecisionStatus,
     Kind,
@@ -124,23 +123,22 @@ class Viewpoints:
 
         Of what was left out the asker hears only what they may see themselves.
         """
-        other = in_call(other, notes={})
+        # The notes are the other caller's; those of the asker's own searches are not shown.
+        other, asker = in_call(other, notes={}), in_call(caller, notes={})
         ranked = self._explained.memories_and_decisions(other, query, limit + RANKED)
         hits = ranked[:limit]
         found = {_key(each.record) for each in hits}
         places = {_key(each.record): at for at, each in enumerate(ranked, start=1)}
         left_out = [
-            *self._memories(caller, other, query, found, places),
-            *self._decided(caller, other, query, found, places),
+            *self._memories(asker, other, query, found, places),
+            *self._decided(asker, other, query, found, places),
         ]
         left_out.sort(key=lambda each: (-each.hit.score, each.record.id))
         return Viewpoint(hits, left_out, other.call.notes)
 
     def why_absent(self, other: Caller, record: Memory | Decision | Proposal) -> Absence:
         """Say why a record that the asker sees is not among what another caller found."""
-        if not visible_filter(other, record.organization).passes(record) or not _is_open(
-            other, record.organization
-        ):
+        if not sees(other, record):
             return Absence.OUT_OF_SCOPE
         if isinstance(record, Memory):
             return _absence_of(record, self._clock())
@@ -158,8 +156,7 @@ class Viewpoints:
         places: Mapping[Key, int],
     ) -> Iterable[LeftOut]:
         """Name the memories, also those that ended, that are near the question and were not found."""
-        asker = in_call(caller, notes={})
-        asked = self._retriever.embed(query, asker, Memory)
+        asked = self._retriever.embed(query, caller, Memory)
         wheres = filters(self._store, caller)
         signals = self._retriever.gather(Memory, wheres, asked, parse_query(query), PROPOSED)
         signals.keep(signals.keys() - found)
@@ -181,8 +178,7 @@ class Viewpoints:
         found: set[Key],
         places: Mapping[Key, int],
     ) -> Iterable[LeftOut]:
-        asker = in_call(caller, notes={})
-        near = self._decisions.search(asker, query, Mode.AUDIT, DECISIONS)
+        near = self._decisions.search(caller, query, Mode.AUDIT, DECISIONS)
         for each in near:
             key = _key(each.record)
             if key not in found:
@@ -193,8 +189,7 @@ class Viewpoints:
         if memory.superseded_by is None:
             return None
         later = self._store.get(Memory, memory.organization, memory.superseded_by)
-        where = visible_filter(caller, memory.organization)
-        return later if later is not None and where.passes(later) else None
+        return later if later is not None and sees(caller, later) else None
 
 
 _OF_DECISIONS = {
@@ -211,11 +206,6 @@ def _absence_of(memory: Memory, now: datetime) -> Absence:
     if memory.superseded_by is not None:
         return Absence.SUPERSEDED
     return Absence.DEPRECATED if memory.status is Status.DEPRECATED else Absence.ENDED
-
-
-def _is_open(caller: Caller, organization: str) -> bool:
-    """Tell whether an organization is open to a caller at all: their own, and the system's."""
-    return caller.organization in (None, organization) or organization == SYSTEM_ORGANIZATION
 
 
 def _key(record: Memory | Decision | Proposal) -> Key:

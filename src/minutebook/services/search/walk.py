@@ -136,7 +136,7 @@ class GraphWalk:
         return [edges[id] for id in sorted(edges)]
 
     def _is_passable(self, where: Filter, id: str, edge: Edge) -> bool:
-        if _is_memory_end(edge, id):
+        if edge.class_of(id) is Memory:
             memory = self._visible_memory(replace(where, valid_at=None), id)
             return memory is not None and (where.passes(memory) or memory.superseded_by is not None)
         entity = self._store.get(Entity, where.organization, id)
@@ -169,7 +169,3 @@ def _best_of_component(edges: Sequence[Edge], scores: Mapping[str, float]) -> di
             best.update(dict.fromkeys(reached, best[start]))
             frontier += reached
     return best
-
-
-def _is_memory_end(edge: Edge, id: str) -> bool:
-    return edge.joins[0 if edge.source == id else 1] is Memory
