@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,17 @@ class DictSnapshot:
         yield from _sorted(_selected(self.state, of, where), ())
 
 
+class DictTokenUses:
+    def __init__(self) -> None:
+        self._uses: dict[str, datetime] = {}
+
+    def note(self, token: str, at: datetime) -> None:
+        self._uses[token] = max(at, self._uses.get(token, at))
+
+    def latest(self) -> dict[str, datetime]:
+        return dict(self._uses)
+
+
 class DictStore:
     def __init__(self) -> None:
         self._committed = State()
@@ -54,6 +66,7 @@ class DictStore:
         self._local = threading.local()
         self._names = TransactionNames()
         self.is_open = True
+        self.token_uses = DictTokenUses()
 
     @contextmanager
     def transaction(self, *organizations: str) -> Iterator[None]:

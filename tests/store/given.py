@@ -235,7 +235,6 @@ tokens = st.builds(
     bound_repositories=st.none() | some_ids,
     bound_user=st.none() | anything,
     expires_at=st.none() | instants,
-    last_used_at=st.none() | instants,
     revoked_at=st.none() | instants,
 )
 sessions = st.sampled_from(["s", "t"])

@@ -505,6 +505,15 @@ class RecordPromises(Promises):
 
     # The end
 
+    def test_the_last_use_of_a_token_is_kept_and_is_no_change(self, store: Store) -> None:
+        uses = store.token_uses
+        assert uses.latest() == {}
+        later = START + timedelta(hours=1)
+        for token, at in (("a", START), ("b", later), ("b", START), ("a", later)):
+            uses.note(token, at)
+        assert uses.latest() == {"a": later, "b": later}
+        assert store.organizations() == []
+
     def test_after_close_every_call_says_so_until_it_is_opened_again(self, store: Store) -> None:
         for id in ("a", "b"):
             store.put(memory(id))

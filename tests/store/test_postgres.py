@@ -1,13 +1,15 @@
 """The server engine keeps the protocol's promises."""
 
+import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Memory
 from minutebook.search.text import parse_query
 from minutebook.store.postgres import PostgresStore
 from minutebook.store.sidecar import open_indices
@@ -15,7 +17,7 @@ from tests.postgres_server import server
 from tests.store.conformance import StoreConformance
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME, SPACE, ids
-from tests.store.samples import entity, memory, unit
+from tests.store.samples import START, entity, memory, token, unit
 from tests.store.small_index import small_index
 
 
@@ -98,3 +100,14 @@ def test_who_reads_one_by_one_leaves_connections_to_read_and_write_with(tmp_path
         assert store.page(Memory, [ACME], order=["id"], limit=1) == [memory("aa")]
     store.close()
     engine.discard(folder)
+
+
+def test_a_use_is_noted_while_others_write_to_the_tokens_organization(tmp_path: Path) -> None:
+    with PostgresEngine().fresh(tmp_path / "store") as store:
+        with store.transaction(SYSTEM_ORGANIZATION):
+            store.put(replace(token("t"), organization=SYSTEM_ORGANIZATION))
+            noting = threading.Thread(target=store.token_uses.note, args=("t", START))
+            noting.start()
+            noting.join(60)
+            assert not noting.is_alive()
+        assert store.token_uses.latest() == {"t": START}

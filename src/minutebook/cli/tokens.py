@@ -91,11 +91,15 @@ def create(
 def list_tokens(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """List every token that was made, newest first; never a secret."""
     with opened(options) as (app, caller):
-        tokens = app.tokens.list(caller)
+        tokens, uses = app.tokens.list(caller), app.tokens.last_uses(caller)
     now = datetime.now(UTC)
-    lines = [f"{style(each.id, dim=True)}  {_line(each, now)}" for each in tokens]
+    lines = [
+        f"{style(each.id, dim=True)}  {_line(each, now)}; {_used(uses.get(each.id))}"
+        for each in tokens
+    ]
     none = "No tokens; `minutebook token create --name NAME` makes one."
-    say([_shape(each, now) for each in tokens], lines or none, as_json)
+    shapes = [{**_shape(each, now), "last_used_at": uses.get(each.id)} for each in tokens]
+    say(shapes, lines or none, as_json)
 
 
 @token.command(short_help="Take a token back for good.")
@@ -146,8 +150,11 @@ def _line(token: Token, now: datetime) -> str:
         f"user {token.bound_user or '(any)'}",
         _standing(token, now),
     ]
-    used = "never used" if token.last_used_at is None else f"used {token.last_used_at:%F %H:00}"
-    return "; ".join([*parts, used])
+    return "; ".join(parts)
+
+
+def _used(at: datetime | None) -> str:
+    return "never used" if at is None else f"used {at:%F %H:00}"
 
 
 def _standing(token: Token, now: datetime) -> str:

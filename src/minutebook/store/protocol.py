@@ -14,6 +14,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.leases import LeaseRows
+from minutebook.store.token_uses import TokenUses
 
 R = TypeVar("R", bound=Record)
 T = TypeVar("T", bound=TextRecord)
@@ -287,6 +288,10 @@ class Store(Protocol):
 
     def sequence(self, organization: str) -> int:
         """Return the sequence of the organization's latest change, 0 when there is none."""
+
+    @property
+    def token_uses(self) -> TokenUses:
+        """The last use of each token."""
 
     @property
     def is_open(self) -> bool:

@@ -90,10 +90,11 @@ def _shown(visit: Visit, given: Mapping[str, str], trouble: Trouble | None = Non
     app, caller, now = visit.app, visit.caller, visit.app.clock()
     may_issue = _permits(lambda: policy.check_may_issue(caller))
     tokens = app.tokens.list(caller) if may_issue else []
+    uses = app.tokens.last_uses(caller) if may_issue else {}
     home = default_organization(caller)
     facts: dict[str, Any] = {
         "may_issue": may_issue,
-        "tokens": [(each, *_state(each, now)) for each in tokens],
+        "tokens": [(each, *_state(each, now), uses.get(each.id)) for each in tokens],
         "given": given or {"role": Role.HUMAN, "organization": home, "end": "90d"},
         "ends": {name: label for name, (label, _span) in ENDS.items()},
         "roles": list(Role),

@@ -1,19 +1,28 @@
 """Tokens: made by the owner, shown once, taken back at once, and all that is refused entered."""
 
 import hashlib
+import threading
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import combinations
 from pathlib import Path
 
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound, Unidentified
+from minutebook.domain.errors import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    StoreBusy,
+    Unidentified,
+)
 from minutebook.domain.grants import Grant
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Role, Token
 from minutebook.services.access.tokens import NOBODY, REFUSAL_IS_ENTERED_EVERY, USE_IS_NOTED_EVERY
+from minutebook.store.sqlite.token_uses import SqliteTokenUses
 from tests.contracts.requirements import requirement
 from tests.world import NOON, Opener, World, wait_until
 
@@ -147,6 +156,7 @@ def test_only_the_owner_makes_lists_and_changes_tokens_and_attempts_are_entered(
         lambda: tokens.revoke(admin, id),
         lambda: tokens.rotate(admin, id, None),
         lambda: tokens.list(admin),
+        lambda: tokens.last_uses(admin),
     ):
         with pytest.raises(Forbidden, match="minutebook token create"):
             attempt()
@@ -201,27 +211,41 @@ def test_acts_are_entered_with_the_token_they_came_by(world: World) -> None:
 
 
 def test_the_use_of_a_token_is_noted_to_the_hour(world: World) -> None:
-    issued = world.app.tokens.create(OWNER, GRANT)
-    assert issued.token.last_used_at is None
+    issued, tokens = world.app.tokens.create(OWNER, GRANT), world.app.tokens
+    assert tokens.last_uses(OWNER) == {}
     id, used = issued.token.id, world.clock.turn()
-    world.app.tokens.caller_of(issued.secret)
-    wait_until(lambda: kept(world, id).last_used_at == used)
-    world.clock.turn(USE_IS_NOTED_EVERY.total_seconds() - 1)
     before = world.store.sequence(SYSTEM_ORGANIZATION)
-    world.app.tokens.caller_of(issued.secret)
-    assert world.store.sequence(SYSTEM_ORGANIZATION) == before
+    tokens.caller_of(issued.secret)
+    wait_until(lambda: tokens.last_uses(OWNER) == {id: used})
+    world.clock.turn(USE_IS_NOTED_EVERY.total_seconds() - 1)
+    tokens.caller_of(issued.secret)
+    assert tokens.last_uses(OWNER) == {id: used}
     later = world.clock.turn()
-    world.app.tokens.caller_of(issued.secret)
-    wait_until(lambda: kept(world, id).last_used_at == later)
+    tokens.caller_of(issued.secret)
+    wait_until(lambda: tokens.last_uses(OWNER) == {id: later})
+    assert world.store.sequence(SYSTEM_ORGANIZATION) == before
 
 
-def test_noting_a_use_does_not_undo_a_revocation(world: World) -> None:
-    issued = world.app.tokens.create(OWNER, GRANT)
-    with world.store.transaction(SYSTEM_ORGANIZATION, "acme"):
-        world.app.tokens.caller_of(issued.secret)
-        world.app.tokens.revoke(OWNER, issued.token.id)
-    wait_until(lambda: kept(world, issued.token.id).last_used_at is not None)
-    assert kept(world, issued.token.id).revoked_at is not None
+def test_a_use_that_could_not_be_noted_is_noted_with_the_next(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    issued, tokens = world.app.tokens.create(OWNER, GRANT), world.app.tokens
+    refused = threading.Event()
+
+    def note(uses: SqliteTokenUses, token: str, at: datetime) -> None:
+        refused.set()
+        raise StoreBusy("another process is writing")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(SqliteTokenUses, "note", note)
+        tokens.caller_of(issued.secret)
+        assert refused.wait(60)
+
+    def is_noted() -> bool:
+        tokens.caller_of(issued.secret)
+        return issued.token.id in tokens.last_uses(OWNER)
+
+    wait_until(is_noted)
 
 
 @requirement("policy/governed-with-tokens")

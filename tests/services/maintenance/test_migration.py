@@ -39,6 +39,7 @@ from minutebook.store.transfer import Carried, Transferable
 from tests.services.maintenance.moves import BATCH, opened
 from tests.store.engine import Engine, engine_named
 from tests.store.samples import (
+    START,
     chunk,
     decision,
     edge,
@@ -155,7 +156,9 @@ def all_of(store: Transferable) -> dict[str, object]:
 def test_all_kinds_of_records_move_with_vectors_and_trail(pair: Pair) -> None:
     fill(pair.source)
     before, sequence = all_of(pair.source), pair.source.sequence("acme")
+    pair.source.token_uses.note("t", START)
     done = pair.move()
+    assert pair.target.token_uses.latest() == {"t": START}
     assert all_of(pair.target) == before == all_of(pair.source)
     assert pair.source.sequence("acme") == sequence
     assert (done.organizations, done.breaks, done.vectors) == (3, (), 6)

@@ -25,8 +25,8 @@ class Token(Record):
     """What lets a caller in: a secret of which only the SHA-256 is kept, in hexadecimal.
 
     `name`, `role` and the scopes that bind are those of the caller it makes; a scope that is None
-    binds to none. `organization` is the system's for every token. `last_used_at` is right to the
-    hour; a token whose `revoked_at` is set lets nobody in again.
+    binds to none. `organization` is the system's for every token. A token whose `revoked_at` is set
+    lets nobody in again.
     """
 
     kind: ClassVar[Kind] = Kind.TOKEN
@@ -40,7 +40,6 @@ class Token(Record):
     bound_repositories: tuple[str, ...] | None = None
     bound_user: str | None = None
     expires_at: datetime | None = None
-    last_used_at: datetime | None = None
     revoked_at: datetime | None = None
 
 

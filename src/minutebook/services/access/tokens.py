@@ -6,7 +6,7 @@ import hmac
 import logging
 import re
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -29,7 +29,7 @@ PREFIX = "mbk_"
 """What every secret begins with, so that people and scanners of leaked secrets know it."""
 
 USE_IS_NOTED_EVERY = timedelta(hours=1)
-"""How long the use of a token is not written down again."""
+"""How long a process does not write the use of a token down again."""
 
 REFUSAL_IS_ENTERED_EVERY = timedelta(minutes=1)
 """How long the same refusal is not entered again, so that knocking does not fill the trail."""
@@ -76,7 +76,7 @@ class Tokens:
         self._lock = threading.Lock()
         self._is_shared = trusts_issuer
         self._entered: dict[tuple[str, str], datetime] = {}
-        self._noting: set[str] = set()
+        self._noted: dict[str, datetime] = {}
 
     def is_shared(self) -> bool:
         """Tell whether others than the owner may come in: once a token was made, or by an issuer.
@@ -125,6 +125,14 @@ class Tokens:
         policy.check_may_issue(caller)
         return self._store.find(Token, _ALL, order=("-created_at",))
 
+    def last_uses(self, caller: Caller) -> Mapping[str, datetime]:
+        """Return when each token was used last, right to the hour, by its id; one never used is not in it.
+
+        Raises Forbidden if the caller is not the owner of the data directory.
+        """
+        policy.check_may_issue(caller)
+        return self._store.token_uses.latest()
+
     def revoke(self, caller: Caller, id: str) -> Token:
         """Revoke a token for good.
 
@@ -171,8 +179,7 @@ class Tokens:
         if token.expires_at is not None and token.expires_at <= now:
             reason = f"this token expired at {token.expires_at:%FT%TZ}"
             raise self.refused("Expired", reason, token, caller)
-        if token.last_used_at is None or now - token.last_used_at >= USE_IS_NOTED_EVERY:
-            self._note_use(token.id, now)
+        self._note_use(token.id, now)
         return caller
 
     def refused(
@@ -204,23 +211,21 @@ class Tokens:
         return self._trail.audited(caller, home, act, Kind.TOKEN, token.id, also=also)
 
     def _note_use(self, id: str, now: datetime) -> None:
-        """Write down that a token was used, in a thread: its bearer waits for no writer."""
+        """Write down once an hour that a token was used, in a thread: its bearer waits for no writer."""
         with self._lock:
-            if id in self._noting:
+            last = self._noted.get(id)
+            if last is not None and timedelta() <= now - last < USE_IS_NOTED_EVERY:
                 return
-            self._noting.add(id)
+            self._noted[id] = now
         threading.Thread(target=self._write_use, args=(id, now), name="use", daemon=True).start()
 
     def _write_use(self, id: str, now: datetime) -> None:
         try:
-            with self._store.transaction(SYSTEM_ORGANIZATION):
-                if (token := self._get(id)) is not None:
-                    self._store.put(replace(token, last_used_at=now))
+            self._store.token_uses.note(id, now)
         except StoreError as error:
             log.warning("the use of token %s was not written down: %s", id, error)
-        finally:
             with self._lock:
-                self._noting.discard(id)
+                self._noted.pop(id, None)
 
     def _new_secret(self, id: str) -> str:
         drawn = self._randbits(_SECRET_BITS).to_bytes(_SECRET_BITS // 8)

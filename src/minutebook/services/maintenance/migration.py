@@ -63,6 +63,8 @@ class Migration:
                 if self._source.organizations() != names:
                     # The first record of an organization was written before this transaction named it.
                     continue
+                for token, at in self._source.token_uses.latest().items():
+                    self._target.token_uses.note(token, at)
                 done = self._compare(names, moved, progress)
                 self._target.end_receiving()
             return done

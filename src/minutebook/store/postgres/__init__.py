@@ -26,6 +26,7 @@ from minutebook.store.postgres.indices import Indices
 from minutebook.store.postgres.leases import PostgresLeases
 from minutebook.store.postgres.snapshot import PostgresSnapshot
 from minutebook.store.postgres.text_analysis import TextAnalysis
+from minutebook.store.postgres.token_uses import PostgresTokenUses
 from minutebook.store.protocol import (
     Candidate,
     Change,
@@ -354,6 +355,11 @@ class PostgresStore:
             return 0
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, number)
+
+    @property
+    def token_uses(self) -> PostgresTokenUses:
+        """The last use of each token."""
+        return PostgresTokenUses(self._connections)
 
     @property
     def identity(self) -> str:

@@ -226,7 +226,14 @@ _FOURTH = "ALTER TABLE identity ADD COLUMN texts integer NOT NULL DEFAULT 0;\n" 
     for table in _WITH_TEXT
 )
 
-_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH)
+# When each token was used last: no record, so no organization's writers wait for it. `last_used_at` stays
+# for servers of an earlier version, which go on beside one of this.
+_FIFTH = """
+CREATE TABLE uses (token text PRIMARY KEY, at bigint NOT NULL) WITH (fillfactor = 50);
+INSERT INTO uses SELECT id, last_used_at FROM tokens WHERE last_used_at IS NOT NULL;
+"""
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 

@@ -32,6 +32,7 @@ from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
 from minutebook.store.sqlite.snapshot import SqliteMoment, SqliteSnapshot
+from minutebook.store.sqlite.token_uses import SqliteTokenUses
 from minutebook.store.transaction_names import TransactionNames
 from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, check_may_receive
 
@@ -288,6 +289,11 @@ class SqliteStore:
         """Return the sequence of the organization's latest change, 0 when there is none."""
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, organization)
+
+    @property
+    def token_uses(self) -> SqliteTokenUses:
+        """The last use of each token."""
+        return SqliteTokenUses(self._connections)
 
     @property
     def identity(self) -> str:

@@ -324,7 +324,13 @@ ALTER TABLE text_indices ADD COLUMN reached INTEGER;
 
 _EIGHTH = "ALTER TABLE entries ADD COLUMN reason NOT NULL DEFAULT '';"
 
-SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
+# When each token was used last. `last_used_at` stays for processes of an earlier version that still run.
+_NINTH = """
+CREATE TABLE uses (token PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
+INSERT INTO uses SELECT id, last_used_at FROM tokens WHERE last_used_at IS NOT NULL;
+"""
+
+SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)
