@@ -302,6 +302,26 @@ class Settings:
         _path_or_name("jwt_keys", "an https URL, or a file"),
         "The issuer's public keys (JWKS): an https URL, or a file, which is read again.",
     )
+    oidc_client: str | None = _setting(
+        None,
+        TEXT,
+        "Client id under which jwt_issuer, an OpenID provider, lets people sign in to the web pages; "
+        "needs public_url, and PUBLIC_URL/signin/callback among the client's redirect URIs there.",
+    )
+    oidc_secret: str | None = _setting(
+        None, TEXT, is_secret=True, help="Secret of that client, if the provider gave it one."
+    )
+    oidc_scopes: tuple[str, ...] = _setting(
+        ("openid",),
+        _separated(None, "a list of names"),
+        "What is asked of the provider, separated by spaces; `openid` must be among them.",
+    )
+    oidc_session: float | None = _setting(
+        None,
+        _at_least(1.0),
+        "Seconds after which a person signs in at the provider anew; not set: when the ID token ends. "
+        "A week at most, and eight hours without a request.",
+    )
     daemon: OnOff = _setting(
         "on",
         _one_of(OnOff),

@@ -11,6 +11,7 @@ from typing import Any
 import anyio
 import httpx2
 import pytest
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from minutebook.app import App
@@ -103,15 +104,11 @@ class Site:
         return self.app.memories.store(caller, draft)
 
 
-@contextmanager
-def site_on(home: Path, **changes: Any) -> Iterator[Site]:
-    """Serve the pages of a new store in a folder; `changes` are settings."""
-    settings = Settings(home=home, **{"embedder": "none", "durability": "normal", **changes})
+def pages_on(settings: Settings, loader: AppLoader, sign_ins: SignIns) -> Starlette:
+    """The whole HTTP application with pages and no contracts, on a new store."""
     empty_database(settings.database)
-    loader = AppLoader(settings)
-    sign_ins = SignIns(OWNER)
     hosts = {"testserver", "127.0.0.1", "minutebook.example"}
-    served = application(
+    return application(
         settings,
         loader,
         {},
@@ -120,6 +117,15 @@ def site_on(home: Path, **changes: Any) -> Iterator[Site]:
         anyio.Event(),
         sign_ins,
     )
+
+
+@contextmanager
+def site_on(home: Path, **changes: Any) -> Iterator[Site]:
+    """Serve the pages of a new store in a folder; `changes` are settings."""
+    settings = Settings(home=home, **{"embedder": "none", "durability": "normal", **changes})
+    loader = AppLoader(settings)
+    sign_ins = SignIns(OWNER)
+    served = pages_on(settings, loader, sign_ins)
     is_secure = settings.public_url is not None
     base = "https://minutebook.example" if is_secure else BASE
     with ExitStack() as stack:

@@ -35,7 +35,11 @@ def test_a_sign_in_goes_on_to_the_page_that_was_asked_for(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "next", ["https://evil.example/", "//evil.example", "/\\evil.example", "/\t/evil.example", "x"]
+    "next",
+    [
+        *("https://evil.example/", "//evil.example", "///evil.example", "////evil.example"),
+        *("/\\evil.example", "/\t/evil.example", "\\\\evil.example", "x", "javascript:alert(1)"),
+    ],
 )
 def test_a_sign_in_leads_nowhere_else(site: Site, next: str) -> None:
     browser = site.browser()
@@ -94,12 +98,12 @@ def test_a_link_ends_and_is_no_ones_without_an_owner() -> None:
 def test_a_sign_in_ends_when_it_is_not_used_and_at_the_latest_after_a_week() -> None:
     now = [0.0]
     sign_ins = SignIns(OWNER, lambda: now[0])
-    secret = sign_ins.begin(None)
+    secret = sign_ins.begin(OWNER)
     now[0] += IDLE
     assert sign_ins.find(secret) is not None
     now[0] += IDLE + 1
     assert sign_ins.find(secret) is None
-    secret = sign_ins.begin(None)
+    secret = sign_ins.begin(OWNER)
     for _ in range(int(LONGEST / IDLE)):
         assert sign_ins.find(secret) is not None
         now[0] += IDLE
@@ -110,11 +114,11 @@ def test_a_sign_in_ends_when_it_is_not_used_and_at_the_latest_after_a_week() -> 
 def test_the_browser_unused_for_longest_makes_room() -> None:
     now = [0.0]
     sign_ins = SignIns(OWNER, lambda: now[0])
-    first, second = sign_ins.begin(None), sign_ins.begin(None)
+    first, second = sign_ins.begin(OWNER), sign_ins.begin(OWNER)
     now[0] = 1.0
     sign_ins.find(first)
     for _ in range(MOST - 1):
-        sign_ins.begin(None)
+        sign_ins.begin(OWNER)
     assert sign_ins.find(second) is None
     assert sign_ins.find(first) is not None
 

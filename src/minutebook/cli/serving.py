@@ -83,7 +83,8 @@ def serve(
     def announce(url: str) -> None:
         warn(f"Minutebook serves at {url}/mcp")
         if sign_ins is not None:
-            warn(f"Its pages are at {settings.public_url or url}; a token lets people in")
+            way = "a token" if settings.oidc_client is None else "a token or the provider"
+            warn(f"Its pages are at {settings.public_url or url}; {way} lets people in")
 
     serve_http(settings, by_name, address_given(http), announce, sign_ins)
 
@@ -115,7 +116,11 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
 
     # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
     serve_http(
-        replace(settings, public_url=None), {}, Address("127.0.0.1", port), announce, sign_ins
+        replace(settings, public_url=None, oidc_client=None),
+        {},
+        Address("127.0.0.1", port),
+        announce,
+        sign_ins,
     )
 
 

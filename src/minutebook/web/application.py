@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
@@ -37,11 +37,12 @@ from minutebook.web import (
 )
 from minutebook.web.activity import conditions_of, ends_of
 from minutebook.web.catalogue import text as _
-from minutebook.web.host import Host, Rejected
+from minutebook.web.host import Host, ProviderError, ProviderFault, Rejected
 from minutebook.web.live import Live
 from minutebook.web.pages import Frame, Goto, Page, View, Visit, rendered, trouble_page
-from minutebook.web.sign_ins import SignIn, SignIns
-from minutebook.web.wording import Trouble, trouble_of
+from minutebook.web.round_trips import LASTS, RoundTrips
+from minutebook.web.sign_ins import CALLBACK, LONGEST, SignIn, SignIns
+from minutebook.web.wording import Trouble, provider_trouble, trouble_of
 
 SIGN_IN = "/signin"
 
@@ -72,6 +73,8 @@ def pages_application(host: Host, sign_ins: SignIns) -> Starlette:
         Route("/enter", authentication.enter, methods=["GET"]),
         Route(SIGN_IN, authentication.ask, methods=["GET"]),
         Route(SIGN_IN, authentication.sign_in, methods=["POST"]),
+        Route("/signin/provider", authentication.set_out, methods=["GET"]),
+        Route(CALLBACK, authentication.come_back, methods=["GET"]),
         Route("/signout", authentication.sign_out, methods=["POST"]),
         Route("/static/{digest}/{name}", static_file, methods=["GET"]),
     ]
@@ -99,6 +102,7 @@ class BrowserAuthentication:
     def __init__(self, host: Host, sign_ins: SignIns) -> None:
         self._host = host
         self._sign_ins = sign_ins
+        self._round_trips = RoundTrips()
         self._live = Live(host)
 
     def guarded(self, act: str, view: View) -> Endpoint:
@@ -130,7 +134,8 @@ class BrowserAuthentication:
             return self._failed(
                 request, Trouble(HTTPStatus.FORBIDDEN, _("The link has ended"), reason, remedy)
             )
-        return self._signed_in(request, None, "/")
+        assert self._sign_ins.owner is not None
+        return self._signed_in(request, self._sign_ins.owner, Goto("/"))
 
     async def ask(self, request: Request) -> Response:
         """Show the form that takes a token."""
@@ -153,11 +158,55 @@ class BrowserAuthentication:
             return self._failed(request, trouble_of(error))
         except Rejected as error:
             return self._form(request, "/", error.reason, error.status)
-        return self._signed_in(request, authorization, onward)
+        return self._signed_in(request, authorization, Goto(onward))
+
+    async def set_out(self, request: Request) -> Response:
+        """Lead a browser to the provider, where its person signs in."""
+        if self._host.provider is None:
+            return await self.unserved(request, HTTPException(HTTPStatus.NOT_FOUND))
+        trip = self._round_trips.begin(_next(request.query_params.get("next", "")))
+        try:
+            url = await self._host.authorization_url(trip.state, trip.nonce, trip.challenge)
+        except ProviderError as error:
+            return self._failed(request, provider_trouble(error))
+        response = rendered(Goto(url), Frame())
+        # Not `strict`: the browser comes back from another site.
+        self._set(response, self._trip_cookie(request), trip.cookie, "lax", int(LASTS))
+        return response
+
+    async def come_back(self, request: Request) -> Response:
+        """Sign the person in whom the provider's answer stands for."""
+        if self._host.provider is None:
+            return await self.unserved(request, HTTPException(HTTPStatus.NOT_FOUND))
+        try:
+            response = await self._answered(request)
+        except ProviderError as error:
+            response = self._failed(request, provider_trouble(error))
+        except Unidentified as error:
+            response = self._failed(request, trouble_of(error))
+        except MinutebookError as error:
+            response = self._failed(request, trouble_of(error))
+        name, is_secure = self._trip_cookie(request), self._host.is_secure
+        response.delete_cookie(name, path="/", secure=is_secure, httponly=True, samesite="lax")
+        return response
+
+    async def _answered(self, request: Request) -> Response:
+        answer, cookie = request.query_params, request.cookies.get(self._trip_cookie(request), "")
+        trip = self._round_trips.finish(cookie, answer.get("state", ""))
+        if (fault := answer.get("error")) is not None:
+            await self._host.check_issuer(answer.get("iss"))
+            said = f"{fault}: {answer.get('error_description', '')}"[:300]
+            raise ProviderError(ProviderFault.DECLINED, said.strip(": "))
+        code = answer.get("code", "")
+        person = await self._host.redeem(code, trip.verifier, trip.nonce, answer.get("iss"))
+        # A redirect from another site brings no strict cookie: the browser goes on by itself.
+        facts = {"path": trip.onward, "heading": _("You are signed in")}
+        arrived = Page("again.html", facts)
+        return self._signed_in(request, person.caller, arrived, person.lasts, person.id_token)
 
     async def sign_out(self, request: Request) -> Response:
         """Sign a browser out."""
-        secret = request.cookies.get(self._cookie(request), "")
+        secret, elsewhere = request.cookies.get(self._cookie(request), ""), None
         sign_in = self._sign_ins.find(secret)
         try:
             form = await self._host.form(request)
@@ -167,7 +216,13 @@ class BrowserAuthentication:
             if not _is_ours(request) or not _same(form.get("csrf"), sign_in.csrf):
                 return self._failed(request, _STALE_FORM)
             self._sign_ins.end(secret)
-        response = rendered(Goto(SIGN_IN), Frame())
+            elsewhere = await self._signed_out_at(sign_in)
+        if elsewhere is None:
+            response = rendered(Goto(SIGN_IN), Frame())
+        else:
+            # No redirect: a form of ours may lead to our own pages only.
+            facts = {"path": elsewhere, "heading": _("You are signed out here")}
+            response = rendered(Page("again.html", facts), Frame())
         response.delete_cookie(self._cookie(request), path="/")
         return response
 
@@ -195,8 +250,8 @@ class BrowserAuthentication:
             sign_in = self._sign_ins.peek(secret)
             if sign_in is None:
                 raise Unidentified("this browser is signed out")
-            if sign_in.authorization is not None:
-                await self._host.identify(sign_in.authorization)
+            if isinstance(sign_in.who, str):
+                await self._host.identify(sign_in.who)
 
         events = self._live.events(known.caller, query, mark)
         headers = {**pages.HEADERS, "X-Accel-Buffering": "no"}
@@ -223,11 +278,10 @@ class BrowserAuthentication:
         sign_in = self._sign_ins.find(request.cookies.get(self._cookie(request), ""))
         if sign_in is None:
             return None
-        if sign_in.authorization is None:
-            assert self._sign_ins.owner is not None
-            return _Known(self._sign_ins.owner, sign_in)
+        if isinstance(sign_in.who, Caller):
+            return _Known(sign_in.who, sign_in)
         try:
-            return _Known(await self._host.identify(sign_in.authorization), sign_in)
+            return _Known(await self._host.identify(sign_in.who), sign_in)
         except Unidentified:
             # Revoked or expired since: the form tells so when the token is given again.
             return None
@@ -257,14 +311,33 @@ class BrowserAuthentication:
         visitor = request.cookies.get(self._visitor_cookie(request)) or secrets.token_urlsafe(16)
         csrf = self._sign_ins.form_key(visitor)
         facts = {"next": onward, "said": message, "has_link": self._sign_ins.owner is not None}
+        facts["provider"] = self._host.provider
         response = rendered(Page("signin.html", facts, status), Frame(csrf=csrf))
         self._set(response, self._visitor_cookie(request), visitor)
         return response
 
-    def _signed_in(self, request: Request, authorization: str | None, onward: str) -> Response:
-        response = rendered(Goto(onward), Frame())
-        self._set(response, self._cookie(request), self._sign_ins.begin(authorization))
+    def _signed_in(
+        self,
+        request: Request,
+        who: str | Caller,
+        answer: Page | Goto,
+        lasts: float = LONGEST,
+        id_token: str = "",
+    ) -> Response:
+        """Answer with the cookie of a new sign-in; the one that the browser had before ends."""
+        name, response = self._cookie(request), rendered(answer, Frame())
+        self._sign_ins.end(request.cookies.get(name, ""))
+        self._set(response, name, self._sign_ins.begin(who, lasts, id_token))
         return response
+
+    async def _signed_out_at(self, sign_in: SignIn) -> str | None:
+        """Return where a browser is to sign out at the provider too, if it signed in there."""
+        if not sign_in.id_token:
+            return None
+        try:
+            return await self._host.sign_out_url(sign_in.id_token)
+        except ProviderError:
+            return None
 
     def _to_sign_in(self, request: Request) -> Response:
         """Lead to the form; a link from another site gets a second look, as it brings no cookie."""
@@ -275,7 +348,9 @@ class BrowserAuthentication:
                 headers={**pages.HEADERS, "HX-Redirect": SIGN_IN},
             )
         if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
-            return rendered(Page("again.html", {"path": _address(request)}), Frame())
+            return rendered(
+                Page("again.html", {"path": _address(request), "heading": _FROM_ELSEWHERE}), Frame()
+            )
         onward = _address(request) if request.method == "GET" else "/"
         query = "" if onward == "/" else f"?next={quote(onward, safe='')}"
         return rendered(Goto(SIGN_IN + query), Frame())
@@ -294,15 +369,28 @@ class BrowserAuthentication:
     def _visitor_cookie(self, request: Request) -> str:
         return f"{self._cookie(request)}-visitor"
 
-    def _set(self, response: Response, name: str, value: str) -> None:
-        secure = self._host.is_secure
-        response.set_cookie(name, value, httponly=True, samesite="strict", secure=secure, path="/")
+    def _trip_cookie(self, request: Request) -> str:
+        return f"{self._cookie(request)}-round-trip"
+
+    def _set(
+        self,
+        response: Response,
+        name: str,
+        value: str,
+        samesite: Literal["strict", "lax"] = "strict",
+        lasts: int | None = None,
+    ) -> None:
+        is_secure = self._host.is_secure
+        response.set_cookie(
+            name, value, lasts, httponly=True, samesite=samesite, secure=is_secure, path="/"
+        )
 
 
 def _read_ends(app: App, caller: Caller) -> object:
     return app.trail.ends(caller)
 
 
+_FROM_ELSEWHERE = _("You came by a link from elsewhere")
 _STALE = _("This form is no longer valid. Try again.")
 _STALE_FORM = Trouble(
     HTTPStatus.FORBIDDEN,
@@ -353,6 +441,6 @@ def _address(request: Request) -> str:
 
 def _next(path: str) -> str:
     """Return where to go after signing in: a path of this server, else the first page."""
-    parts = urlsplit(path)
-    is_ours = path.startswith("/") and not parts.scheme and not parts.netloc
-    return path if is_ours and not path.startswith("/\\") and path.isprintable() else "/"
+    # Browsers take two slashes or more, of either kind, for the beginning of another site's address.
+    is_ours = path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_ours and path.isprintable() else "/"

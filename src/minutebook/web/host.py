@@ -1,6 +1,8 @@
 """What the pages ask of the server that shows them."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Protocol, TypeVar
 
 from starlette.requests import Request
@@ -10,6 +12,37 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 
 T = TypeVar("T")
+
+
+class ProviderFault(StrEnum):
+    """Why a sign-in at a provider came to nothing."""
+
+    DECLINED = "declined"
+    STATE = "state"
+    LATE = "late"
+    CODE = "code"
+    MIXED_UP = "mixed up"
+    SETTINGS = "settings"
+    DOWN = "down"
+    BUSY = "busy"
+
+
+class ProviderError(Exception):
+    """A sign-in at a provider that came to nothing: why, and what is known of it."""
+
+    def __init__(self, fault: ProviderFault, detail: str) -> None:
+        super().__init__(detail)
+        self.fault = fault
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Who signed in at a provider, for how many seconds, and the ID token that says so."""
+
+    caller: Caller
+    lasts: float
+    id_token: str = field(repr=False)
 
 
 class Host(Protocol):
@@ -24,6 +57,25 @@ class Host(Protocol):
 
         Raises Unidentified, KeysUnavailable, StoreError.
         """
+
+    @property
+    def provider(self) -> str | None:
+        """The host name of the provider at which people sign in; None if there is none."""
+
+    async def authorization_url(self, state: str, nonce: str, challenge: str) -> str:
+        """Return where a browser goes to sign in. Raises ProviderError."""
+
+    async def redeem(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
+        """Return whom the provider's answer stands for, the refusal of an ID token audited.
+
+        Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
+        """
+
+    async def check_issuer(self, issuer: str | None) -> None:
+        """Raise ProviderError if an answer is of another issuer than the provider."""
+
+    async def sign_out_url(self, id_token: str) -> str | None:
+        """Return where a browser signs out at the provider; None if there is no such place."""
 
     async def form(self, request: Request) -> dict[str, str]:
         """Read the fields of a form. Raises Rejected if it is too large, too slow or no form."""

@@ -11,6 +11,9 @@ from dataclasses import dataclass, field, replace
 from minutebook.domain.caller import Caller
 from minutebook.install.clients import Places
 
+CALLBACK = "/signin/callback"
+"""Where a provider leads browsers back to."""
+
 IDLE = 8 * 3600.0
 """Seconds without a request after which a person must sign in again."""
 
@@ -28,14 +31,16 @@ MOST = 1000
 class SignIn:
     """A browser that is signed in: how its person is identified at each request.
 
-    `authorization` is the header that a token's bearer would send; None for the owner, who came by
-    a one-time link. `csrf` is what every form of this browser must send back.
+    `who` is the header that a token's bearer would send, or the caller: the owner, who came by a
+    one-time link, or who signed in at a provider, with their `id_token`. `csrf` is what every form
+    of this browser must send back. It ends at `ends`, and before when it is not used.
     """
 
-    authorization: str | None = field(repr=False)
+    who: str | Caller = field(repr=False)
     csrf: str = field(repr=False)
-    began: float
+    ends: float
     used: float
+    id_token: str = field(default="", repr=False)
 
 
 class SignIns:
@@ -59,10 +64,11 @@ class SignIns:
         self._links: dict[str, float] = {}
         self._key = secrets.token_bytes(32)
 
-    def begin(self, authorization: str | None) -> str:
-        """Sign a browser in; return the secret for its cookie."""
+    def begin(self, who: str | Caller, lasts: float = LONGEST, id_token: str = "") -> str:
+        """Sign a browser in for some seconds, a week at most; return the secret for its cookie."""
         secret, now = secrets.token_urlsafe(32), self._clock()
-        sign_in = SignIn(authorization, secrets.token_urlsafe(32), now, now)
+        ends = now + min(lasts, LONGEST)
+        sign_in = SignIn(who, secrets.token_urlsafe(32), ends, now, id_token)
         with self._lock:
             self._kept = {key: each for key, each in self._kept.items() if not _is_over(each, now)}
             if len(self._kept) >= MOST:
@@ -113,7 +119,7 @@ class SignIns:
 
 
 def _is_over(sign_in: SignIn, now: float) -> bool:
-    return now - sign_in.used > IDLE or now - sign_in.began > LONGEST
+    return now - sign_in.used > IDLE or now > sign_in.ends
 
 
 def _digest(secret: str) -> str:

@@ -19,14 +19,8 @@ from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.records import DEFAULT_ORGANIZATION, SYSTEM_ORGANIZATION, Role
-from minutebook.server.http.signed_tokens import (
-    KEYS_LAST,
-    KEYS_OUTLIVE,
-    READ_AGAIN_AFTER,
-    Issuer,
-    Keys,
-    open_issuer,
-)
+from minutebook.server.http.published import FRESH, OUTLIVES, READ_AGAIN_AFTER
+from minutebook.server.http.signed_tokens import Issuer, Keys, open_issuer
 from tests.server.issuing import (
     AUDIENCE,
     EC,
@@ -215,13 +209,13 @@ def test_keys_are_read_again_when_they_are_old_or_one_is_not_known() -> None:
     for _ in range(5):
         knows.caller_of(signed())
     assert source.read == 1
-    source.now += KEYS_LAST + 1
+    source.now += FRESH + 1
     knows.caller_of(signed())
     assert source.read == 2
     source.body = key_set(shown(RSA, "r"), shown(EC, "e"))
     source.now += READ_AGAIN_AFTER
     assert knows.caller_of(signed(EC, "ES256", "e")).name == "ana"
-    source.body, source.now = key_set(shown(EC, "e")), source.now + KEYS_LAST + 1
+    source.body, source.now = key_set(shown(EC, "e")), source.now + FRESH + 1
     with pytest.raises(Unidentified):
         knows.caller_of(signed())
 
@@ -240,7 +234,7 @@ def test_known_keys_are_used_for_a_day_while_the_issuer_is_down() -> None:
     knows = issuer(source)
     knows.caller_of(signed())
     source.body = None
-    source.now += KEYS_OUTLIVE - 1
+    source.now += OUTLIVES - 1
     assert knows.caller_of(signed()).name == "ana"
     source.now += READ_AGAIN_AFTER
     with pytest.raises(KeysUnavailable, match="down"):

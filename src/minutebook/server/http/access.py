@@ -4,6 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
@@ -15,7 +16,9 @@ from minutebook.domain.errors import KeysUnavailable, StoreError, Unidentified
 from minutebook.server.dispatch import OpenApp, new_session
 from minutebook.server.http.authentication import Authenticator, user_of
 from minutebook.server.http.errors import refusal
+from minutebook.server.http.openid import Provider
 from minutebook.server.limits import RESERVED_THREADS, Limits
+from minutebook.web.host import Person, ProviderError, ProviderFault
 
 log = logging.getLogger(__name__)
 
@@ -24,6 +27,11 @@ CHECK_EVERY = 2.0
 
 Check = Callable[[], Awaitable[object]]
 """Raises Unidentified if the caller of an open stream is let in no more."""
+
+PROVIDER_THREADS = 8
+"""Threads that wait for the provider at which people sign in; beyond them they are told to come again."""
+
+T = TypeVar("T")
 
 SESSION = "http"
 """The session in whose name authentication keeps the store running."""
@@ -48,6 +56,7 @@ class AccessControl:
         self._leaving = leaving
         self._needs_token = needs_token
         self._threads = anyio.CapacityLimiter(RESERVED_THREADS)
+        self._provider_threads = anyio.CapacityLimiter(PROVIDER_THREADS)
         self._sessions: dict[str, str] = defaultdict(new_session)
 
     async def authenticate(self, request: Request) -> Caller:
@@ -72,6 +81,29 @@ class AccessControl:
         # Tokens are in the store, so it runs on when every caller has stopped it for themselves.
         self._open_app().database.acquire(SESSION)
         return self.authenticator.caller_of(header)
+
+    async def ask_provider(self, ask: Callable[[Provider], T]) -> T:
+        """Ask the provider something, in a thread.
+
+        Raises ProviderError if it does not answer, or others wait for it in every thread there is.
+        """
+        provider = self.authenticator.provider
+        assert provider is not None
+        if self._provider_threads.available_tokens < 1:
+            raise ProviderError(ProviderFault.BUSY, "many sign in at this moment")
+        return await anyio.to_thread.run_sync(ask, provider, limiter=self._provider_threads)
+
+    async def person(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
+        """Return who signed in at the provider.
+
+        Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
+        """
+
+        def redeem(provider: Provider) -> Person:
+            self._open_app().database.acquire(SESSION)
+            return self.authenticator.person_of(code, verifier, nonce, issuer)
+
+        return await self.ask_provider(redeem)
 
     def in_session(self, caller: Caller) -> Caller:
         """Return the caller in the session of its principal, for requests that keep none."""

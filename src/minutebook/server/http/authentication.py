@@ -1,6 +1,7 @@
 """Who asks over HTTP: from the Authorization header to a caller, or to a refusal that says why."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
@@ -12,8 +13,10 @@ from minutebook.config import Settings
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Unidentified
 from minutebook.server.dispatch import OpenApp
+from minutebook.server.http.openid import open_provider
 from minutebook.server.http.signed_tokens import open_issuer
 from minutebook.services.access.tokens import PREFIX
+from minutebook.web.host import Person
 
 _SCHEME = "bearer"
 _LONGEST = 16 * 1024
@@ -26,6 +29,7 @@ class Authenticator:
         self._settings = settings
         self._open_app = open_app
         self._issuer = open_issuer(settings)
+        self.provider = open_provider(settings, self._issuer)
 
     def is_required(self) -> bool:
         """Tell whether a token is required, since others than the owner may call.
@@ -53,11 +57,28 @@ class Authenticator:
             raise tokens.refused("Malformed", "the header must be: Authorization: Bearer TOKEN")
         if shown.startswith(PREFIX) or self._issuer is None:
             return tokens.caller_of(shown)
-        try:
+        with self._audited_refusals():
             return self._issuer.caller_of(shown)
+
+    def person_of(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
+        """Return who signed in at the provider, by the code in its answer.
+
+        It waits for the provider, so call it in a thread of those few that may. Raises ProviderError,
+        Unidentified, which it audits, if the ID token does not hold, KeysUnavailable.
+        """
+        assert self.provider is not None
+        self.provider.check_issuer(issuer)
+        with self._audited_refusals():
+            return self.provider.redeem(code, verifier, nonce)
+
+    @contextmanager
+    def _audited_refusals(self) -> Iterator[None]:
+        """Enter in the trail that a signed token which is checked inside let nobody in."""
+        try:
+            yield
         except Unidentified as error:
             outcome = type(error.__cause__ or error).__name__
-            raise tokens.refused(outcome, error.reason) from error
+            raise self._open_app().tokens.refused(outcome, error.reason) from error
 
     def challenge(self, path: str, error: Unidentified) -> str:
         """Return the WWW-Authenticate header (RFC 6750, RFC 9728) for a refusal at a path."""

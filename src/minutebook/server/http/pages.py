@@ -19,7 +19,7 @@ from minutebook.server.http.access import AccessControl
 from minutebook.server.http.body import FORM, BadBody, read_body
 from minutebook.server.http.errors import refused
 from minutebook.server.limits import TooManyRequests
-from minutebook.web.host import Rejected
+from minutebook.web.host import Person, Rejected
 
 T = TypeVar("T")
 
@@ -74,6 +74,33 @@ class PageHost:
         Raises Unidentified, KeysUnavailable, StoreError.
         """
         return await self._access.identify(authorization)
+
+    @property
+    def provider(self) -> str | None:
+        """The host name of the provider at which people sign in; None if there is none."""
+        provider = self._access.authenticator.provider
+        return None if provider is None else provider.name
+
+    async def authorization_url(self, state: str, nonce: str, challenge: str) -> str:
+        """Return where a browser goes to sign in. Raises ProviderError."""
+        return await self._access.ask_provider(
+            lambda provider: provider.authorization_url(state, nonce, challenge)
+        )
+
+    async def redeem(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
+        """Return whom the provider's answer stands for, the refusal of an ID token audited.
+
+        Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
+        """
+        return await self._access.person(code, verifier, nonce, issuer)
+
+    async def check_issuer(self, issuer: str | None) -> None:
+        """Raise ProviderError if an answer is of another issuer than the provider."""
+        await self._access.ask_provider(lambda provider: provider.check_issuer(issuer))
+
+    async def sign_out_url(self, id_token: str) -> str | None:
+        """Return where a browser signs out at the provider; None if there is no such place."""
+        return await self._access.ask_provider(lambda provider: provider.sign_out_url(id_token))
 
     async def form(self, request: Request) -> dict[str, str]:
         """Read the fields of a form. Raises Rejected if it is too large, too slow or no form."""

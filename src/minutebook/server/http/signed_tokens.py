@@ -1,14 +1,11 @@
 """Whom an authorization server lets in: its signed tokens (JWT), checked against its public keys."""
 
 import json
-import logging
-import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import jwt
 
@@ -17,8 +14,7 @@ from minutebook.domain.caller import SIGNED, Caller
 from minutebook.domain.errors import InvalidInput, KeysUnavailable, Unidentified
 from minutebook.domain.grants import Grant, caller_with, check_grant
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role
-
-log = logging.getLogger(__name__)
+from minutebook.server.http.published import Published, fetch, is_protected
 
 ALGORITHMS = frozenset(
     {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
@@ -32,19 +28,7 @@ REPOSITORIES, USER = "minutebook_repositories", "minutebook_user"
 LEEWAY = 30.0
 """Seconds by which the issuer's clock may differ from ours."""
 
-KEYS_LAST = 600.0
-"""Seconds after which the keys are read again."""
-
-READ_AGAIN_AFTER = 30.0
-"""Seconds between two readings of the keys, whatever key a token names."""
-
-KEYS_OUTLIVE = 86_400.0
-"""Seconds for which known keys are used while they cannot be read again."""
-
-_LONGEST_WAIT = 5.0
-_MOST_BYTES = 256 * 1024
 _ASYMMETRIC = frozenset({"RSA", "EC", "OKP"})
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 class Keys:
@@ -57,12 +41,7 @@ class Keys:
     def __init__(
         self, read: Callable[[], bytes], now: Callable[[], float] = time.monotonic
     ) -> None:
-        self._read = read
-        self._now = now
-        self._lock = threading.Lock()
-        self._known: list[jwt.PyJWK] = []
-        self._read_at = self._tried_at = -KEYS_OUTLIVE
-        self._failure: KeysUnavailable | None = None
+        self._published = Published("the keys for signed tokens", lambda: _parsed(read()), now)
 
     def find(self, name: str | None) -> jwt.PyJWK | None:
         """Return the key of that name (`kid`), the only key if none is named, or None.
@@ -70,36 +49,16 @@ class Keys:
         Fetches the keys again when they are old or that one is not known. Raises KeysUnavailable if
         they cannot be fetched.
         """
-        found = self._pick(name)
-        if found is None or self._now() - self._read_at > KEYS_LAST:
-            self._refresh()
-            found = self._pick(name)
-        return found
+        return _pick(
+            self._published.get(lambda known: _pick(known, name) is not None),
+            name,
+        )
 
-    def _pick(self, name: str | None) -> jwt.PyJWK | None:
-        known = self._known
-        if name is None:
-            return known[0] if len(known) == 1 else None
-        return next((key for key in known if key.key_id == name), None)
 
-    def _refresh(self) -> None:
-        # Who shows an invented key must not keep those with a known one waiting for a slow issuer.
-        if not self._lock.acquire(blocking=not self._known):
-            return
-        try:
-            now = self._now()
-            if now - self._tried_at >= READ_AGAIN_AFTER:
-                self._tried_at = now
-                try:
-                    self._known, self._read_at, self._failure = _parsed(self._read()), now, None
-                except KeysUnavailable as error:
-                    log.warning("the keys for signed tokens: %s; %s", error.reason, error.remedy)
-                    self._failure = error
-            if self._failure is not None and now - self._read_at >= KEYS_OUTLIVE:
-                self._known = []
-                raise self._failure
-        finally:
-            self._lock.release()
+def _pick(known: Sequence[jwt.PyJWK], name: str | None) -> jwt.PyJWK | None:
+    if name is None:
+        return known[0] if len(known) == 1 else None
+    return next((key for key in known if key.key_id == name), None)
 
 
 class Issuer:
@@ -115,15 +74,13 @@ class Issuer:
 
         Raises Unidentified if the token does not hold, KeysUnavailable if the keys cannot be read.
         """
-        claims = self._claims(token)
-        grant = _grant(claims)
-        try:
-            check_grant(grant)
-        except InvalidInput as error:
-            raise Unidentified(f"the token's {error}") from error
-        return caller_with(grant, f"{SIGNED}{claims.get('jti', '')}"[:100])
+        return caller_by(self.claims_of(token, self._audience))
 
-    def _claims(self, token: str) -> Mapping[str, Any]:
+    def claims_of(self, token: str, audience: tuple[str, ...], *required: str) -> Mapping[str, Any]:
+        """Return the claims of a token made for one of an audience, with these claims too.
+
+        Raises Unidentified if the token does not hold, KeysUnavailable if the keys cannot be read.
+        """
         try:
             key = self._keys.find(jwt.get_unverified_header(token).get("kid"))
             if key is None:
@@ -132,16 +89,26 @@ class Issuer:
                 token,
                 key,
                 algorithms=[key.algorithm_name],
-                audience=self._audience,
+                audience=audience,
                 issuer=self.name,
                 leeway=LEEWAY,
                 options={
-                    "require": ["exp", "iss", "aud", "sub"],
+                    "require": ["exp", "iss", "aud", "sub", *required],
                     "enforce_minimum_key_length": True,
                 },
             )
         except (jwt.PyJWTError, RecursionError) as error:
             raise Unidentified(f"the token does not hold: {error}") from error
+
+
+def caller_by(claims: Mapping[str, Any]) -> Caller:
+    """Return the caller that verified claims make. Raises Unidentified if they grant nothing that is."""
+    grant = _grant(claims)
+    try:
+        check_grant(grant)
+    except InvalidInput as error:
+        raise Unidentified(f"the token's {error}") from error
+    return caller_with(grant, f"{SIGNED}{claims.get('jti', '')}"[:100])
 
 
 def open_issuer(settings: Settings) -> Issuer | None:
@@ -155,10 +122,9 @@ def open_issuer(settings: Settings) -> Issuer | None:
         raise InvalidInput("jwt_audience", "must be set with jwt_issuer: for whom tokens are made")
     if settings.jwt_keys is None:
         raise InvalidInput("jwt_keys", "must be set with jwt_issuer: its keys, a URL or a file")
-    url = urlsplit(settings.jwt_keys)
-    if url.scheme == "https" or (url.scheme == "http" and url.hostname in _LOOPBACK):
-        read = partial(_from_url, settings.jwt_keys)
-    elif url.scheme == "http":
+    if is_protected(settings.jwt_keys):
+        read = partial(fetch, settings.jwt_keys, "jwt_keys")
+    elif settings.jwt_keys.startswith("http:"):
         raise InvalidInput("jwt_keys", "must be an https URL: who changes it on its way, comes in")
     else:
         read = partial(_from_file, Path(settings.jwt_keys))
@@ -224,20 +190,3 @@ def _from_file(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise KeysUnavailable(f"{path}: {error.strerror}", "set jwt_keys to a file") from error
-
-
-def _from_url(url: str) -> bytes:
-    """Fetch the keys: no redirects, no more bytes and no more time than keys need."""
-    import httpx2
-
-    ends, data = time.monotonic() + _LONGEST_WAIT, b""
-    try:
-        with httpx2.stream("GET", url, timeout=_LONGEST_WAIT) as answer:
-            answer.raise_for_status()
-            for part in answer.iter_bytes():
-                data += part
-                if len(data) > _MOST_BYTES or time.monotonic() > ends:
-                    raise KeysUnavailable(f"{url}: too long or too slow", "look at that server")
-    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise KeysUnavailable(f"{url}: {error}", "see that jwt_keys is right and up") from error
-    return data
