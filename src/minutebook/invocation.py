@@ -74,7 +74,7 @@ the process that they typed it in. `ARCHITECTURE.md` says why the other commands
 
 _GROUPS = frozenset(name.split()[0] for name in DAEMON_COMMANDS if " " in name)
 
-SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "summary_key"})
+SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "oidc_secret", "summary_key"})
 """The settings that are secrets: clients of one daemon may have different ones."""
 
 HIDDEN = SECRETS | {"store"}
