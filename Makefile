@@ -4,10 +4,12 @@ BIN := .venv/bin
 READY := .venv/.ready
 NPM := tests/conformance
 NPM_READY := $(NPM)/node_modules/.ready
+# The texts of the web pages in other languages, compiled from what people write.
+TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/web/locale/*/LC_MESSAGES/*.po))
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help setup npm demo test test-all test-server check format bench serve docs lock clean
+.PHONY: help setup npm demo test test-all test-server check format messages bench serve docs lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -22,41 +24,49 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/minutebook model prepare
 	touch $(READY)
 
+$(TEXTS): %.mo: %.po $(READY)
+	$(BIN)/python tools/compile_catalogues.py
+
 npm: $(NPM_READY)  ## Install what the conformance tests run: the suite, the Inspector, Node.
 
 $(NPM_READY): $(NPM)/package-lock.json
 	cd $(NPM) && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error
 	touch $(NPM_READY)
 
-demo: $(READY)  ## Store, recall, relate and supersede over a real MCP connection.
+demo: $(READY) $(TEXTS)  ## Store, recall, relate and supersede over a real MCP connection.
 	$(BIN)/minutebook demo
 
-test: $(READY)  ## Run a proof of every promise; with TESTS="not slow", as CI does, second proofs too.
+test: $(READY) $(TEXTS)  ## Run a proof of every promise; with TESTS="not slow", as CI does, second proofs too.
 	$(PYTEST) -p tests.workers --workers 3 -m "$(or $(TESTS),not slow and not thorough)" $(ARGS)
 
-test-all: $(READY) $(NPM_READY)  ## Run every test, with many more examples.
+test-all: $(READY) $(TEXTS) $(NPM_READY)  ## Run every test, with many more examples.
 	$(PYTEST) -p tests.workers --workers 2 --hypothesis-profile=all
 	$(MAKE) test-server
 
-test-server: $(READY)  ## Run the tests of the contracts on a PostgreSQL server (a third: ARGS="-m on_server").
+test-server: $(READY) $(TEXTS)  ## Run the tests of the contracts on a PostgreSQL server (a third: ARGS="-m on_server").
 	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/contracts $(ARGS)
 
-check: $(READY)  ## Formatting, lint, types, layers, budgets, docs in step.
+check: $(READY) $(TEXTS)  ## Formatting, lint, types, layers, budgets, docs in step.
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/check_house.py
 	$(BIN)/python tools/write_docs.py --check
+	$(BIN)/python -P tools/messages.py --check
 
 format: $(READY)  ## Put the code into its form.
 	$(BIN)/ruff check --fix src tests benchmarks tools
 	$(BIN)/ruff format src tests benchmarks tools
 
+messages: $(READY)  ## Enter the pages' texts into the catalogues; German ones are then written by hand.
+	$(BIN)/python -P tools/messages.py
+	$(BIN)/python tools/compile_catalogues.py
+
 bench: $(READY)  ## Measure quality and speed, beside others; writes benchmarks/results/.
 	$(BIN)/python -m benchmarks $(ARGS)
 
-serve: $(READY)  ## Serve the knowledge contract over stdio.
+serve: $(READY) $(TEXTS)  ## Serve the knowledge contract over stdio.
 	@$(BIN)/minutebook serve
 
 docs: $(READY)  ## Write the pages that are made from the code.

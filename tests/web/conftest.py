@@ -27,6 +27,7 @@ from minutebook.server.http.authentication import Authenticator
 from minutebook.server.http.hosts import AllowedHosts
 from minutebook.web.sign_ins import SignIns
 from tests.empty_database import empty_database
+from tools.compile_catalogues import compile_stale
 
 HOST = "127.0.0.1:8765"
 BASE = f"http://{HOST}"
@@ -37,6 +38,9 @@ AGENT = Caller(
     organization="default",
     call=Call(session="s1", origin=Origin(client="claude-code", version="2", session="s1")),
 )
+# At a desk a translation may have been edited since the last `make`.
+compile_stale(Path(__file__).parents[2])
+
 _CSRF = re.compile(r'name="csrf" value="([^"]+)"')
 
 

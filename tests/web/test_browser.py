@@ -316,25 +316,28 @@ def test_reading_needs_no_script(browser: Browser, kept: Kept) -> None:
 
 
 @pytest.mark.parametrize(
-    ("width", "scheme"),
+    ("width", "scheme", "locale"),
     [
-        (320, "dark"),
-        (1024, "light"),
-        pytest.param(320, "light", marks=pytest.mark.slow),
-        pytest.param(1920, "dark", marks=pytest.mark.slow),
+        # German words are the longer ones.
+        (320, "dark", "de-DE"),
+        (1024, "light", "en-GB"),
+        pytest.param(320, "light", "en-GB", marks=pytest.mark.slow),
+        pytest.param(1920, "dark", "de-DE", marks=pytest.mark.slow),
     ],
 )
 def test_pages_fit_the_screen_and_axe_finds_nothing(
-    browser: Browser, kept: Kept, width: int, scheme: str
+    browser: Browser, kept: Kept, width: int, scheme: str, locale: str
 ) -> None:
     context = browser.new_context(
         storage_state=kept.state,  # type: ignore[arg-type]
+        locale=locale,
         viewport={"width": width, "height": 700},
         color_scheme="light" if scheme == "light" else "dark",
     )
     window = opened(context, kept)
     for path in paths(kept):
         window.goto(path)
+        expect(window.page.locator("html")).to_have_attribute("lang", locale[:2])
         wide = window.page.evaluate("document.documentElement.scrollWidth")
         assert wide <= width, (path, wide)
         window.page.evaluate("document.querySelectorAll('details').forEach(e => e.open = true)")

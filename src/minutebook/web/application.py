@@ -13,16 +13,18 @@ from urllib.parse import quote, urlsplit
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, Unidentified
 from minutebook.web import (
     activity,
+    catalogue,
     decisions,
     find,
     graph,
@@ -36,6 +38,7 @@ from minutebook.web import (
     why,
 )
 from minutebook.web.activity import conditions_of, ends_of
+from minutebook.web.catalogue import Language
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import Host, ProviderError, ProviderFault, Rejected
 from minutebook.web.live import Live
@@ -45,6 +48,9 @@ from minutebook.web.sign_ins import CALLBACK, LONGEST, SignIn, SignIns
 from minutebook.web.wording import Trouble, provider_trouble, trouble_of
 
 SIGN_IN = "/signin"
+
+LONG = 365 * 24 * 3600
+"""Seconds for which a browser keeps the choice of a language."""
 
 VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (
     find.VIEWS,
@@ -85,7 +91,26 @@ def pages_application(host: Host, sign_ins: SignIns) -> Starlette:
             for (method, path), (act, view) in views.items()
         ]
     handlers: dict[Any, Any] = {HTTPException: authentication.unserved}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    return Starlette(
+        routes=routes,
+        exception_handlers=handlers,
+        middleware=[Middleware(_InLanguage, authentication=authentication)],
+    )
+
+
+class _InLanguage:
+    """Has each request answered in the language that its person chose, or their browser asks for."""
+
+    def __init__(self, app: ASGIApp, authentication: "BrowserAuthentication") -> None:
+        self._app = app
+        self._authentication = authentication
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        with catalogue.speaking(self._authentication.language(Request(scope))):
+            await self._app(scope, receive, send)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +130,11 @@ class BrowserAuthentication:
         self._round_trips = RoundTrips()
         self._live = Live(host)
 
+    def language(self, request: Request) -> Language:
+        """Return the language in which a browser is answered."""
+        choice = request.cookies.get(self._language_cookie(request), "")
+        return catalogue.chosen(choice, request.headers.get("accept-language", ""))
+
     def guarded(self, act: str, view: View) -> Endpoint:
         """Return the endpoint that shows a view to people who are signed in, errors as pages."""
 
@@ -117,7 +147,8 @@ class BrowserAuthentication:
             except MinutebookError as error:
                 return self._failed(request, trouble_of(error))
             except Rejected as error:
-                title = HTTPStatus(error.status).phrase
+                is_limit = error.status == HTTPStatus.TOO_MANY_REQUESTS
+                title = _("Too many requests") if is_limit else _("That cannot be read")
                 return self._failed(
                     request, Trouble(error.status, title, error.reason), error.headers
                 )
@@ -149,7 +180,8 @@ class BrowserAuthentication:
             visitor = request.cookies.get(self._visitor_cookie(request), "")
             expected = self._sign_ins.form_key(visitor)
             if not visitor or not _is_ours(request) or not _same(form.get("csrf"), expected):
-                return self._form(request, onward, _STALE, HTTPStatus.FORBIDDEN)
+                stale = _("This form is no longer valid. Try again.")
+                return self._form(request, onward, stale, HTTPStatus.FORBIDDEN)
             authorization = f"Bearer {form.get('token', '').strip()}"
             await self._host.identify(authorization)
         except Unidentified as error:
@@ -214,7 +246,7 @@ class BrowserAuthentication:
             return self._failed(request, Trouble(error.status, _("Not signed out"), error.reason))
         if sign_in is not None:
             if not _is_ours(request) or not _same(form.get("csrf"), sign_in.csrf):
-                return self._failed(request, _STALE_FORM)
+                return self._failed(request, _stale_form())
             self._sign_ins.end(secret)
             elsewhere = await self._signed_out_at(sign_in)
         if elsewhere is None:
@@ -292,13 +324,18 @@ class BrowserAuthentication:
         if request.method == "POST":
             form = await self._host.form(request)
             if not _is_ours(request) or not _same(form.get("csrf"), known.sign_in.csrf):
-                return trouble_page(_STALE_FORM, frame)
+                return trouble_page(_stale_form(), frame)
         query, path = dict(request.query_params), dict(request.path_params)
         places = None if known.caller.token else self._sign_ins.places
         wants_part = request.headers.get("hx-request") == "true"
 
         def task(app: Any, caller: Caller) -> Response:
-            return rendered(view(Visit(app, caller, path, query, form, wants_part, places)), frame)
+            answer = view(Visit(app, caller, path, query, form, wants_part, places))
+            response = rendered(answer, frame)
+            if isinstance(answer, Goto) and answer.language is not None:
+                lasts = LONG if answer.language else 0
+                self._set(response, self._language_cookie(request), answer.language, lasts=lasts)
+            return response
 
         try:
             return await self._host.run(request, act, known.caller, task)
@@ -349,7 +386,11 @@ class BrowserAuthentication:
             )
         if request.method == "GET" and request.headers.get("sec-fetch-site") == "cross-site":
             return rendered(
-                Page("again.html", {"path": _address(request), "heading": _FROM_ELSEWHERE}), Frame()
+                Page(
+                    "again.html",
+                    {"path": _address(request), "heading": _("You came by a link from elsewhere")},
+                ),
+                Frame(),
             )
         onward = _address(request) if request.method == "GET" else "/"
         query = "" if onward == "/" else f"?next={quote(onward, safe='')}"
@@ -372,6 +413,9 @@ class BrowserAuthentication:
     def _trip_cookie(self, request: Request) -> str:
         return f"{self._cookie(request)}-round-trip"
 
+    def _language_cookie(self, request: Request) -> str:
+        return f"{self._cookie(request)}-language"
+
     def _set(
         self,
         response: Response,
@@ -390,14 +434,13 @@ def _read_ends(app: App, caller: Caller) -> object:
     return app.trail.ends(caller)
 
 
-_FROM_ELSEWHERE = _("You came by a link from elsewhere")
-_STALE = _("This form is no longer valid. Try again.")
-_STALE_FORM = Trouble(
-    HTTPStatus.FORBIDDEN,
-    _("The form has expired"),
-    _("It was made before you signed in, or by another page. Nothing was changed."),
-    _("Go back, reload the page, and send it again."),
-)
+def _stale_form() -> Trouble:
+    return Trouble(
+        HTTPStatus.FORBIDDEN,
+        _("The form has expired"),
+        _("It was made before you signed in, or by another page. Nothing was changed."),
+        _("Go back, reload the page, and send it again."),
+    )
 
 
 async def static_file(request: Request) -> Response:

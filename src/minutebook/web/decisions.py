@@ -6,7 +6,7 @@ from urllib.parse import quote
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Decision, DecisionStatus, Proposal, ProposalStatus
 from minutebook.domain.redaction import redacted_for
-from minutebook.web.catalogue import text as _
+from minutebook.web.catalogue import later
 from minutebook.web.differences import differences
 from minutebook.web.lineage import drawing
 from minutebook.web.memories import with_reason
@@ -92,9 +92,9 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 }
 
 DONE = {
-    "accept": _("Accepted: this holds now."),
-    "decline": _("Declined; what held before still does."),
-    "reopen": _("It waits again."),
+    "accept": later("Accepted: this holds now."),
+    "decline": later("Declined; what held before still does."),
+    "reopen": later("It waits again."),
 }
 
 

@@ -14,7 +14,7 @@ from minutebook.search.excerpt import excerpt, sought_terms
 from minutebook.services.search.decisions import Mode
 from minutebook.services.search.explained import EXCERPT
 from minutebook.services.search.recall import Selection
-from minutebook.web.catalogue import text as _
+from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
 
 LIMIT = 10
@@ -204,15 +204,15 @@ FIELDS = ("type", "status", "scope", "by", "client", "since", "until", "as_of")
 """The filters, as the address names them."""
 
 KINDS = {
-    Kinds.ALL: _("Everything"),
-    Kinds.MEMORIES: _("Memories"),
-    Kinds.DECISIONS: _("Decisions"),
-    Kinds.SESSIONS: _("Sessions"),
-    Kinds.CODE: _("Code"),
+    Kinds.ALL: later("Everything"),
+    Kinds.MEMORIES: later("Memories"),
+    Kinds.DECISIONS: later("Decisions"),
+    Kinds.SESSIONS: later("Sessions"),
+    Kinds.CODE: later("Code"),
 }
 
-CHOICES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "type": (_("Type"), tuple(MemoryType)),
-    "status": (_("Status"), tuple(Status)),
-    "scope": (_("Scope"), tuple(ScopeLevel)),
+CHOICES: dict[str, tuple[Later, tuple[str, ...]]] = {
+    "type": (later("Type"), tuple(MemoryType)),
+    "status": (later("Status"), tuple(Status)),
+    "scope": (later("Scope"), tuple(ScopeLevel)),
 }

@@ -5,18 +5,18 @@ from typing import Any
 from minutebook.domain.errors import Forbidden
 from minutebook.domain.policy import may_read_metrics
 from minutebook.domain.records import Kind
-from minutebook.web.catalogue import text as _
+from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Goto, Page, View, Visit
 
-COUNTED: dict[Kind, str] = {
-    Kind.MEMORY: _("Memories"),
-    Kind.ENTITY: _("Entities"),
-    Kind.RELATION: _("Relations"),
-    Kind.DECISION: _("Decisions"),
-    Kind.PROPOSAL: _("Proposals"),
-    Kind.TURN: _("Turns"),
-    Kind.SUMMARY: _("Summaries"),
-    Kind.CHUNK: _("Pieces of code"),
+COUNTED: dict[Kind, Later] = {
+    Kind.MEMORY: later("Memories"),
+    Kind.ENTITY: later("Entities"),
+    Kind.RELATION: later("Relations"),
+    Kind.DECISION: later("Decisions"),
+    Kind.PROPOSAL: later("Proposals"),
+    Kind.TURN: later("Turns"),
+    Kind.SUMMARY: later("Summaries"),
+    Kind.CHUNK: later("Pieces of code"),
 }
 
 
@@ -52,7 +52,7 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("POST", "/health/mend"): ("mend", mend),
 }
 
-DONE = {"mend": _("Every index and every mention was made anew from the records.")}
+DONE = {"mend": later("Every index and every mention was made anew from the records.")}
 
 
 def _facts(visit: Visit) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from markdown_it.token import Token
 from markupsafe import Markup, escape
 
 from minutebook.domain.control_characters import escaped
+from minutebook.web import catalogue
 
 LONGEST_MARKDOWN = 50_000
 """Characters up to which a text is read as Markdown; a longer one is shown as it is."""
@@ -53,15 +54,16 @@ def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
     if instant is None:
         return Markup("–")
     utc = instant.astimezone(UTC)
-    shown = f"{utc:%Y-%m-%d %H:%M:%S}" if exact else f"{utc:%Y-%m-%d %H:%M}"
+    day = utc.strftime(catalogue.spoken().day)
+    shown = f"{day} {utc:%H:%M:%S}" if exact else f"{day} {utc:%H:%M}"
     return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
-        utc.isoformat(), f"{utc:%Y-%m-%d %H:%M:%S.%f}", shown
+        utc.isoformat(), f"{day} {utc:%H:%M:%S.%f}", shown
     )
 
 
-def with_commands(text: str) -> Markup:
+def with_commands(text: object) -> Markup:
     """Show what stands between backquotes in a text as code: commands and names."""
-    parts = _BACKQUOTED.split(visible(text))
+    parts = _BACKQUOTED.split(visible(str(text)))
     return Markup("").join(
         Markup("<code>{}</code>").format(part) if at % 2 else escape(part)
         for at, part in enumerate(parts)
@@ -70,7 +72,7 @@ def with_commands(text: str) -> Markup:
 
 def percent(part: float) -> str:
     """Show a part of one as a percentage."""
-    return f"{part:.0%}"
+    return f"{part * 100:.0f}{catalogue.spoken().percent}"
 
 
 def shown(value: object) -> object:

@@ -13,6 +13,7 @@ from minutebook.domain.records import Memory, Status, Version
 from minutebook.domain.redaction import redacted_for
 from minutebook.domain.validity import holds_at
 from minutebook.services.knowledge.browsing import Linked
+from minutebook.web.catalogue import Later, later, numeral
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import Stretch, differences
 from minutebook.web.markup import visible
@@ -44,9 +45,9 @@ class Act:
     `run` does it and returns the address to go to. Each asks for a reason too, which the trail keeps.
     """
 
-    title: str
-    says: str
-    button: str
+    title: Later
+    says: Later
+    button: Later
     run: Callable[[Visit, Memory, Mapping[str, str]], str]
     asks: tuple[str, ...] = ()
     needs_reason: bool = False
@@ -119,8 +120,7 @@ def with_reason(visit: Visit) -> Visit:
     """
     reason = _lines(visit.form.get("reason", "")).strip()
     if len(reason) > LONGEST_REASON:
-        remedy = f"must have at most {LONGEST_REASON:,} characters"
-        raise InvalidInput(ASKS["reason"][0], remedy)
+        raise InvalidInput(str(ASKS["reason"][0]), _longest(LONGEST_REASON))
     return replace(visit, caller=in_call(visit.caller, reason=reason))
 
 
@@ -216,9 +216,13 @@ def _check_fields(act: Act, form: Mapping[str, str]) -> None:
     """Raise InvalidInput if a field that an act asks for is empty or too long."""
     for name in act.fields:
         if not form.get(name, "").strip() and name not in act.may_be_empty:
-            raise InvalidInput(ASKS[name][0], "must not be empty")
+            raise InvalidInput(str(ASKS[name][0]), _("must not be empty"))
         if len(form.get(name, "")) > LONGEST_TEXT:
-            raise InvalidInput(ASKS[name][0], f"must have at most {LONGEST_TEXT:,} characters")
+            raise InvalidInput(str(ASKS[name][0]), _longest(LONGEST_TEXT))
+
+
+def _longest(characters: int) -> str:
+    return _("must have at most {count} characters", count=numeral(characters))
 
 
 def _act_page(
@@ -303,14 +307,14 @@ def _unlock(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
 def _restore(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     number = form.get("number", "")
     if number and not (number.isdecimal() and len(number) < 10):
-        raise InvalidInput(_("the version"), "must be a number")
+        raise InvalidInput(_("the version"), _("must be a number"))
     visit.app.memories.restore(visit.caller, memory.id, int(number) if number else None)
     return address(memory.id, "restore")
 
 
 def _forget(visit: Visit, memory: Memory, form: Mapping[str, str]) -> str:
     if form.get("sure") != "yes":
-        raise InvalidInput(_("the box"), "must be ticked: what is removed does not come back")
+        raise InvalidInput(_("the box"), _("must be ticked: what is removed does not come back"))
     visit.app.memories.delete(visit.caller, memory.id)
     return "/?done=forget"
 
@@ -320,95 +324,97 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").rstrip("\n")
 
 
-ASKS: dict[str, tuple[str, str]] = {
-    "title": (_("Title"), _("One short sentence; may be left empty.")),
-    "text": (_("Text"), _("Markdown is shown as such.")),
+ASKS: dict[str, tuple[Later, Later]] = {
+    "title": (later("Title"), later("One short sentence; may be left empty.")),
+    "text": (later("Text"), later("Markdown is shown as such.")),
     "reason": (
-        _("Reason"),
-        _("The audit trail keeps it for good, and shows it beside what you did."),
+        later("Reason"),
+        later("The audit trail keeps it for good, and shows it beside what you did."),
     ),
 }
 """What an act may ask for: the field's name, and a word of help."""
 
 ACTS: dict[str, Act] = {
     "edit": Act(
-        _("Edit"),
-        _("The text as it is now stays as an earlier version."),
-        _("Save"),
+        later("Edit"),
+        later("The text as it is now stays as an earlier version."),
+        later("Save"),
         _edit,
         ("title", "text"),
     ),
     "verify": Act(
-        _("Verify"),
-        _("You say that it is true. If it was deprecated, it holds again."),
-        _("Verify it"),
+        later("Verify"),
+        later("You say that it is true. If it was deprecated, it holds again."),
+        later("Verify it"),
         _verify,
     ),
     "deprecate": Act(
-        _("Deprecate"),
-        _("It is out of date: agents no longer find it, its history stays."),
-        _("Deprecate it"),
+        later("Deprecate"),
+        later("It is out of date: agents no longer find it, its history stays."),
+        later("Deprecate it"),
         _deprecate,
         needs_reason=True,
     ),
     "supersede": Act(
-        _("Supersede"),
-        _("Another text takes its place from now on; this one ends and leads there."),
-        _("Put this in its place"),
+        later("Supersede"),
+        later("Another text takes its place from now on; this one ends and leads there."),
+        later("Put this in its place"),
         _supersede,
         ("title", "text"),
         needs_reason=True,
     ),
     "invalidate": Act(
-        _("Invalidate"),
-        _("It is no longer true, and nothing takes its place. It is still found in the past."),
-        _("End it now"),
+        later("Invalidate"),
+        later("It is no longer true, and nothing takes its place. It is still found in the past."),
+        later("End it now"),
         _invalidate,
         needs_reason=True,
     ),
     "reinstate": Act(
-        _("Let it hold again"),
-        _("Its end is taken away. What took its place stays: end that one too if it is wrong."),
-        _("Let it hold again"),
+        later("Let it hold again"),
+        later("Its end is taken away. What took its place stays: end that one too if it is wrong."),
+        later("Let it hold again"),
         _reinstate,
     ),
     "lock": Act(
-        _("Lock"),
-        _("Nobody changes or removes it until someone unlocks it."),
-        _("Lock it"),
+        later("Lock"),
+        later("Nobody changes or removes it until someone unlocks it."),
+        later("Lock it"),
         _lock,
     ),
     "unlock": Act(
-        _("Unlock"),
-        _("It can be changed again, and has the status that it had before."),
-        _("Unlock it"),
+        later("Unlock"),
+        later("It can be changed again, and has the status that it had before."),
+        later("Unlock it"),
         _unlock,
     ),
     "restore": Act(
-        _("Restore"),
-        _("It is found again; of an earlier version the text returns as a new one."),
-        _("Restore it"),
+        later("Restore"),
+        later("It is found again; of an earlier version the text returns as a new one."),
+        later("Restore it"),
         _restore,
     ),
     "forget": Act(
-        _("Forget"),
-        _("It is removed for good, with every version. Only the trail tells that it was there."),
-        _("Remove it for good"),
+        later("Forget"),
+        later(
+            "It is removed for good, with every version. Only the trail tells that it was there."
+        ),
+        later("Remove it for good"),
         _forget,
         is_final=True,
     ),
 }
 
-DONE: dict[str, str] = {
-    "edit": _("Saved as a new version."),
-    "unchanged": _("Nothing was changed: the text is the same."),
-    "verify": _("Verified."),
-    "deprecate": _("Deprecated: agents no longer find it."),
-    "supersede": _("This holds now; the earlier one leads here."),
-    "invalidate": _("Ended: it holds no longer."),
-    "reinstate": _("It holds again."),
-    "lock": _("Locked."),
-    "unlock": _("Unlocked."),
-    "restore": _("Restored."),
+DONE: dict[str, Later] = {
+    "edit": later("Saved as a new version."),
+    "unchanged": later("Nothing was changed: the text is the same."),
+    "verify": later("Verified."),
+    "deprecate": later("Deprecated: agents no longer find it."),
+    "supersede": later("This holds now; the earlier one leads here."),
+    "invalidate": later("Ended: it holds no longer."),
+    "reinstate": later("It holds again."),
+    "lock": later("Locked."),
+    "unlock": later("Unlocked."),
+    "restore": later("Restored."),
 }
 """What the page says after an act, by the word in the address."""

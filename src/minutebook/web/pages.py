@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "Cache-Control": "no-store",
+    "Vary": "Accept-Language, Cookie",
     "X-Content-Type-Options": "nosniff",
     # Not `no-referrer`: then browsers would not say where a form came from.
     "Referrer-Policy": "same-origin",
@@ -62,9 +62,13 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Goto:
-    """Where a view leads the browser after an act."""
+    """Where a view leads the browser after an act.
+
+    `language` is what the browser is to keep as its person's choice; empty to forget that there was one.
+    """
 
     path: str
+    language: str | None = None
 
 
 View = Callable[[Visit], Page | Goto]
@@ -109,13 +113,14 @@ def environment() -> Environment:
     made.globals.update(
         _=catalogue.text,
         number_of=catalogue.number_of,
+        language=catalogue.spoken,
         version=__version__,
         static=static_address,
-        phrase=HTTPStatus,
     )
     made.filters.update(
         markdown=markup.markdown,
         moment=markup.moment,
+        number=catalogue.numeral,
         percent=markup.percent,
         marked=markup.marked,
         with_commands=markup.with_commands,

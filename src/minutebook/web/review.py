@@ -12,7 +12,7 @@ from minutebook.domain.policy import may_write_to
 from minutebook.domain.records import Decision, Memory, Status
 from minutebook.domain.redaction import redacted_for
 from minutebook.services.knowledge.similar import Pair
-from minutebook.web.catalogue import number_of
+from minutebook.web.catalogue import later, later_number_of
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import differences
 from minutebook.web.find import offset
@@ -30,16 +30,16 @@ LOOKED_AT = 20
 """Memories that are looked at for what they are like, on a page."""
 
 PARTS = {
-    "memories": _("Memories that nobody verified"),
-    "alike": _("Nearly the same, or the opposite"),
-    "decisions": _("Proposals and contradictions"),
+    "memories": later("Memories that nobody verified"),
+    "alike": later("Nearly the same, or the opposite"),
+    "decisions": later("Proposals and contradictions"),
 }
 """The parts of the review, as the address names them."""
 
 STATUSES = {
-    Status.UNVERIFIED: _("unverified"),
-    Status.DRAFT: _("drafts"),
-    Status.ACTIVE: _("active"),
+    Status.UNVERIFIED: later("unverified"),
+    Status.DRAFT: later("drafts"),
+    Status.ACTIVE: later("active"),
 }
 """The statuses of memories that nobody verified."""
 
@@ -297,17 +297,17 @@ def _acts_in(fields: Mapping[str, str]) -> list[Done]:
 
 def _done_told(done: list[Done]) -> list[str]:
     counts = {act: sum(each.act == act for each in done) for act in UNDOABLE}
-    return [number_of(*UNDOABLE[act], count) for act, count in counts.items() if count]
+    return [UNDOABLE[act](count) for act, count in counts.items() if count]
 
 
 UNDOABLE = {
-    "verify": ("{count} memory verified.", "{count} memories verified."),
-    "deprecate": ("{count} memory refused.", "{count} memories refused."),
-    "invalidate": ("{count} memory superseded.", "{count} memories superseded."),
-    "link": ("{count} pair linked; both stay.", "{count} pairs linked; both stay."),
-    "decline": ("{count} proposal declined.", "{count} proposals declined."),
+    "verify": later_number_of("{count} memory verified.", "{count} memories verified."),
+    "deprecate": later_number_of("{count} memory refused.", "{count} memories refused."),
+    "invalidate": later_number_of("{count} memory superseded.", "{count} memories superseded."),
+    "link": later_number_of("{count} pair linked; both stay.", "{count} pairs linked; both stay."),
+    "decline": later_number_of("{count} proposal declined.", "{count} proposals declined."),
 }
-"""What is said of each act that was done, for one and for many."""
+"""What is said of each act that was done, for a count."""
 
 
 def _picked(form: Mapping[str, str]) -> list[str]:

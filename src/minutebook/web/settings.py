@@ -16,6 +16,7 @@ from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.redaction import redacted_for
 from minutebook.install.clients import CLIENTS, set_up
 from minutebook.services.access.tokens import Issued
+from minutebook.web.catalogue import LANGUAGES, Later, later
 from minutebook.web.catalogue import text as _
 from minutebook.web.pages import Goto, Page, View, Visit
 from minutebook.web.wording import Trouble, trouble_of
@@ -23,11 +24,11 @@ from minutebook.web.wording import Trouble, trouble_of
 RULES_SHOWN = 5
 """Rules of each type that are shown; a link leads to all of them."""
 
-ENDS: dict[str, tuple[str, timedelta | None]] = {
-    "30d": (_("in 30 days"), timedelta(days=30)),
-    "90d": (_("in 90 days"), timedelta(days=90)),
-    "365d": (_("in a year"), timedelta(days=365)),
-    "never": (_("never"), None),
+ENDS: dict[str, tuple[Later, timedelta | None]] = {
+    "30d": (later("in 30 days"), timedelta(days=30)),
+    "90d": (later("in 90 days"), timedelta(days=90)),
+    "365d": (later("in a year"), timedelta(days=365)),
+    "never": (later("never"), None),
 }
 """When a new secret may end, as the form names it."""
 
@@ -36,9 +37,9 @@ ENDS: dict[str, tuple[str, timedelta | None]] = {
 class TokenAct:
     """What may be done to a token: words for its page, and whether it asks for an end."""
 
-    title: str
-    says: str
-    button: str
+    title: Later
+    says: Later
+    button: Later
     asks_end: bool = False
     is_final: bool = False
 
@@ -78,8 +79,19 @@ def do(visit: Visit) -> Page | Goto:
         return _asked(visit, _trouble(visit, error))
 
 
+def speak(visit: Visit) -> Goto:
+    """Keep the choice of a language in the browser. Raises InvalidInput if there is no such language."""
+    choice = visit.form.get("language", "")
+    if choice and choice not in LANGUAGES:
+        raise InvalidInput(
+            "language", f"must be one of {', '.join(LANGUAGES)} (got {choice[:50]!r})"
+        )
+    return Goto("/settings?done=language", choice)
+
+
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/settings"): ("settings", show),
+    ("POST", "/settings/language"): ("choose language", speak),
     ("POST", "/settings/tokens"): ("create token", create),
     ("GET", "/settings/tokens/{id}/{act}"): ("ask about token", ask),
     ("POST", "/settings/tokens/{id}/{act}"): ("change token", do),
@@ -104,6 +116,7 @@ def _shown(visit: Visit, given: Mapping[str, str], trouble: Trouble | None = Non
         "has_secret": app.secret.is_set if may_issue else None,
         "clients": None if visit.places is None else set_up(visit.places),
         "known_clients": list(CLIENTS.values()),
+        "languages": list(LANGUAGES.values()),
         "trouble": trouble,
         "done": DONE.get(visit.query.get("done", "")),
     }
@@ -171,7 +184,7 @@ def _state(token: Token, now: datetime) -> tuple[str, datetime | None, bool]:
     return (_("ends") if is_live(token, now) else _("ended")), token.expires_at, is_live(token, now)
 
 
-def _rights() -> list[tuple[str, list[bool]]]:
+def _rights() -> list[tuple[Later, list[bool]]]:
     """Say of each act which roles may do it, as the policy answers for a caller of each."""
     callers = [Caller(name="anybody", role=role, organization="any") for role in Role]
     return [
@@ -212,31 +225,36 @@ def _may_write(type: MemoryType, scope: ScopeLevel) -> Callable[[Caller], object
     return lambda caller: policy.check_may_write(caller, Policy.GOVERNED, type, scope)
 
 
-RIGHTS: dict[str, Callable[[Caller], object]] = {
-    _("Write memories and change them"): _may_write(MemoryType.FACT, ScopeLevel.REPOSITORY),
-    _("Write rules, where a team shares the store"): _may_write(
+RIGHTS: dict[Later, Callable[[Caller], object]] = {
+    later("Write memories and change them"): _may_write(MemoryType.FACT, ScopeLevel.REPOSITORY),
+    later("Write rules, where a team shares the store"): _may_write(
         MemoryType.BUSINESS_RULE, ScopeLevel.REPOSITORY
     ),
-    _("Remove for good what others wrote"): _may_remove,
-    _("Verify"): policy.check_may_verify,
-    _("Lock and unlock"): policy.check_may_lock,
-    _("Accept and decline proposals"): lineage.check_may_accept,
+    later("Remove for good what others wrote"): _may_remove,
+    later("Verify"): policy.check_may_verify,
+    later("Lock and unlock"): policy.check_may_lock,
+    later("Accept and decline proposals"): lineage.check_may_accept,
 }
 """What a role may do, each with the policy's own check."""
 
 TOKEN_ACTS: dict[str, TokenAct] = {
     "revoke": TokenAct(
-        _("Revoke"),
-        _("It lets nobody in from now on, and does not come back. What its bearer wrote stays."),
-        _("Revoke it for good"),
+        later("Revoke"),
+        later(
+            "It lets nobody in from now on, and does not come back. What its bearer wrote stays."
+        ),
+        later("Revoke it for good"),
         is_final=True,
     ),
     "rotate": TokenAct(
-        _("Another secret"),
-        _("The secret as it is now is invalid from this moment on; the new one is shown once."),
-        _("Make another secret"),
+        later("Another secret"),
+        later("The secret as it is now is invalid from this moment on; the new one is shown once."),
+        later("Make another secret"),
         asks_end=True,
     ),
 }
 
-DONE = {"revoke": _("Revoked: it lets nobody in any more.")}
+DONE = {
+    "revoke": later("Revoked: it lets nobody in any more."),
+    "language": later("From now on this browser shows the pages so."),
+}

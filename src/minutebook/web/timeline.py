@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.services.knowledge.timeline import Change, Event
-from minutebook.web.catalogue import text as _
+from minutebook.web.catalogue import later
 from minutebook.web.differences import Stretch, differences
 from minutebook.web.find import day, offset
 from minutebook.web.pages import Goto, Page, View, Visit
@@ -24,27 +24,27 @@ MOST = 1000
 
 KNOWN, TRUE = "known", "true"
 
-SIGHTS = {KNOWN: _("Known then"), TRUE: _("True then, as is known today")}
+SIGHTS = {KNOWN: later("Known then"), TRUE: later("True then, as is known today")}
 """The two ways to look at a day, as the address names them."""
 
 STEPS = (
-    (-30, _("a month earlier")),
-    (-7, _("a week earlier")),
-    (-1, _("a day earlier")),
-    (1, _("a day later")),
-    (7, _("a week later")),
-    (30, _("a month later")),
+    (-30, later("a month earlier")),
+    (-7, later("a week earlier")),
+    (-1, later("a day earlier")),
+    (1, later("a day later")),
+    (7, later("a week later")),
+    (30, later("a month later")),
 )
 
 EVENTS = {
-    Event.ADDED: _("added"),
-    Event.BEGAN: _("began to hold"),
-    Event.EDITED: _("edited"),
-    Event.VERIFIED: _("verified"),
-    Event.SUPERSEDED: _("superseded"),
-    Event.ENDED: _("ended"),
-    Event.REMOVED: _("removed"),
-    Event.RESTORED: _("restored"),
+    Event.ADDED: later("added"),
+    Event.BEGAN: later("began to hold"),
+    Event.EDITED: later("edited"),
+    Event.VERIFIED: later("verified"),
+    Event.SUPERSEDED: later("superseded"),
+    Event.ENDED: later("ended"),
+    Event.REMOVED: later("removed"),
+    Event.RESTORED: later("restored"),
 }
 
 
@@ -119,11 +119,11 @@ def changes(visit: Visit) -> Page:
         "is_cut": found.is_cut,
         "more": more,
         "events": EVENTS,
-        "counts": {
-            name: count
+        "counts": [
+            (name, count)
             for event, name in EVENTS.items()
             if (count := sum(event in each.events for each in found.changes))
-        },
+        ],
         "address": address,
     }
     return Page("changes.html", facts)

@@ -6,7 +6,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
 from minutebook.services.search.viewpoints import Absence
-from minutebook.web.catalogue import text as _
+from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
 
 LIMIT = 10
@@ -15,16 +15,16 @@ LIMIT = 10
 SCOPES = ("organization", "repository", "user")
 """What narrows another caller, as the address names it."""
 
-REASONS: dict[Absence, str] = {
-    Absence.OUT_OF_SCOPE: _("out of scope"),
-    Absence.SUPERSEDED: _("superseded"),
-    Absence.DEPRECATED: _("deprecated"),
-    Absence.ENDED: _("ended"),
-    Absence.NOT_YET: _("does not hold yet"),
-    Absence.WITHDRAWN: _("withdrawn"),
-    Absence.PROPOSED: _("a proposal that waits"),
-    Absence.SETTLED: _("a proposal that was settled"),
-    Absence.BELOW_THE_CUT: _("below the cut"),
+REASONS: dict[Absence, Later] = {
+    Absence.OUT_OF_SCOPE: later("out of scope"),
+    Absence.SUPERSEDED: later("superseded"),
+    Absence.DEPRECATED: later("deprecated"),
+    Absence.ENDED: later("ended"),
+    Absence.NOT_YET: later("does not hold yet"),
+    Absence.WITHDRAWN: later("withdrawn"),
+    Absence.PROPOSED: later("a proposal that waits"),
+    Absence.SETTLED: later("a proposal that was settled"),
+    Absence.BELOW_THE_CUT: later("below the cut"),
 }
 
 

@@ -1,8 +1,11 @@
 // What the pages do beyond links and forms: local times, and keys. All of it may be missing.
 "use strict";
 
-const shortTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-const exactTime = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "long" });
+// Times are written in the page's language, as its person's country does if the browser names one.
+const language = document.documentElement.lang;
+const locale = navigator.languages.find((each) => each.split("-")[0] === language) ?? language;
+const shortTime = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const exactTime = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 
 function showLocalTimes(within) {
   for (const time of within.querySelectorAll("time[datetime]:not([data-local])")) {
