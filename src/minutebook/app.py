@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.database import Database
     from minutebook.services.maintenance.doctor import Doctor, Finding
     from minutebook.services.maintenance.overview import Overview
+    from minutebook.services.maintenance.source_imports import SourceImports
     from minutebook.services.search.code import CodeSearch
     from minutebook.services.search.combined import CombinedRecall
     from minutebook.services.search.decisions import DecisionSearch
@@ -415,6 +416,21 @@ class App:
             self.mentions,
             self.rebuilds,
             ArchivePaths(self._settings.backups, Roots(self._settings.archive_roots, self._home)),
+            self.clock,
+            self.rules,
+        )
+
+    @service
+    def source_imports(self) -> "SourceImports":
+        """Import what other programs kept."""
+        from minutebook.services.maintenance.source_imports import SourceImports
+
+        return SourceImports(
+            self._store,
+            self.trail,
+            self.embeddings,
+            self._writer,
+            self.mentions,
             self.clock,
             self.rules,
         )

@@ -21,6 +21,7 @@ from minutebook.domain.records import (
     Role,
     Status,
 )
+from minutebook.domain.source_drafts import MemoryDraft, Place
 from minutebook.services.maintenance.archives import Archives
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
 from tests.services.decided import SECRET, draft
@@ -30,6 +31,13 @@ Attempt = Callable[[App, Caller, Given], object]
 
 def fact(given: Given, **said: Any) -> Draft:
     return Draft(content="Mine", type=MemoryType.FACT, **said)
+
+
+def imported(number: object) -> MemoryDraft:
+    place = Place("/notes.md")
+    return MemoryDraft(
+        key=f"{number}", place=place, program="notes", content="Mine", type=MemoryType.FACT
+    )
 
 
 def all_or_none(app: App, caller: Caller, told: Draft) -> object:
@@ -95,6 +103,9 @@ HOMELY: dict[str, Attempt] = {
     "decisions.record": lambda a, w, g: a.decisions.record(w, draft(f"new {next(NUMBERS)}")),
     "sessions.add": lambda a, w, g: a.sessions.add(w, "new", "Mend it", "", "Done."),
     "projects.index": lambda a, w, g: a.projects.index(w, str(g.folder)),
+    "source_imports.run": lambda a, w, g: a.source_imports.run(
+        w, "notes", [imported(next(NUMBERS))], lambda: 1.0, dry_run=False
+    ),
 }
 """What makes a record where the caller writes, and names no scope."""
 

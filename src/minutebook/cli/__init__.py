@@ -31,7 +31,8 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Sessions": {"journal": ("sessions", "session", "summarize")},
     "Code": {"code": ("index", "code", "projects")},
     "Take out and bring in": {
-        "archives": ("export", "import", "backup", "restore"),
+        "archives": ("export", "backup", "restore"),
+        "importing": ("import",),
         "migrating": ("migrate",),
     },
     "Look after it": {

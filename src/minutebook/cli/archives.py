@@ -1,6 +1,5 @@
 """Take everything out and bring it in again, as lines of JSON or as one file of the whole directory."""
 
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -12,10 +11,10 @@ from minutebook.cli.ids import completing
 from minutebook.cli.printing import echo
 from minutebook.cli.terminal import (
     bar,
+    counted,
     identity,
     interruptible,
     opened,
-    opened_or_made,
     settings_of,
 )
 from minutebook.config import load
@@ -65,44 +64,12 @@ def export(
         else:
             done = app.archives.export_to(reporting, kinds, path.absolute())
         chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
-    echo(f"Exported {_counted(done.counts)} to {done.path}.")
+    echo(f"Exported {counted(done.counts)} to {done.path}.")
     if chunks and kinds is OWN:
         echo(
             f"Left out: {chunks:,} chunks of code; `minutebook index` makes them again, "
             "--include-derived takes them along."
         )
-
-
-@click.command("import", short_help="Bring in what `export` wrote.")
-@click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--replace", is_flag=True, help="Put the file's turns and summaries in the place of all."
-)
-@identity
-def import_(options: dict[str, str], path: Path, replace: bool) -> None:  # noqa: FBT001
-    """Bring in what `export` wrote to PATH, all or nothing; what is here already stays as it is.
-
-    Also turns and summaries as JSON with the fields of the journal's data model, one a line.
-    In a governed store (`minutebook status` says so) more than turns and summaries needs --role admin.
-    """
-    from minutebook.domain.archive import Mode
-
-    mode = Mode.REPLACE if replace else Mode.MERGE
-    with (
-        opened_or_made(options) as (app, caller),
-        interruptible("Stopped. Nothing was brought in."),
-        bar("Importing", hidden=False) as progress,
-    ):
-        asks = in_call(caller, progress=progress)
-        outcome = app.archives.import_from(asks, path.resolve(), mode)
-    echo(f"Imported {_counted(outcome.imported)}.")
-    for counts, what in (
-        (outcome.skipped, "here already"),
-        (outcome.removed, "removed, as the file does not hold it"),
-        (outcome.kept, "kept, as it is not yours to replace"),
-    ):
-        if any(counts.values()):
-            echo(f"{_counted(counts)}: {what}.")
 
 
 @click.command(short_help="Write the whole data directory to one file.")
@@ -197,10 +164,4 @@ def _restore_backup(options: dict[str, str], path: Path) -> None:
         echo(f"What was there before is in {done.aside}.")
 
 
-def _counted(counts: Mapping[Kind, int]) -> str:
-    total = sum(counts.values())
-    parts = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()) if count)
-    return f"{total:,} records ({parts})" if parts else "nothing"
-
-
-COMMANDS = (export, import_, backup, restore)
+COMMANDS = (export, backup, restore)

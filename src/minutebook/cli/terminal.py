@@ -36,7 +36,7 @@ from minutebook.domain.errors import (
     UnderReview,
 )
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Entry, Memory, Role, TextRecord
+from minutebook.domain.records import Entry, Kind, Memory, Role, TextRecord
 from minutebook.invocation import (
     DAEMON_COMMANDS,
     IDENTITY,
@@ -534,6 +534,13 @@ def headline(lead: str, record: TextRecord) -> str:
 def short(text: str, room: int) -> str:
     """Return a text, cut to the room there is."""
     return text if len(text) <= room else f"{text[: room - 1]}…"
+
+
+def counted(counts: Mapping[Kind, int]) -> str:
+    """Say how many records of which kinds there are."""
+    total = sum(counts.values())
+    parts = ", ".join(f"{kind} {count:,}" for kind, count in sorted(counts.items()) if count)
+    return f"{total:,} records ({parts})" if parts else "nothing"
 
 
 def entry_line(entry: Entry) -> str:

@@ -1,0 +1,530 @@
+"""Bring in what another program kept: drafts become records, in batches, the same draft once."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from minutebook.domain import drafts, policy
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.drafts import ScopeKey, resolve_scope
+from minutebook.domain.errors import InvalidInput, Refused
+from minutebook.domain.filters import Filter
+from minutebook.domain.metadata import check_metadata
+from minutebook.domain.origin import Origin, tidied
+from minutebook.domain.policy import Rules
+from minutebook.domain.records import Entity, Kind, Memory, Relation, Turn
+from minutebook.domain.source_drafts import (
+    IMPORTED,
+    KIND_OF,
+    Draft,
+    EntityDraft,
+    Found,
+    LeftOut,
+    MemoryDraft,
+    RelationDraft,
+    TurnDraft,
+)
+from minutebook.domain.turns import check_session
+from minutebook.services.access.audit import AuditDraft, Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.knowledge.writing import MemoryWriter
+from minutebook.services.record_writer import RecordWriter
+from minutebook.store.protocol import Store
+
+BATCH = 500
+"""Drafts that are written in one transaction."""
+
+BATCH_CHARACTERS = 2_000_000
+"""Characters of their texts, about: a batch of long ones is shorter."""
+
+TOLD = 1000
+"""What was left out, one by one, that a report holds; it counts the rest."""
+
+_CHANGED_HERE = "it was changed here since it was imported; the new text was not taken over"
+
+
+class Outcome(StrEnum):
+    """What becomes of a draft."""
+
+    NEW = "new"
+    CHANGED = "changed"
+    HERE = "here"
+
+
+@dataclass(slots=True)
+class SourceReport:
+    """How many drafts of each kind were new, changed, or here already; and what was left out, why."""
+
+    counts: dict[Outcome, Counter[Kind]] = field(
+        default_factory=lambda: {each: Counter() for each in Outcome}
+    )
+    reasons: Counter[str] = field(default_factory=Counter)
+    left_out: list[LeftOut] = field(default_factory=list)
+    """The first of them, at most TOLD."""
+
+    def leave_out(self, each: LeftOut) -> None:
+        """Count what was left out."""
+        self.reasons[each.reason] += 1
+        if len(self.left_out) < TOLD:
+            self.left_out.append(each)
+
+
+_Write: TypeAlias = Callable[[AuditDraft], str]
+"""Writes what a draft became, and returns its text for the audit entry."""
+
+_Plan: TypeAlias = tuple[Outcome, _Write]
+
+
+class _LeaveOut(Exception):
+    """Raised for a draft that does not become a record, with the reason."""
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What became of a batch, which counts only once it is written."""
+
+    counts: Counter[tuple[Outcome, Kind]] = field(default_factory=Counter)
+    left_out: list[LeftOut] = field(default_factory=list)
+    waiting: list[RelationDraft] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+
+
+class SourceImports:
+    """Imports drafts of records into the caller's own scope."""
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        embeddings: Embeddings,
+        writer: MemoryWriter,
+        mentions: Mentions,
+        clock: Clock,
+        rules: Rules,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._embeddings = embeddings
+        self._writer = writer
+        self._turns = RecordWriter[Turn](store, embeddings, trail)
+        self._mentions = mentions
+        self._clock = clock
+        self._rules = rules
+
+    def run(
+        self,
+        caller: Caller,
+        source: str,
+        found: Iterable[Found],
+        part: Callable[[], float],
+        *,
+        dry_run: bool,
+    ) -> SourceReport:
+        """Write the drafts that are not here yet, a transaction a batch; `dry_run` only counts.
+
+        A run that was cut short is continued by the next. `source` names it on the audit trail, in
+        one entry a batch and kind; `part` tells how much of it was read. Raises Refused if the caller
+        may not write here.
+        """
+        with self._trail.audit_refusals(caller, None, "import", Kind.TURN, source):
+            policy.check_may_import(caller, self._rules(), whole=False)
+            scope = resolve_scope(caller, None, None, None)
+            policy.check_may_write_to(caller, "import", scope)
+        work = _Import(self, caller, source, scope, dry_run=dry_run)
+        for batch in _batches(found):
+            caller.call.progress(part(), f"{work.taken:,} read")
+            work.take(batch)
+        work.take_waiting()
+        if not dry_run:
+            self._embeddings.notify()
+        return work.report
+
+
+class _Import:
+    """One run: what it knows of the store, and what it did."""
+
+    def __init__(
+        self,
+        services: SourceImports,
+        caller: Caller,
+        source: str,
+        scope: ScopeKey,
+        *,
+        dry_run: bool,
+    ) -> None:
+        self._of = services
+        self._store, self._trail = services._store, services._trail
+        self._caller = caller
+        self._source = source
+        self._scope = scope
+        self._dry_run = dry_run
+        self._counted: set[str] = set()
+        """The ids that a dry run would have written."""
+        self._waiting: list[RelationDraft] = []
+        self._entities = _Names(self._store, scope)
+        self.report = SourceReport()
+        self.taken = 0
+
+    def take(self, batch: Sequence[Found]) -> None:
+        """Write a batch; what does not fit is left out, the rest is written."""
+        self.taken += len(batch)
+        drafts = []
+        for each in batch:
+            if isinstance(each, LeftOut):
+                self.report.leave_out(each)
+            else:
+                drafts.append(each)
+        self._write(drafts)
+
+    def take_waiting(self) -> None:
+        """Write the relations whose ends came later in the source than they; leave out the rest."""
+        waiting, self._waiting = self._waiting, []
+        for start in range(0, len(waiting), BATCH):
+            self._write(waiting[start : start + BATCH])
+        for each in self._waiting:
+            ends = [end for end in (each.source, each.target) if self._entities.id(end) is None]
+            self.report.leave_out(
+                LeftOut(each.place, f"the relation names an entity that is not there: {ends[0]!r}")
+            )
+
+    def _write(self, drafts: Sequence[Draft]) -> None:
+        if not drafts:
+            return
+        batch = _Batch()
+        try:
+            if self._dry_run:
+                for draft in _in_order(drafts):
+                    self._count(draft, batch)
+            else:
+                with self._trail.audited_batch([self._scope.organization]):
+                    for of, kind in KIND_OF.items():
+                        self._write_kind(kind, [d for d in drafts if isinstance(d, of)], batch)
+        except InvalidInput as error:
+            # The store cannot keep one of them, and nothing was written; the halves tell which.
+            self._entities.forget()
+            if len(drafts) == 1:
+                self.report.leave_out(LeftOut(drafts[0].place, str(error)))
+                return
+            middle = len(drafts) // 2
+            self._write(drafts[:middle])
+            self._write(drafts[middle:])
+            return
+        self._waiting += batch.waiting
+        for each in batch.left_out:
+            self.report.leave_out(each)
+        for (outcome, kind), count in batch.counts.items():
+            self.report.counts[outcome][kind] += count
+
+    def _count(self, draft: Draft, batch: _Batch) -> None:
+        """Count what a draft would become."""
+        kind, id = KIND_OF[type(draft)], draft.id_in(self._scope.repository, self._scope.user)
+        if id in self._counted:
+            batch.counts[Outcome.HERE, kind] += 1
+        elif (plan := self._planned(draft, batch)) is not None:
+            self._counted.add(id)
+            batch.counts[plan[0], kind] += 1
+
+    def _write_kind(self, kind: Kind, drafts: Sequence[Draft], batch: _Batch) -> None:
+        if not drafts:
+            return
+        organization, subject = self._scope.organization, self._source
+        batch.refused.clear()
+        with self._trail.audited(self._caller, organization, "import", kind, subject) as audit:
+            audit.check(self._scope)
+            texts = []
+            for draft in drafts:
+                plan = self._planned(draft, batch)
+                if plan is None:
+                    continue
+                outcome, write = plan
+                batch.counts[outcome, kind] += 1
+                if outcome is not Outcome.HERE:
+                    texts.append(write(audit))
+            if texts:
+                audit.changes(None, "\n".join(texts))
+            else:
+                audit.changes_nothing()
+        for outcome_name in sorted(batch.refused):
+            self._trail.log(self._caller, organization, "import", kind, [subject], outcome_name)
+
+    def _planned(self, draft: Draft, batch: _Batch) -> _Plan | None:
+        """Return what becomes of a draft; None if it is left out, or waits for its ends."""
+        try:
+            plan = self._plan(draft, draft.id_in(self._scope.repository, self._scope.user))
+        except (InvalidInput, _LeaveOut) as error:
+            batch.left_out.append(LeftOut(draft.place, str(error)))
+            return None
+        except Refused as error:
+            batch.left_out.append(LeftOut(draft.place, f"not allowed: {error.reason}"))
+            batch.refused.add(type(error).__name__)
+            return None
+        if plan is None and isinstance(draft, RelationDraft):
+            batch.waiting.append(draft)
+        return plan
+
+    def _plan(self, draft: Draft, id: str) -> _Plan | None:
+        """Return what becomes of a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
+        match draft:
+            case TurnDraft():
+                return self._plan_turn(draft, id)
+            case MemoryDraft():
+                return self._plan_memory(draft, id)
+            case EntityDraft():
+                return self._plan_entity(draft, id)
+            case RelationDraft():
+                return self._plan_relation(draft, id)
+
+    def _plan_turn(self, draft: TurnDraft, id: str) -> _Plan:
+        check_session(draft.session)
+        said: dict[str, Any] = {
+            "prompt": draft.prompt,
+            "thought": draft.thought,
+            "response": draft.response,
+        }
+        here = self._store.get(Turn, self._scope.organization, id)
+        if here is None:
+            turn = Turn(
+                organization=self._scope.organization,
+                id=id,
+                session=draft.session,
+                at=draft.at,
+                author=self._caller.name,
+                repository=self._scope.repository,
+                user=self._scope.user,
+                origin=_origin(draft),
+                **said,
+            )
+            return Outcome.NEW, lambda audit: self._put_turn(audit, draft, turn)
+        after = replace(here, **said)
+        if after == here:
+            return Outcome.HERE, _nothing
+        if not policy.may_replace(self._caller, here):
+            raise _LeaveOut("another imported it, and it has grown since")
+        return Outcome.CHANGED, lambda audit: self._put_turn(audit, draft, after)
+
+    def _put_turn(self, audit: AuditDraft, draft: TurnDraft, turn: Turn) -> str:
+        audit.check(turn)
+        self._of._turns.put(self._asking(draft), turn, None)
+        return turn.text
+
+    def _plan_memory(self, draft: MemoryDraft, id: str) -> _Plan:
+        digest = _digest(draft)
+        here = self._store.get(Memory, self._scope.organization, id)
+        if here is None:
+            memory = self._new_memory(draft, id, digest)
+            return Outcome.NEW, lambda audit: self._put_memory(audit, draft, memory)
+        noted = here.metadata.get("imported")
+        known = noted if isinstance(noted, dict) else {}
+        if known.get("digest") == digest:
+            return Outcome.HERE, _nothing
+        is_as_imported = known.get("version") == here.version and here.deleted_at is None
+        if not is_as_imported or here.valid_until is not None:
+            raise _LeaveOut(_CHANGED_HERE)
+        policy.check_may_change(self._caller, self._of._rules(), here)
+        after = replace(
+            here, content=draft.content, title=draft.title, updated_at=self._of._clock()
+        )
+        version = here.version + (after.text != here.text)
+        after = replace(after, version=version, metadata=_metadata(draft, digest, version))
+        check_metadata(after.metadata)
+        return Outcome.CHANGED, lambda audit: self._put_memory(audit, draft, after)
+
+    def _new_memory(self, draft: MemoryDraft, id: str, digest: str) -> Memory:
+        now = self._of._clock()
+        said = drafts.Draft(
+            content=draft.content,
+            type=draft.type,
+            title=draft.title,
+            metadata=_metadata(draft, digest, 1),
+            valid_from=draft.at,
+        )
+        memory = drafts.build_memory(self._asking(draft), self._of._rules(), said, id, now)
+        return replace(memory, event_time=draft.at or now)
+
+    def _put_memory(self, audit: AuditDraft, draft: MemoryDraft, memory: Memory) -> str:
+        audit.check(memory)
+        earlier = self._store.get(Memory, memory.organization, memory.id)
+        if earlier is not None and earlier.version == memory.version:
+            self._store.put(memory)
+        else:
+            self._of._writer.put(self._asking(draft), memory, None)
+        return memory.text
+
+    def _plan_entity(self, draft: EntityDraft, id: str) -> _Plan:
+        known = self._entities.id(draft.name, draft.type)
+        here = None if known is None else self._store.get(Entity, self._scope.organization, known)
+        if here is None:
+            entity = Entity(
+                organization=self._scope.organization,
+                id=id,
+                name=draft.name,
+                type=draft.type,
+                author=self._caller.name,
+                created_at=draft.at or self._of._clock(),
+                description=draft.description,
+                repository=self._scope.repository,
+                user=self._scope.user,
+                origin=_origin(draft),
+            )
+            self._entities.note(draft.name, draft.type, id)
+            return Outcome.NEW, lambda audit: self._put_entity(audit, entity)
+        self._entities.note(draft.name, draft.type, here.id)
+        if draft.description is None or here.description is not None:
+            return Outcome.HERE, _nothing
+        after = replace(here, description=draft.description)
+        return Outcome.CHANGED, lambda audit: self._put_entity(audit, after)
+
+    def _put_entity(self, audit: AuditDraft, entity: Entity) -> str:
+        audit.check(entity)
+        self._store.put(entity)
+        self._of._mentions.note(entity)
+        return entity.name
+
+    def _plan_relation(self, draft: RelationDraft, id: str) -> _Plan | None:
+        if self._store.get(Relation, self._scope.organization, id) is not None:
+            return Outcome.HERE, _nothing
+        source, target = self._entities.id(draft.source), self._entities.id(draft.target)
+        if source is None or target is None:
+            return None
+        relation = Relation(
+            organization=self._scope.organization,
+            id=id,
+            source=source,
+            target=target,
+            type=draft.type,
+            created_at=draft.at or self._of._clock(),
+            origin=_origin(draft),
+        )
+        if self._entities.has_relation(relation):
+            return Outcome.HERE, _nothing
+        return Outcome.NEW, lambda audit: self._put_relation(audit, relation)
+
+    def _put_relation(self, audit: AuditDraft, relation: Relation) -> str:
+        audit.check(self._scope)
+        self._store.put(relation)
+        return relation.type
+
+    def _asking(self, draft: Draft) -> Caller:
+        """Return the caller with the origin of a draft, for the records that it becomes."""
+        return in_call(self._caller, origin=_origin(draft))
+
+
+class _Names:
+    """The entities of a scope by name, and the relations between entities, read when first needed."""
+
+    def __init__(self, store: Store, scope: ScopeKey) -> None:
+        self._store = store
+        self._scope = scope
+        self.forget()
+
+    def forget(self) -> None:
+        """Read again what is there: what was noted since may not have been written."""
+        self._by_type: dict[tuple[str, str], str] | None = None
+        self._by_name: dict[str, str] = {}
+        self._relations: set[tuple[str, str, str]] | None = None
+
+    def id(self, name: str, type: str | None = None) -> str | None:
+        """Return the id of an entity of a name, and of a type if one is given; None if there is none."""
+        if self._by_type is None:
+            self._by_type = {}
+            own = {"user": self._scope.user, "repository": self._scope.repository}
+            here = Filter(organization=self._scope.organization, equal=own)
+            for id, known, its in sorted(self._store.values(Entity, here, ("id", "name", "type"))):
+                self.note(known, its, id)
+        return self._by_name.get(name) if type is None else self._by_type.get((name, type))
+
+    def note(self, name: str, type: str, id: str) -> None:
+        """Note an entity; it is from now on what its name alone names."""
+        if self._by_type is not None:
+            self._by_type[name, type] = id
+        self._by_name[name] = id
+
+    def has_relation(self, relation: Relation) -> bool:
+        """Tell whether a relation was there, or asked for, before."""
+        if self._relations is None:
+            here = Filter(organization=self._scope.organization)
+            fields = ("source", "target", "type")
+            self._relations = {(s, t, y) for s, t, y in self._store.values(Relation, here, fields)}
+        triple = (relation.source, relation.target, relation.type)
+        is_known = triple in self._relations
+        self._relations.add(triple)
+        return is_known
+
+
+def counted_as_new(found: Iterable[Found]) -> SourceReport:
+    """Count drafts for a store that is still to begin."""
+    report, seen = SourceReport(), set()
+    for each in found:
+        if isinstance(each, LeftOut):
+            report.leave_out(each)
+            continue
+        id = each.id_in(None, None)
+        report.counts[Outcome.HERE if id in seen else Outcome.NEW][KIND_OF[type(each)]] += 1
+        seen.add(id)
+    return report
+
+
+def _batches(found: Iterable[Found]) -> Iterator[list[Found]]:
+    batch: list[Found] = []
+    size = 0
+    for each in found:
+        batch.append(each)
+        match each:
+            case TurnDraft():
+                size += len(each.prompt) + len(each.thought) + len(each.response)
+            case MemoryDraft():
+                size += len(each.content)
+        if len(batch) == BATCH or size > BATCH_CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _in_order(drafts: Sequence[Draft]) -> list[Draft]:
+    order = {of: place for place, of in enumerate(KIND_OF)}
+    return sorted(drafts, key=lambda draft: order[type(draft)])
+
+
+def _origin(draft: Draft) -> Origin:
+    """Return the origin of a record: the program that wrote it, and the file that was read."""
+    return Origin(
+        client=tidied(draft.program),
+        version=tidied(draft.version),
+        contract=IMPORTED,
+        session=draft.place.file,
+    )
+
+
+def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object]:
+    """Return a memory's metadata: the source's own, and from where it came as of which version."""
+    imported = {
+        "from": draft.program,
+        "file": draft.place.file,
+        "line": draft.place.line,
+        "digest": digest,
+        "version": version,
+    }
+    return {**draft.metadata, "imported": imported}
+
+
+def _digest(draft: MemoryDraft) -> str:
+    """Return the digest of what a source says: it stays while the source says the same."""
+    said = [draft.content, draft.title, draft.type, _when(draft.at), draft.metadata]
+    data = json.dumps(said, sort_keys=True, default=str).encode()
+    return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _when(at: datetime | None) -> str | None:
+    return None if at is None else at.isoformat()
+
+
+def _nothing(audit: AuditDraft) -> str:
+    return ""

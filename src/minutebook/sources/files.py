@@ -1,0 +1,216 @@
+"""Files of a source, read piece by piece: bounded in memory, whatever they hold."""
+
+import json
+import os
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, BinaryIO, NoReturn
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.source_drafts import LeftOut, Place
+
+LONGEST_LINE = 16 * 2**20
+"""Bytes of a line; a longer one is left out without being held."""
+
+LARGEST_DOCUMENT = 256 * 2**20
+"""Bytes of a file that has to be held whole."""
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+Wanted = Callable[[PurePath], bool]
+"""Tells by its path below the source's folder whether a file belongs to the source."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsualPlace:
+    """Where a program keeps its files: `below` the folder that a variable names, else below `folder` at home."""
+
+    variable: str
+    folder: tuple[str, ...]
+    below: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a source: its path, and the path below the source's folder, with forward slashes."""
+
+    path: Path
+    name: str
+    size: int
+    modified: float
+
+    @property
+    def place(self) -> Place:
+        """The file as a place."""
+        return Place(str(self.path))
+
+
+class Source:
+    """A file, or the files of a folder that a reader wants, in the order of their names.
+
+    Links are left out: what they lead to may lie outside the folder. Raises InvalidInput if there
+    is nothing at the path.
+    """
+
+    def __init__(self, root: Path, wanted: Wanted) -> None:
+        self.root = root.resolve()
+        self.left_out: list[LeftOut] = []
+        self.files: list[SourceFile] = []
+        self.read = 0
+        try:
+            is_folder = stat.S_ISDIR(self.root.stat().st_mode)
+        except OSError as error:
+            raise InvalidInput("PATH", f"must exist: {root}: {error.strerror}") from error
+        if is_folder:
+            self._walk(wanted)
+        else:
+            self._add(self.root, self.root.name)
+        self.total = sum(file.size for file in self.files)
+
+    @property
+    def part(self) -> float:
+        """The part of the bytes that was read so far, in [0, 1]."""
+        return min(1.0, self.read / self.total) if self.total else 1.0
+
+    def lines(self, file: SourceFile) -> Iterator[tuple[int, bytes] | LeftOut]:
+        """Yield the lines of a file with their numbers; one without an end is still being written."""
+        try:
+            with _opened(file.path) as stream:
+                number = 0
+                while line := stream.readline(LONGEST_LINE + 1):
+                    number += 1
+                    self.read += len(line)
+                    if len(line) > LONGEST_LINE:
+                        self._pass_rest(stream)
+                        place = Place(str(file.path), number)
+                        yield LeftOut(place, f"the line is longer than {LONGEST_LINE:,} bytes")
+                    elif line.strip():
+                        yield number, line
+        except OSError as error:
+            yield LeftOut(file.place, f"cannot be read: {error.strerror or error}")
+
+    def objects(self, file: SourceFile) -> Iterator[tuple[int, dict[str, Any]] | LeftOut]:
+        """Yield the JSON objects of a file that has one a line, with the line's number."""
+        for each in self.lines(file):
+            if isinstance(each, LeftOut):
+                yield each
+                continue
+            number, line = each
+            try:
+                document = _parsed(line)
+            except (ValueError, RecursionError):
+                yield LeftOut(Place(str(file.path), number), "the line is not JSON in UTF-8")
+                continue
+            if isinstance(document, dict):
+                yield number, document
+            else:
+                yield LeftOut(Place(str(file.path), number), "the line is not a JSON object")
+
+    def document(self, file: SourceFile) -> Any:
+        """Return the JSON value that a file holds, or LeftOut."""
+        content = self.content(file)
+        if isinstance(content, LeftOut):
+            return content
+        try:
+            return _parsed(content)
+        except (ValueError, RecursionError):
+            return LeftOut(file.place, "the file is not JSON in UTF-8")
+
+    def text(self, file: SourceFile) -> str | LeftOut:
+        """Return the text of a file with line feeds as line ends, or LeftOut if it is not UTF-8."""
+        content = self.content(file)
+        if isinstance(content, LeftOut):
+            return content
+        try:
+            text = content.decode("utf-8-sig")
+        except UnicodeDecodeError:
+            return LeftOut(file.place, "the file is not text in UTF-8")
+        return cleaned(text.replace("\r\n", "\n").replace("\r", "\n"))
+
+    def content(self, file: SourceFile) -> bytes | LeftOut:
+        """Return the bytes of a file, or LeftOut if it is too large or cannot be read."""
+        try:
+            with _opened(file.path) as stream:
+                content = stream.read(LARGEST_DOCUMENT + 1)
+        except OSError as error:
+            return LeftOut(file.place, f"cannot be read: {error.strerror or error}")
+        self.read += len(content)
+        if len(content) > LARGEST_DOCUMENT:
+            return LeftOut(file.place, f"the file is larger than {LARGEST_DOCUMENT:,} bytes")
+        return content
+
+    def _walk(self, wanted: Wanted) -> None:
+        def note(error: OSError) -> None:
+            place = Place(str(error.filename))
+            self.left_out.append(LeftOut(place, f"cannot be read: {error.strerror or error}"))
+
+        for folder, below, names in os.walk(self.root, onerror=note):
+            below.sort()
+            for name in list(below):
+                if os.path.islink(Path(folder, name)):  # noqa: PTH114
+                    below.remove(name)
+                    self.left_out.append(LeftOut(Place(str(Path(folder, name))), _LINK))
+            for name in sorted(names):
+                path = Path(folder, name)
+                relative = path.relative_to(self.root)
+                if wanted(relative):
+                    self._add(path, relative.as_posix())
+
+    def _add(self, path: Path, name: str) -> None:
+        try:
+            state = path.lstat()
+        except OSError as error:
+            reason = f"cannot be read: {error.strerror or error}"
+            self.left_out.append(LeftOut(Place(str(path)), reason))
+            return
+        if stat.S_ISREG(state.st_mode):
+            self.files.append(SourceFile(path, name, state.st_size, state.st_mtime))
+        else:
+            reason = _LINK if stat.S_ISLNK(state.st_mode) else "it is not a plain file"
+            self.left_out.append(LeftOut(Place(str(path)), reason))
+
+    def _pass_rest(self, stream: BinaryIO) -> None:
+        """Read to the end of a line that is too long, holding a piece of it at a time."""
+        while piece := stream.readline(2**20):
+            self.read += len(piece)
+            if piece.endswith(b"\n"):
+                return
+
+
+_LINK = "it is a link, and may lead out of the folder"
+
+
+def _opened(path: Path) -> BinaryIO:
+    """Open a plain file, never what a link leads to, and never waiting for a writer."""
+    handle = os.open(path, _FLAGS | _BINARY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(0, "it is not a plain file")
+    return os.fdopen(handle, "rb")
+
+
+def cleaned(text: str) -> str:
+    """Return a text without NUL and half characters, which not every engine keeps."""
+    if "\0" not in text and text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = "".join(_REPLACEMENT if "\ud800" <= sign <= "\udfff" else sign for sign in text)
+    return text.replace("\0", _REPLACEMENT)
+
+
+def _parsed(content: bytes) -> Any:
+    """Parse JSON. Raises ValueError if it is none, RecursionError if it is nested too deep."""
+    return _DECODER.decode(content.decode("utf-8-sig"))

@@ -1,0 +1,243 @@
+"""Drafts become records once, in batches, in the caller's own scope; the rest is left out and told."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import Refused
+from minutebook.domain.records import Entity, Kind, Memory, MemoryType, Relation, Role, Turn
+from minutebook.domain.source_drafts import (
+    Draft,
+    EntityDraft,
+    Found,
+    LeftOut,
+    MemoryDraft,
+    Place,
+    RelationDraft,
+    TurnDraft,
+)
+from minutebook.services.maintenance import source_imports
+from minutebook.services.maintenance.source_imports import SourceReport
+from tests.world import NOON, Opener, World, everything
+
+PLACE = Place("/notes/a.md", 3)
+
+
+def turn(key: str, response: str = "Done.", session: str = "s") -> TurnDraft:
+    return TurnDraft(
+        key=key,
+        place=PLACE,
+        program="claude-code",
+        version="2.1",
+        session=session,
+        at=NOON - timedelta(days=1),
+        prompt=f"Do {key}",
+        thought="",
+        response=response,
+    )
+
+
+def memory(key: str, content: str = "Tea at five", **more: object) -> MemoryDraft:
+    said: dict[str, object] = {"type": MemoryType.FACT, "at": NOON - timedelta(days=9)}
+    return MemoryDraft(key=key, place=PLACE, program="notes", content=content, **{**said, **more})  # type: ignore[arg-type]
+
+
+def entity(name: str, type: str = "person", description: str | None = None) -> EntityDraft:
+    key = f"{type}/{name}"
+    return EntityDraft(
+        key=key, place=PLACE, program="notes", name=name, type=type, description=description
+    )
+
+
+def relation(source: str, target: str, type: str = "knows") -> RelationDraft:
+    key = f"{source}/{type}/{target}"
+    return RelationDraft(
+        key=key, place=PLACE, program="notes", source=source, target=target, type=type
+    )
+
+
+def taken(world: World, found: Iterable[Found], *, dry_run: bool = False) -> SourceReport:
+    return world.app.source_imports.run(
+        world.caller, "notes: /notes", found, lambda: 1.0, dry_run=dry_run
+    )
+
+
+def figures(report: SourceReport) -> dict[str, dict[str, int]]:
+    told = {
+        str(outcome): {str(kind): count for kind, count in counts.items()}
+        for outcome, counts in report.counts.items()
+    }
+    return {outcome: counts for outcome, counts in told.items() if counts}
+
+
+ALL: Sequence[Draft] = (
+    relation("Ana", "Ben"),
+    turn("one"),
+    turn("two"),
+    memory("m", title="Ana"),
+    entity("Ana"),
+    entity("Ben"),
+)
+
+
+def test_each_draft_becomes_a_record_with_its_times_and_its_origin(world: World) -> None:
+    report = taken(world, ALL)
+    assert figures(report) == {"new": {"turn": 2, "memory": 1, "entity": 2, "relation": 1}}
+    kept = world.store.find(Turn, everything("default"), order=["id"])
+    assert sorted(each.prompt for each in kept) == ["Do one", "Do two"]
+    first = kept[0]
+    assert first.at == NOON - timedelta(days=1)
+    assert first.origin is not None
+    assert first.origin.parts == {
+        "client": "claude-code",
+        "version": "2.1",
+        "contract": "import",
+        "session": "/notes/a.md",
+    }
+    (fact,) = world.store.find(Memory, everything("default"))
+    assert (fact.event_time, fact.valid_from) == (NOON - timedelta(days=9),) * 2
+    assert fact.ingestion_time == NOON
+    assert fact.metadata["imported"] == {
+        "from": "notes",
+        "file": "/notes/a.md",
+        "line": 3,
+        "digest": fact.metadata["imported"]["digest"],  # type: ignore[index]
+        "version": 1,
+    }
+    (ana,) = world.store.find(Entity, replace(everything("default"), equal={"name": "Ana"}))
+    assert world.edges(ana.id, Kind.MENTION)
+    assert world.edges(ana.id, Kind.RELATION)
+
+
+def test_a_second_time_adds_nothing_and_a_grown_source_what_is_new(world: World) -> None:
+    taken(world, ALL)
+    before = world.contents()
+    assert figures(taken(world, ALL)) == {
+        "here": {"turn": 2, "memory": 1, "entity": 2, "relation": 1}
+    }
+    assert world.contents() == before
+    report = taken(world, [*ALL, turn("three"), turn("two", "Done, and more.")])
+    assert figures(report)["new"] == {"turn": 1}
+    assert figures(report)["changed"] == {"turn": 1}
+
+
+def test_a_dry_run_counts_the_same_and_writes_nothing(world: World) -> None:
+    taken(world, [turn("one")])
+    before = world.contents()
+    dry = taken(world, [*ALL, turn("two")], dry_run=True)
+    assert world.contents() == before
+    assert figures(dry) == figures(taken(world, [*ALL, turn("two")]))
+    assert not dry.reasons
+
+
+def test_a_memory_follows_its_source_until_it_is_changed_here(world: World) -> None:
+    taken(world, [memory("m", "Tea at five")])
+    assert figures(taken(world, [memory("m", "Tea at six")])) == {"changed": {"memory": 1}}
+    (fact,) = world.store.find(Memory, everything("default"))
+    assert (fact.content, fact.version) == ("Tea at six", 2)
+    world.app.memories.update(world.caller, fact.id, {"content": "Tea at seven, says Ana"})
+    report = taken(world, [memory("m", "Tea at eight")])
+    assert figures(report) == {}
+    assert "changed here" in report.left_out[0].reason
+    assert world.memory(fact.id).content == "Tea at seven, says Ana"
+
+
+def test_a_memory_deleted_here_does_not_come_back(world: World) -> None:
+    taken(world, [memory("m")])
+    (fact,) = world.store.find(Memory, everything("default"))
+    world.app.memories.remove(world.caller, fact.id)
+    assert figures(taken(world, [memory("m")])) == {"here": {"memory": 1}}
+    assert world.memory(fact.id).deleted_at is not None
+
+
+def test_an_entity_of_a_name_and_type_is_one_and_keeps_its_description(world: World) -> None:
+    id = world.entity("Ana", entity_type="person")
+    report = taken(world, [entity("Ana", description="She"), entity("Ana", "ship")])
+    assert figures(report) == {"changed": {"entity": 1}, "new": {"entity": 1}}
+    known = world.store.get(Entity, "default", id)
+    assert known is not None
+    assert known.description == "She"
+    assert figures(taken(world, [entity("Ana", description="He")])) == {"here": {"entity": 1}}
+
+
+def test_a_relation_to_what_is_not_there_is_left_out_and_named(world: World) -> None:
+    report = taken(world, [entity("Ana"), relation("Ana", "Nobody"), LeftOut(PLACE, "broken")])
+    assert sorted(report.reasons) == [
+        "broken",
+        "the relation names an entity that is not there: 'Nobody'",
+    ]
+    assert not world.store.find(Relation, everything("default"))
+
+
+def test_what_does_not_fit_is_left_out_alone(world: World) -> None:
+    deep: dict[str, object] = {}
+    for _ in range(200):
+        deep = {"in": deep}
+    report = taken(world, [turn("a"), turn("b", session="x" * 300), memory("m", metadata=deep)])
+    assert figures(report) == {"new": {"turn": 1}}
+    assert report.reasons.total() == 2
+
+
+def test_a_batch_has_one_entry_a_kind_on_the_trail(world: World) -> None:
+    begun = len(world.trail())
+    taken(world, ALL)
+    entries = world.trail()[begun:]
+    assert [(each.act, each.subject_kind, each.subject) for each in entries] == [
+        ("import", kind, "notes: /notes")
+        for kind in (Kind.ENTITY, Kind.RELATION, Kind.MEMORY, Kind.TURN)
+    ]
+    assert world.app.trail.verify("default") is None
+
+
+def test_what_a_caller_may_not_write_is_left_out_and_on_the_trail(opener: Opener) -> None:
+    agent = Caller(name="robot", role=Role.AGENT, governed=True, user="ana")
+    world = opener(caller=agent)
+    report = taken(world, [memory("m"), memory("rule", type=MemoryType.BUSINESS_RULE)])
+    assert figures(report) == {"new": {"memory": 1}}
+    assert "kept from agents" in report.left_out[0].reason
+    assert [each.outcome for each in world.trail()] == ["done", "Forbidden"]
+
+
+def test_a_viewer_imports_nothing(opener: Opener) -> None:
+    world = opener(caller=Caller(name="v", role=Role.VIEWER))
+    with pytest.raises(Refused):
+        taken(world, ALL)
+
+
+def test_scopes_have_records_of_their_own(world: World) -> None:
+    for user in ("ana", "ben"):
+        assert figures(taken(world.by(user=user), ALL))["new"]["turn"] == 2
+    assert len(world.store.find(Turn, everything("default"))) == 4
+
+
+DRAFTS = st.lists(
+    st.one_of(
+        st.builds(turn, st.sampled_from("ab"), st.sampled_from(["", "x"])),
+        st.builds(memory, st.sampled_from("ab"), st.sampled_from(["x", "y"])),
+        st.builds(entity, st.sampled_from("AB"), st.sampled_from(["p", "q"])),
+        st.builds(relation, st.sampled_from("ABC"), st.sampled_from("AB")),
+    ),
+    max_size=8,
+    unique_by=lambda each: (type(each), each.key),
+)
+
+
+@given(DRAFTS)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_import_twice_is_an_import_once_whatever_the_batches(
+    world: World, drafts: list[Draft]
+) -> None:
+    world = world.by(user=f"user {world.store.sequence('default')}")
+    first = taken(world, drafts)
+    before = world.contents()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(source_imports, "BATCH", 2)
+        again = taken(world, reversed(drafts))
+    assert world.contents() == before
+    assert not again.counts[source_imports.Outcome.NEW]
+    assert again.reasons == first.reasons
