@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.backups import Backups
     from minutebook.services.maintenance.database import Database
     from minutebook.services.maintenance.doctor import Doctor, Finding
+    from minutebook.services.maintenance.graph_exports import GraphExports
     from minutebook.services.maintenance.overview import Overview
     from minutebook.services.maintenance.source_imports import SourceImports
     from minutebook.services.search.code import CodeSearch
@@ -434,6 +435,13 @@ class App:
             self.clock,
             self.rules,
         )
+
+    @service
+    def graph_exports(self) -> "GraphExports":
+        """Export entities as the reference memory server keeps them."""
+        from minutebook.services.maintenance.graph_exports import GraphExports
+
+        return GraphExports(self._store, self.trail, self.clock)
 
     @service
     def backups(self) -> "Backups":

@@ -116,6 +116,7 @@ BESIDE = {
     "archives.import_",
     "archives.import_from",
     "backups.make",
+    "graph_exports.run",
     "rebuilds.rebuild",
     "rebuilds.rebuild_from",
     "secret.check",

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 from click.shell_completion import CompletionItem
@@ -18,10 +19,13 @@ from minutebook.cli.terminal import (
     settings_of,
 )
 from minutebook.config import load
-from minutebook.domain.caller import in_call
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError, NotFound
 from minutebook.domain.records import Kind, Memory
 from minutebook.server.logs import log_to_stderr
+
+if TYPE_CHECKING:
+    from minutebook.app import App
 
 
 @click.command(short_help="Write every record to a file, one a line, as JSON.")
@@ -33,9 +37,10 @@ from minutebook.server.logs import log_to_stderr
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["archive", "journal"]),
+    type=click.Choice(["archive", "journal", "server-memory"]),
     default="archive",
-    help="`journal`: only turns and summaries, with the fields of the journal's data model alone.",
+    help="`journal`: only turns and summaries, with the fields of the journal's data model alone. "
+    "`server-memory`: entities, what is known of them now, and relations, for that server.",
 )
 @identity
 def export(
@@ -49,27 +54,58 @@ def export(
 
     The index of code is left out, as `minutebook index` makes it again.
     """
-    from minutebook.domain.archive import JOURNAL, KINDS, OWN
-
+    if form not in ("archive", "journal") and (sessions or include_derived):
+        raise InvalidInput("--format", "must be archive with --sessions or --include-derived")
     with (
         opened(options) as (app, caller),
         interruptible("Stopped. No file was written."),
         bar("Exporting", hidden=False) as progress,
     ):
         reporting = in_call(caller, progress=progress)
-        is_journal = form == "journal"
-        kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
-        if is_journal:
-            done = app.archives.export_journal_to(reporting, path.absolute())
+        if form == "server-memory":
+            lines = _export_graph(app, reporting, path.absolute())
         else:
-            done = app.archives.export_to(reporting, kinds, path.absolute())
-        chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
-    echo(f"Exported {counted(done.counts)} to {done.path}.")
+            lines = _export_records(
+                app, reporting, path.absolute(), form, sessions, include_derived
+            )
+    echo(*lines)
+
+
+def _export_records(
+    app: "App",
+    caller: Caller,
+    path: Path,
+    form: str,
+    sessions: bool,  # noqa: FBT001
+    include_derived: bool,  # noqa: FBT001
+) -> list[str]:
+    from minutebook.domain.archive import JOURNAL, KINDS, OWN
+
+    is_journal = form == "journal"
+    kinds = JOURNAL if sessions or is_journal else KINDS if include_derived else OWN
+    if is_journal:
+        done = app.archives.export_journal_to(caller, path)
+    else:
+        done = app.archives.export_to(caller, kinds, path)
+    chunks = app.overview.counts(caller, [Kind.CHUNK])[Kind.CHUNK]
+    lines = [f"Exported {counted(done.counts)} to {done.path}."]
     if chunks and kinds is OWN:
-        echo(
+        lines.append(
             f"Left out: {chunks:,} chunks of code; `minutebook index` makes them again, "
             "--include-derived takes them along."
         )
+    return lines
+
+
+def _export_graph(app: "App", caller: Caller, path: Path) -> list[str]:
+    done = app.graph_exports.run(caller, path)
+    lines = [f"Exported {counted(done.counts)} to {done.path}."]
+    if done.left_out:
+        lines.append(
+            f"Left out: {done.left_out:,} memories that name no entity, decisions and sessions, "
+            "for which that server has no place."
+        )
+    return lines
 
 
 @click.command(short_help="Write the whole data directory to one file.")

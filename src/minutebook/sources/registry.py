@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from minutebook.domain.source_drafts import Found
-from minutebook.sources import claude_code, codex, gemini_cli
+from minutebook.sources import claude_code, codex, gemini_cli, server_memory
 from minutebook.sources.files import Source, UsualPlace, Wanted
 
 
@@ -28,6 +28,9 @@ SOURCES: Mapping[str, SourceKind] = {
     codex.NAME: SourceKind("sessions of Codex", codex.is_wanted, codex.read, codex.USUAL_PLACE),
     gemini_cli.NAME: SourceKind(
         "chats of Gemini CLI", gemini_cli.is_wanted, gemini_cli.read, gemini_cli.USUAL_PLACE
+    ),
+    server_memory.NAME: SourceKind(
+        "entities and observations of server-memory", server_memory.is_wanted, server_memory.read
     ),
 }
 

@@ -1,0 +1,170 @@
+"""Take entities, what is known of them and their relations out, in the reference memory server's form."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+
+from minutebook.disk.atomic_file import new_file
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.filters import Filter
+from minutebook.domain.json_lines import json_line
+from minutebook.domain.records import Entity, Kind, Memory, Mention, Relation
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock, filters
+from minutebook.store.protocol import Snapshot, Store
+
+EXPORTED = (Kind.ENTITY, Kind.MEMORY, Kind.RELATION)
+
+_Observation = tuple[datetime, str, str]
+"""When a memory was taken in, its organization and its id."""
+
+
+@dataclass(slots=True)
+class _Node:
+    """A name in the file: entities of one name, whatever their types, are one there."""
+
+    type: str
+    descriptions: list[str] = field(default_factory=list)
+    observations: list[_Observation] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphExported:
+    """How many entities, memories and relations a file holds, and how many memories name no entity."""
+
+    path: Path
+    counts: Counter[Kind]
+    left_out: int
+
+
+class GraphExports:
+    """Writes what the caller may see, and what holds now, as lines of entities and relations."""
+
+    def __init__(self, store: Store, trail: Trail, clock: Clock) -> None:
+        self._store = store
+        self._trail = trail
+        self._clock = clock
+
+    def run(self, caller: Caller, path: Path) -> GraphExported:
+        """Write a new file. A memory stands at each entity that it names, or at the one of its title.
+
+        Raises Refused if the caller may not export, InvalidInput if the path does not fit, StoreError
+        if the file cannot be written.
+        """
+        with self._trail.audit_refusals(caller, None, "export", Kind.ENTITY, "server-memory"):
+            policy.check_may_export(caller, whole=False)
+        wheres = [replace(each, valid_at=self._clock()) for each in filters(self._store, caller)]
+        names = [where.organization for where in wheres]
+        with self._store.snapshot(*names) as moment:
+            graph = _Graph(moment, wheres)
+            digest = sha256()
+            with new_file(path, str(path)) as file:
+                for number, line in enumerate(graph.lines()):
+                    # The server reads a file whose last line has no end, and writes one so.
+                    data = line.rstrip(b"\n") if number == 0 else b"\n" + line.rstrip(b"\n")
+                    file.write(data)
+                    digest.update(data)
+                with self._store.transaction(*names):
+                    for name in names:
+                        for kind in EXPORTED:
+                            self._trail.log(caller, name, "export", kind, [digest.hexdigest()])
+        return GraphExported(path, graph.counts, graph.left_out)
+
+
+class _Graph:
+    """What is visible of entities, and which memories are about which."""
+
+    def __init__(self, moment: Snapshot, wheres: list[Filter]) -> None:
+        self._moment = moment
+        self._wheres = wheres
+        self._nodes: dict[str, _Node] = {}
+        self._names: dict[tuple[str, str], str] = {}
+        self.counts: Counter[Kind] = Counter()
+        self.left_out = 0
+        for where in wheres:
+            # In the order in which they were made, as the server appends them.
+            entities = sorted(
+                moment.each(Entity, where), key=lambda each: (each.created_at, each.id)
+            )
+            for entity in entities:
+                self._add(entity)
+        for where in wheres:
+            self._assign(where)
+
+    def lines(self) -> Iterator[bytes]:
+        """Yield a line an entity, then a line a relation, each once."""
+        for name, node in self._nodes.items():
+            observations = list(dict.fromkeys((*node.descriptions, *self._texts(name, node))))
+            self.counts[Kind.ENTITY] += 1
+            self.counts[Kind.MEMORY] += len(node.observations)
+            yield json_line(
+                {
+                    "type": "entity",
+                    "name": name,
+                    "entityType": node.type,
+                    "observations": observations,
+                }
+            )
+        seen = set()
+        for where in self._wheres:
+            for relation in self._moment.each(Relation, _all_of(where)):
+                ends = [
+                    self._names.get((where.organization, end))
+                    for end in (relation.source, relation.target)
+                ]
+                triple = (*ends, relation.type)
+                if None in ends or triple in seen:
+                    continue
+                seen.add(triple)
+                self.counts[Kind.RELATION] += 1
+                yield json_line(
+                    {
+                        "type": "relation",
+                        "from": ends[0],
+                        "to": ends[1],
+                        "relationType": relation.type,
+                    }
+                )
+
+    def _add(self, entity: Entity) -> None:
+        self._names[entity.organization, entity.id] = entity.name
+        node = self._nodes.setdefault(entity.name, _Node(entity.type))
+        if entity.description:
+            node.descriptions.append(entity.description)
+
+    def _assign(self, where: Filter) -> None:
+        """Note for each memory the entities at which it stands; its text is read when it is written."""
+        named: dict[str, list[str]] = defaultdict(list)
+        for mention in self._moment.each(Mention, _all_of(where)):
+            name = self._names.get((where.organization, mention.target))
+            if name is not None:
+                named[mention.source].append(name)
+        for memory in self._moment.each(Memory, where):
+            names = [memory.title] if memory.title in self._nodes else named.get(memory.id, [])
+            for name in dict.fromkeys(names):
+                observation = (memory.ingestion_time, memory.organization, memory.id)
+                self._nodes[str(name)].observations.append(observation)
+            self.left_out += not names
+
+    def _texts(self, name: str, node: _Node) -> Iterator[str]:
+        """Yield the texts of an entity's observations in the order in which they were taken in."""
+        places = sorted(node.observations)
+        texts: dict[tuple[str, str], str] = {}
+        for where in self._wheres:
+            ids = frozenset(id for _, its, id in places if its == where.organization)
+            if ids:
+                for memory in self._moment.each(Memory, replace(where, ids=ids)):
+                    is_titled = memory.title == name
+                    text = memory.content if is_titled else memory.text
+                    texts[where.organization, memory.id] = text
+        for _, organization, id in places:
+            yield texts[organization, id]
+
+
+def _all_of(where: Filter) -> Filter:
+    """Select all edges of an organization: which of them are visible, their ends tell."""
+    return Filter(organization=where.organization)
