@@ -77,6 +77,12 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
         (["search", " "], "QUERY must not be empty"),
         (["serve", "nothing"], "CONTRACT must be one of knowledge"),
         (["serve", "--tool-names", "short"], "tool_names must be one of contract, safe"),
+        (["serve", "--tools", "recal"], "got 'recal'; the nearest is recall"),
+        (
+            ["serve", "--read-only", "--tools", "store_memory"],
+            "must not name store_memory, which writes, with read_only",
+        ),
+        (["install", "cursor", "--tools", "recal"], "the nearest is recall"),
         (["serve", "catalog", "governance"], "must not name both catalog and governance"),
         (["serve", "--ui"], "--ui needs --http"),
         (["serve", "--ui", "--http", "0.0.0.0:0"], "would send its cookies over plain http"),
@@ -210,6 +216,13 @@ def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
     assert entry["args"][:3] == ["serve", "catalog", "knowledge"]
     assert entry["args"][-2:] == ["--tool-names", "safe"]
+
+
+def test_install_passes_on_which_tools_are_served(run: Run, tmp_path: Path) -> None:
+    asked = ("--read-only", "--tools", "recall, get_memory")
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["args"][-3:] == ["--read-only", "--tools", "recall,get_memory"]
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,8 @@ def asked(*words: str, **variables: str) -> invocation.Invocation:
         (["serve", "--role", "human", "ledger"], {"role": "human"}, ["ledger"]),
         (["--role=human", "serve", "ledger"], {"role": "human"}, ["ledger"]),
         (["serve", "--tool-names", "safe"], {"tool_names": "safe"}, ["knowledge"]),
+        (["serve", "--read-only", "ledger"], {"read_only": "true"}, ["ledger"]),
+        (["serve", "--tools", "recall,search"], {"tools": "recall,search"}, ["knowledge"]),
         (["serve", "--home", "/a b"], {"home": "/a b"}, ["knowledge"]),
         (["serve", "--agent", "--role"], {"agent": "--role"}, ["knowledge"]),
     ],
@@ -193,6 +195,8 @@ def test_what_connections_share_is_all_but_their_own() -> None:
         "repository": "r",
         "user": "u",
         "tool_names": "safe",
+        "read_only": True,
+        "tools": ("recall",),
     }
     assert set(everything) == OWN
     assert set(SERVING) >= OWN

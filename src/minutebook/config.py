@@ -284,6 +284,16 @@ class Settings:
         "`contract`: tools are listed under the names their contract gives; `safe`: with letters, "
         "digits and underscores only, for clients that refuse others. Calls may use both.",
     )
+    read_only: bool = _setting(
+        False,  # noqa: FBT003
+        SWITCH,
+        "`true`: clients are served only the tools that read; the others are neither listed nor called.",
+    )
+    tools: tuple[str, ...] = _setting(
+        (),
+        _separated(",", "a list of names"),
+        "The tools that clients are served, separated by commas; not set: all of the contract.",
+    )
     public_url: str | None = _setting(
         None,
         URL,

@@ -27,11 +27,16 @@ DEFAULT_CONTRACT = "knowledge"
 IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy", "ledger")
 """The settings that every command takes as options; the others come from file or environment."""
 
-SERVING = (*IDENTITY, "tool_names")
+SERVING = (*IDENTITY, "tool_names", "read_only", "tools")
 """Those that the commands take which serve, or have a client serve."""
 
-OWN = frozenset({"role", "agent", "organization", "repository", "user", "tool_names"})
+OWN = frozenset(
+    {"role", "agent", "organization", "repository", "user", "tool_names", "read_only", "tools"}
+)
 """The settings that are a connection's own; the others are the same for all of one daemon."""
+
+FLAGS = frozenset({"read_only"})
+"""Those whose options take no value."""
 
 INTERRUPTED = 130
 """The exit status of what Ctrl-C ended: 128 and the number of SIGINT."""
@@ -128,6 +133,19 @@ class Invocation:
         """The spelling of tools' names that argv, environment and file ask for."""
         return self._value("tool_names", "contract")
 
+    @property
+    def read_only(self) -> bool:
+        """Whether only tools that read are to be served."""
+        return self._value("read_only", "false") in ("true", True)
+
+    @property
+    def tools(self) -> list[str]:
+        """The tools that alone are to be served; empty for all."""
+        found = self._value("tools", "")
+        named = found.split(",") if isinstance(found, str) else found
+        parts = named if isinstance(named, list) else []
+        return [name for each in parts if (name := str(each).strip())]
+
     def _value(self, setting: str, default: str) -> object:
         """Return the unchecked value of a setting, or None if the file is no TOML."""
         if chosen := self._stated(setting):
@@ -192,7 +210,10 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
             name = name.replace("-", "_")
             if word[:2] != "--" or name not in (SERVING if serving else IDENTITY):
                 return None
-            stated = value if equals else next(left, None)
+            if name in FLAGS:
+                stated = None if equals else "true"
+            else:
+                stated = value if equals else next(left, None)
             if stated is None:
                 return None
             given[name] = stated

@@ -258,7 +258,7 @@ def test_the_exported_schema_of_each_contract_holds_its_tools_and_nothing_of_our
     parts = contract.promise.get("document", ("resources", "prompts"))
     assert ("resources" in exported) is (bool(contract.resources) and "resources" in parts)
     assert [each["text"] for each in exported.get("prompts", [])] == [
-        contract.prompt(each) for each in contract.prompts
+        contract.prompt_text(each) for each in contract.prompts
     ]
 
 

@@ -140,7 +140,7 @@ def test_resources_and_prompts_are_announced_only_where_a_contract_has_them(tmp_
         assert told["resources"] == {"subscribe": True, "listChanged": True}
         assert told["prompts"] == {"listChanged": False}
         assert "completions" in told
-    with serving(tmp_path, "knowledge", **OFFLINE) as pipe:
+    with serving(tmp_path, "journal", **OFFLINE) as pipe:
         told = pipe.handshake()["result"]["capabilities"]
         assert not {"resources", "prompts", "completions"} & told.keys()
         assert ask(pipe, "resources/list")["error"]["code"] == -32601
@@ -370,7 +370,7 @@ def test_contracts_on_one_connection_share_its_resources_and_their_memories(tmp_
         found = await client.call_tool("recall", {"query": "deployments"})
         assert found.structured_content["results"][0]["content"] == POLICY["current_content"]
         assert len((await client.list_resources()).resources) == 7
-        assert len((await client.list_prompts()).prompts) == 3
+        assert len((await client.list_prompts()).prompts) == len(catalog().prompts) + 3
         missing = await client.call_tool("get_memory", {"id": "0" * 20})
         assert missing.is_error
 

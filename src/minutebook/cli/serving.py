@@ -20,7 +20,7 @@ from minutebook.cli.terminal import identity, person_of, serving, settings_of
 from minutebook.config import Settings, environment, load, option_of
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
-from minutebook.invocation import DEFAULT_CONTRACT, PREFIX, SERVING
+from minutebook.invocation import DEFAULT_CONTRACT, FLAGS, PREFIX, SERVING
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def serve(
 
     Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
     """
-    from minutebook.contracts.registry import CONTRACTS, opened
+    from minutebook.contracts.registry import CONTRACTS, narrowed, opened
 
     settings = load(options)
     log_to_stderr(settings)
@@ -67,13 +67,18 @@ def serve(
             raise InvalidInput("--ui", "needs --http: the pages are served over HTTP")
         from minutebook.server.stdio import in_process
 
-        in_process.serve(settings, opened(contracts or (settings.contract or DEFAULT_CONTRACT,)))
+        names = contracts or (settings.contract or DEFAULT_CONTRACT,)
+        in_process.serve(
+            settings, opened(names, read_only=settings.read_only, tools=settings.tools)
+        )
         return
     from minutebook.server.http.hosts import address_given
     from minutebook.server.http.process import serve as serve_http
 
     # Each has its path, so that none stands in another's way.
-    by_name = {name: opened([name])[0] for name in contracts or CONTRACTS}
+    each_alone = [opened([name])[0] for name in contracts or CONTRACTS]
+    left = narrowed(each_alone, read_only=settings.read_only, tools=settings.tools)
+    by_name = {contract.name: contract for contract in left if contract.listed}
     sign_ins = None
     if with_pages:
         from minutebook.web.sign_ins import SignIns
@@ -198,8 +203,10 @@ def install(
     from minutebook.install import clients
     from minutebook.install.launch import import_path, installed_command
 
-    opened(contracts)
-    serve_command = [*installed_command(), *_arguments(load(options), client, contracts)]
+    settings = load(options)
+    names = contracts or (settings.contract or DEFAULT_CONTRACT,)
+    opened(names, read_only=settings.read_only, tools=settings.tools)
+    serve_command = [*installed_command(), *_arguments(settings, client, contracts)]
     places = places_here()
     scope: clients.Scope = "project" if project else "user"
     now = datetime.now(UTC)
@@ -247,9 +254,17 @@ def _arguments(settings: Settings, client: str, contracts: tuple[str, ...]) -> l
         part
         for name in SERVING
         if (value := getattr(settings, name)) != getattr(standard, name)
-        for part in (option_of(name), str(value))
+        for part in _stated(name, value)
     ]
     return ["serve", *contracts, *stated]
+
+
+def _stated(name: str, value: object) -> list[str]:
+    """Write a setting as an option, so that `load` reads the same value from it."""
+    if name in FLAGS:
+        return [option_of(name)]
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return [option_of(name), text]
 
 
 def _show_difference(before: str, after: str, path: Path) -> None:

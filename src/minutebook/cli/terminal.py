@@ -39,6 +39,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Kind, Memory, Role, TextRecord
 from minutebook.invocation import (
     DAEMON_COMMANDS,
+    FLAGS,
     IDENTITY,
     INTERRUPTED,
     SERVING,
@@ -88,9 +89,14 @@ def _with_options(run: Callable[..., None], names: tuple[str, ...]) -> Callable[
     command: Callable[..., None] = click.pass_obj(run)
     described = {each.name: str(each.metadata["help"]) for each in fields(Settings)}
     for name in reversed(names):
+        kind: dict[str, Any] = (
+            {"is_flag": True, "flag_value": "true", "default": None}
+            if name in FLAGS
+            else {"metavar": name.upper()}
+        )
         command = click.option(
             option_of(name),
-            metavar=name.upper(),
+            **kind,
             help=described[name],
             expose_value=False,
             callback=_remember,

@@ -11,7 +11,7 @@ from minutebook import __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from typing import Any
 
     Promise = Mapping[str, Any]
@@ -28,6 +28,52 @@ _SHOWN = ("name", "title", "description", "inputSchema", "outputSchema", "annota
 def safe(name: str) -> str:
     """Spell a tool's name with letters, digits and underscores only."""
     return name.replace("-", "_").replace(".", "_")
+
+
+def narrowed(promise: "Promise", *, read_only: bool, tools: "Collection[str]") -> "Promise":
+    """Return a promise with those of its tools that only read, or that are named, in either spelling.
+
+    What leads to a tool that is left out goes with it: other names for it, prompts that need it. The
+    instructions then say what is here.
+    """
+    if not read_only and not tools:
+        return promise
+    wanted = {safe(each) for each in tools}
+
+    def is_kept(tool: "Promise") -> bool:
+        only_reads = bool(tool["annotations"]["readOnlyHint"])
+        return (only_reads or not read_only) and (not wanted or safe(tool["name"]) in wanted)
+
+    kept = [tool for tool in promise["tools"] if is_kept(tool)]
+    unlisted = [each for each in promise["hidden"] if "to" not in each and is_kept(each)]
+    names = {tool["name"] for tool in (*kept, *unlisted)}
+    aliases = (_narrowed_alias(each, names) for each in promise["hidden"] if "to" in each)
+    info = promise["info"]
+    here = ", ".join(tool["name"] for tool in kept) or "none"
+    sentence = f"Of these tools only some are served on this connection: {here}."
+    if read_only:
+        sentence += " It is read-only: nothing can be stored or changed through it."
+    return {
+        **promise,
+        "info": {**info, "instructions": f"{info['instructions']} {sentence}"},
+        "tools": kept,
+        "hidden": [*(each for each in aliases if each is not None), *unlisted],
+        "prompts": [
+            each for each in promise.get("prompts", ()) if names.issuperset(each.get("needs", ()))
+        ],
+    }
+
+
+def _narrowed_alias(alias: "Promise", names: "Collection[str]") -> "Promise | None":
+    """Return another name with those tools to which it can still lead; None if there is none."""
+    leads = alias["to"]
+    if isinstance(leads, str):
+        return alias if leads in names else None
+    leads = {choice: name for choice, name in leads.items() if name in names}
+    found = {**alias, "to": leads}
+    if alias.get("default") not in leads:
+        found.pop("default", None)
+    return found if leads else None
 
 
 def joint_info(promises: "Sequence[Promise]") -> "Mapping[str, str]":
@@ -101,10 +147,16 @@ class Announced:
         return shown
 
 
-def announced(names: "Iterable[str]", spelling: object) -> Announced | None:
+def announced(
+    names: "Iterable[str]",
+    spelling: object,
+    *,
+    read_only: bool = False,
+    tools: "Collection[str]" = (),
+) -> Announced | None:
     """Return what a server of these contracts announces, or None if they cannot be served.
 
-    `spelling` is the setting `tool_names`.
+    `spelling` is the setting `tool_names`; `read_only` and `tools` are those of the same name.
     """
     if spelling not in ("contract", "safe"):
         return None
@@ -115,7 +167,10 @@ def announced(names: "Iterable[str]", spelling: object) -> Announced | None:
         if promise is None or tool_names & (own := _tool_names(promise)):
             return None
         tool_names |= own
-        promises.append(promise)
+        promises.append(narrowed(promise, read_only=read_only, tools=tools))
+    listed = {safe(each["name"]) for one in promises for each in one["tools"]}
+    if not listed or ({safe(each) for each in tools} - listed):
+        return None
     return Announced(promises, is_safe=spelling == "safe") if promises else None
 
 

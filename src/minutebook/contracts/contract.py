@@ -1,15 +1,16 @@
 """A contract: its promise, read from `contract.json`, joined to the code that answers."""
 
+import copy
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from minutebook.app import App
-from minutebook.contracts.announced import safe
+from minutebook.contracts.announced import narrowed, safe
 from minutebook.contracts.answers import Answer, Content, Failure, answered, failed
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Resource, ResourceHandlers, text_of
@@ -23,6 +24,9 @@ from minutebook.domain.redaction import redacted_for
 from minutebook.services.maintenance.database import NotOpen
 
 log = logging.getLogger(__name__)
+
+LONGEST_PROMPT_ARGUMENT = 2_000
+"""Characters of an argument of a prompt."""
 
 Operation = Callable[..., Content]
 """Answers one tool: takes the app, the caller and the tool's arguments by name."""
@@ -126,23 +130,41 @@ class Contract:
         self._gate = gate
         self._handlers = handlers or ResourceHandlers()
         self._preopen = preopen or {}
-        hidden = self.promise["hidden"]
         lax = self.promise.get("unknownArguments") == "ignored"
         listed = [Tool(each, is_listed=True, ignores_unknown=lax) for each in self.promise["tools"]]
         unlisted = [
-            Tool(each, is_listed=False, ignores_unknown=lax) for each in hidden if "to" not in each
+            Tool(each, is_listed=False, ignores_unknown=lax)
+            for each in self.promise["hidden"]
+            if "to" not in each
         ]
         self.tools = {tool.name: tool for tool in (*listed, *unlisted)}
-        self.aliases = {
-            each["name"]: Alias(each["to"], each.get("by", ""), each.get("default"))
-            for each in hidden
-            if "to" in each
-        }
-        self._names = {safe(name): name for name in self.names}
         promised = self.promise.get("resources", [])
         self.resources = [Resource(each) for each in promised if "uri" in each]
         self.templates = [Resource(each) for each in promised if "uriTemplate" in each]
+        self._name_all()
+
+    def _name_all(self) -> None:
+        self.aliases = {
+            each["name"]: Alias(each["to"], each.get("by", ""), each.get("default"))
+            for each in self.promise["hidden"]
+            if "to" in each
+        }
+        self._names = {safe(name): name for name in self.names}
         self.prompts = {str(each["name"]): each for each in self.promise.get("prompts", [])}
+
+    def narrowed(self, *, read_only: bool, tools: Collection[str]) -> "Contract":
+        """Return the same contract with those of its tools that only read, or that are named."""
+        one = copy.copy(self)
+        one.promise = narrowed(self.promise, read_only=read_only, tools=tools)
+        left = {each["name"] for each in (*one.promise["tools"], *one.promise["hidden"])}
+        one.tools = {name: tool for name, tool in self.tools.items() if name in left}
+        one._name_all()
+        return one
+
+    @property
+    def listed(self) -> list[str]:
+        """The names of the tools that clients are shown."""
+        return [tool.name for tool in self.tools.values() if tool.is_listed]
 
     @property
     def names(self) -> set[str]:
@@ -236,9 +258,30 @@ class Contract:
                 return [] if complete is None else complete(app, caller, typed)
         return []
 
-    def prompt(self, name: str) -> str:
-        """Return the text of a promised prompt."""
+    def prompt_text(self, name: str) -> str:
+        """Return the text of a promised prompt, its arguments as `{names}`."""
         return text_of(self._package, self.prompts[name]["file"])
+
+    def prompt(self, name: str, arguments: Mapping[str, str] = {}) -> str:
+        """Return the text of a promised prompt with arguments in place of their `{names}`.
+
+        Raises InvalidInput if one is missing, empty, too long or unknown.
+        """
+        text = self.prompt_text(name)
+        known = [each["name"] for each in self.prompts[name].get("arguments", ())]
+        for given in arguments:
+            if given not in known:
+                remedy = (
+                    f"is no argument of the prompt {name}; it takes {', '.join(known) or 'none'}"
+                )
+                raise InvalidInput(given[:50], remedy)
+        for each in known:
+            value = arguments.get(each, "").strip()
+            if not 0 < len(value) <= LONGEST_PROMPT_ARGUMENT:
+                remedy = f"must be a text of 1 to {LONGEST_PROMPT_ARGUMENT:,} characters"
+                raise InvalidInput(each, remedy)
+            text = text.replace(f"{{{each}}}", value)
+        return text
 
     def schema(self) -> dict[str, Any]:
         """Return the promise as one document, or the parts of it that `document` names."""
@@ -262,7 +305,8 @@ class Contract:
             ]
         if self.prompts:
             document["prompts"] = [
-                {**_public(each), "text": self.prompt(name)} for name, each in self.prompts.items()
+                {**_public(each), "text": self.prompt_text(name)}
+                for name, each in self.prompts.items()
             ]
         parts = self.promise.get("document", list(document))
         return {name: document[name] for name in parts}
@@ -273,4 +317,4 @@ class Contract:
 
 
 def _public(promise: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in promise.items() if key not in {"page", "file"}}
+    return {key: value for key, value in promise.items() if key not in {"page", "file", "needs"}}

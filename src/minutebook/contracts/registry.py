@@ -1,7 +1,9 @@
 """Which contracts there are, and which can be served together."""
 
-from collections.abc import Callable, Iterable, Mapping
+import difflib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from minutebook.contracts.announced import safe
 from minutebook.contracts.catalog import catalog
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.governance import governance
@@ -19,10 +21,12 @@ CONTRACTS: Mapping[str, Callable[[], Contract]] = {
 }
 
 
-def opened(names: Iterable[str]) -> list[Contract]:
-    """Open contracts to be served on one connection.
+def opened(
+    names: Iterable[str], *, read_only: bool = False, tools: Collection[str] = ()
+) -> list[Contract]:
+    """Open contracts to be served on one connection, with the tools that `narrowed` leaves.
 
-    Raises InvalidInput if a name is unknown, or two contracts share a tool's name.
+    Raises InvalidInput if a name is unknown, two contracts share a tool's name, or no tool is left.
     """
     contracts: list[Contract] = []
     for name in dict.fromkeys(names):
@@ -38,4 +42,28 @@ def opened(names: Iterable[str]) -> list[Contract]:
                     "Serve each on a connection of its own, or over HTTP, each at its own path",
                 )
         contracts.append(contract)
-    return contracts
+    return narrowed(contracts, read_only=read_only, tools=tools)
+
+
+def narrowed(
+    contracts: Sequence[Contract], *, read_only: bool, tools: Collection[str]
+) -> list[Contract]:
+    """Return contracts with those of their tools that only read, or that are named.
+
+    Raises InvalidInput if a name is none of their tools', or one of a tool that writes where nothing
+    may.
+    """
+    if not read_only and not tools:
+        return list(contracts)
+    known = {safe(name): name for contract in contracts for name in contract.listed}
+    left = [contract.narrowed(read_only=read_only, tools=tools) for contract in contracts]
+    served = {safe(name) for contract in left for name in contract.listed}
+    for name in tools:
+        if safe(name) not in known:
+            near = difflib.get_close_matches(safe(name), known, n=1)
+            hint = f"; the nearest is {known[near[0]]}" if near else ""
+            every = ", ".join(known.values())
+            raise InvalidInput("tools", f"must name tools (got {name!r}{hint}); there are {every}")
+        if safe(name) not in served:
+            raise InvalidInput("tools", f"must not name {name}, which writes, with read_only")
+    return left

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from mcp_types import InitializeRequestParams, methods
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
+from minutebook import invocation
 from minutebook.config import load
 from minutebook.contracts.announced import MODERN_VERSION, announced
 from minutebook.contracts.registry import CONTRACTS, opened
@@ -45,9 +46,10 @@ class Server:
 
 
 @contextmanager
-def server(names: list[str], spelling: str) -> Iterator[Server]:
-    settings = load({"tool_names": spelling}, {"MINUTEBOOK_EMBEDDER": "none"})
-    built = connection_server(settings, opened(names), AppLoader(settings), settings.caller())
+def server(names: list[str], spelling: str, **options: str) -> Iterator[Server]:
+    settings = load({"tool_names": spelling, **options}, {"MINUTEBOOK_EMBEDDER": "none"})
+    contracts = opened(names, read_only=settings.read_only, tools=settings.tools)
+    built = connection_server(settings, contracts, AppLoader(settings), settings.caller())
     near, far = socket.socketpair()
     with near:
         work = threading.Thread(target=serve_on, args=(far, built, lambda: None))
@@ -88,6 +90,27 @@ def test_each_answer_is_the_servers_at_every_revision(names: list[str], spelling
             real.hears(INITIALIZED)
             assert asked(answers, TOOLS) == real.asks(TOOLS)
             assert asked(answers, PING) == real.asks(PING)
+
+
+@pytest.mark.parametrize(
+    "options", [("--read-only",), ("--tools", "recall,record-decision"), ("--tools", "recall")]
+)
+def test_it_announces_those_tools_that_are_served(options: tuple[str, ...]) -> None:
+    names = ["knowledge", "ledger"]
+    found = invocation.read(["serve", *names, *options], {"MINUTEBOOK_HOME": "/nowhere"})
+    assert found is not None
+    known = announced(names, "contract", read_only=found.read_only, tools=found.tools)
+    assert known is not None
+    answers = EarlyAnswers(known)
+    with server(names, "contract", **found.given) as real:
+        assert asked(answers, INITIALIZE) == real.asks(INITIALIZE)
+        real.hears(INITIALIZED)
+        assert asked(answers, TOOLS) == real.asks(TOOLS)
+
+
+def test_tools_that_there_are_not_are_announced_by_nobody() -> None:
+    assert announced(["knowledge"], "contract", tools=["recal"]) is None
+    assert announced(["knowledge"], "contract", read_only=True, tools=["store_memory"]) is None
 
 
 @pytest.mark.parametrize("names", [["nothing"], ["catalog", "governance"], ["../catalog"], [""]])

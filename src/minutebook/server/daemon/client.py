@@ -74,7 +74,12 @@ def serve(invocation: Invocation) -> None:
         from minutebook.contracts.announced import announced
         from minutebook.server.stdio.early import EarlyAnswers
 
-        known = announced(invocation.contracts, invocation.tool_names)
+        known = announced(
+            invocation.contracts,
+            invocation.tool_names,
+            read_only=invocation.read_only,
+            tools=invocation.tools,
+        )
         if known is None:
             return
         early = EarlyAnswers(known)

@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 from minutebook import __version__
 from minutebook.config import Settings, environment, load
 from minutebook.contracts.contract import Contract
-from minutebook.contracts.registry import opened
+from minutebook.contracts.registry import narrowed, opened
 from minutebook.domain.caller import ANYBODY, in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.records import Role
@@ -200,7 +200,11 @@ class Daemon:
             if hello["session"]:
                 check_session(hello["session"])
             settings = load(hello["given"], hello["variables"])
-            contracts = self._opened(hello["contracts"])
+            contracts = narrowed(
+                self._opened(hello["contracts"]),
+                read_only=settings.read_only,
+                tools=settings.tools,
+            )
         except MinutebookError as error:
             _say(connection, {"refused": str(error), "invalid": True})
             return
@@ -295,6 +299,8 @@ def shared(settings: Settings) -> Settings:
         user=None,
         daemon_wait=float(DAEMON_WAIT),
         tool_names="contract",
+        read_only=False,
+        tools=(),
     )
 
 

@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
+from minutebook.domain.errors import InvalidInput
 from minutebook.server.dispatch import Dispatcher, Job, protocol_error
 from minutebook.server.protocol.subscriptions import Watch
 
@@ -129,7 +130,12 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
     async def list_prompts(context: _Context, params: _Page) -> types.ListPromptsResult:
         return types.ListPromptsResult(
             prompts=[
-                types.Prompt(name=name, description=promise["description"])
+                types.Prompt(
+                    name=name,
+                    title=promise.get("title"),
+                    description=promise["description"],
+                    arguments=_arguments(promise),
+                )
                 for contract in contracts
                 for name, promise in contract.prompts.items()
             ]
@@ -144,7 +150,11 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
             raise MCPError(
                 types.INVALID_PARAMS, f"Unknown prompt: {params.name}; there are: {known}"
             )
-        text = types.TextContent(type="text", text=contract.prompt(params.name))
+        try:
+            written = contract.prompt(params.name, params.arguments or {})
+        except InvalidInput as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        text = types.TextContent(type="text", text=written)
         return types.GetPromptResult(
             description=contract.prompts[params.name]["description"],
             messages=[types.PromptMessage(role="user", content=text)],
@@ -152,6 +162,11 @@ def add_prompts(server: Server[Any], contracts: Sequence[Contract]) -> None:
 
     server.add_request_handler("prompts/list", types.PaginatedRequestParams, list_prompts)
     server.add_request_handler("prompts/get", types.GetPromptRequestParams, get_prompt)
+
+
+def _arguments(promise: Mapping[str, Any]) -> list[types.PromptArgument] | None:
+    taken = promise.get("arguments")
+    return None if taken is None else [types.PromptArgument(**each) for each in taken]
 
 
 def _owner(contracts: Sequence[Contract], uri: str) -> tuple[Contract, str]:

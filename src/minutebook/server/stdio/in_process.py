@@ -67,7 +67,8 @@ def in_process(invocation: Invocation) -> InProcess:
     """
     settings = load(invocation.given, invocation.variables)
     log_to_stderr(settings)
-    return InProcess(settings, opened(invocation.contracts))
+    contracts = opened(invocation.contracts, read_only=settings.read_only, tools=settings.tools)
+    return InProcess(settings, contracts)
 
 
 def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
