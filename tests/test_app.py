@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 import minutebook
-from minutebook.app import data_directory, open_app
+from minutebook.app import open_app
 from minutebook.config import Settings
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Role
+from minutebook.places import data_directory
 from minutebook.server.app_loader import AppLoader
 from tests.world import wait_until
 

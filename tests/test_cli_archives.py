@@ -156,6 +156,26 @@ def test_a_backup_brings_the_whole_directory_back(run: Run, tmp_path: Path) -> N
     assert "restore" in done(run, "audit", *other)
 
 
+def test_backups_that_rotate_have_a_folder_and_names_of_their_own(run: Run, tmp_path: Path) -> None:
+    remembered(run, "tea at five")
+    done(run, "settings", "set", "backup_folder", str(tmp_path / "copies"))
+    done(run, "settings", "set", "backup_every", "24")
+    assert "No backup was made by the schedule yet" in run("doctor").stdout
+    assert "restored it for a test" in done(run, "backup", "--rotate")
+    (made,) = (tmp_path / "copies").iterdir()
+    assert str(made) in done(run, "status")
+    assert "next backup" in done(run, "status")
+    assert "No backup was made" not in run("doctor").stdout
+    done(run, "restore", str(made), "--home", str(tmp_path / "other"))
+    assert listed(run, "--home", str(tmp_path / "other")) == ["tea at five"]
+
+
+@pytest.mark.parametrize("words", [(), ("all.tar", "--rotate")])
+def test_a_backup_goes_to_one_place(run: Run, words: tuple[str, ...]) -> None:
+    remembered(run, "tea at five")
+    assert "PATH or --rotate is needed" in refused(run, "backup", *words)
+
+
 def test_a_directory_that_holds_something_is_put_aside_when_that_is_asked_for(
     run: Run, tmp_path: Path
 ) -> None:

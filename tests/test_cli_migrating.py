@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.app import data_directory
 from minutebook.config import load
+from minutebook.places import data_directory
 from minutebook.store.postgres.connections import place_of
 from tests.postgres_server import server
 from tests.terminal import Run, remembered

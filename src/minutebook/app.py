@@ -4,7 +4,6 @@ A command composes the services that it uses and imports no others, for most of 
 costs is imports; a server composes all of them before its first call (`App.start`).
 """
 
-import getpass
 import secrets
 import threading
 from collections.abc import Callable
@@ -15,17 +14,16 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
-from minutebook.domain.caller import ANYBODY
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Policy, Rules, rules_of
 from minutebook.domain.roots import Roots
 from minutebook.models import Models, models_of
+from minutebook.places import data_directory, repos_of, schedule_of
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
 from minutebook.services.embeddings import Embeddings
-from minutebook.services.maintenance.data_directory import DataDirectory
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
 from minutebook.stores import locks_of, open_store
@@ -50,7 +48,6 @@ if TYPE_CHECKING:
     from minutebook.services.knowledge.writing import MemoryWriter
     from minutebook.services.ledger.approval_secret import Secret
     from minutebook.services.ledger.decisions import Decisions
-    from minutebook.services.ledger.locator import LedgerFolders
     from minutebook.services.ledger.proposals import Proposals
     from minutebook.services.ledger.rebuilding import Rebuilds
     from minutebook.services.ledger.recording import DecisionWriter
@@ -58,9 +55,10 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.archives import Archives
     from minutebook.services.maintenance.backups import Backups
     from minutebook.services.maintenance.database import Database
-    from minutebook.services.maintenance.doctor import Doctor, Finding
+    from minutebook.services.maintenance.doctor import Doctor
     from minutebook.services.maintenance.graph_exports import GraphExports
     from minutebook.services.maintenance.overview import Overview
+    from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
     from minutebook.services.maintenance.source_imports import SourceImports
     from minutebook.services.search.code import CodeSearch
     from minutebook.services.search.combined import CombinedRecall
@@ -451,6 +449,21 @@ class App:
         return Backups(data_directory(self._settings), self._store, self.trail, self.clock)
 
     @service
+    def scheduled_backups(self) -> "ScheduledBackups":
+        """Copy them by a schedule."""
+        from minutebook.services.maintenance.restores import check_restorable
+        from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+
+        return ScheduledBackups(
+            self.backups,
+            check_restorable,
+            schedule_of(self._settings),
+            self._settings.home,
+            self._locks,
+            self.clock,
+        )
+
+    @service
     def database(self) -> "Database":
         """Stop and start the engine."""
         from minutebook.services.maintenance.database import Database
@@ -462,7 +475,14 @@ class App:
         """Check the store, and repair it."""
         from minutebook.services.maintenance.doctor import Doctor
 
-        return Doctor(self._store, self.trail, self.embedding, self.mentions, self.ledgers)
+        return Doctor(
+            self._store,
+            self.trail,
+            self.embedding,
+            self.mentions,
+            self.ledgers,
+            self.scheduled_backups,
+        )
 
     @service
     def overview(self) -> "Overview":
@@ -484,7 +504,13 @@ class App:
         from minutebook.services.background import BackgroundWork
 
         return BackgroundWork(
-            self.embedding, self.embeddings, self.ledgers, self.projects, self._stop
+            self.embedding,
+            self.embeddings,
+            self.ledgers,
+            self.projects,
+            self.scheduled_backups,
+            self._settings.caller(),
+            self._stop,
         )
 
     def start(self) -> None:
@@ -543,30 +569,6 @@ def open_app(
     return app
 
 
-def data_directory(settings: Settings) -> DataDirectory:
-    """Return the data directory of these settings, with what in it can be made again."""
-    archives = Roots(settings.archive_roots, default_organization(settings.caller())).all()
-    derived = (settings.models, *(archives or (settings.backups,)))
-    return DataDirectory(
-        settings.database,
-        settings.claims,
-        (settings.server_index, *derived),
-        is_on_server=settings.store is not None,
-    )
-
-
-def damage_of(settings: Settings) -> "list[Finding]":
-    """Return what is lost of a damaged or lost file of a store, and which backups bring it back."""
-    from minutebook.services.maintenance.backups import known_backups
-    from minutebook.services.maintenance.doctor import of_damage
-    from minutebook.store.sqlite import damage
-
-    if settings.store is not None:
-        return []
-    backups = known_backups(data_directory(settings))
-    return of_damage(damage.losses(settings.database), backups)
-
-
 def rules_for(settings: Settings, tokens: Tokens) -> Rules:
     """Return a function that tells how strict the store is now, which changes with its tokens."""
 
@@ -574,16 +576,3 @@ def rules_for(settings: Settings, tokens: Tokens) -> Rules:
         return rules_of(settings.policy, is_shared=tokens.is_shared())
 
     return rules
-
-
-def repos_of(settings: Settings) -> "LedgerFolders":
-    """Tell where the ledgers are that these settings name."""
-    from minutebook.services.ledger.locator import LedgerFolders
-
-    home = default_organization(settings.caller())
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        # A process of a user whom the system has no name for.
-        user = ANYBODY
-    return LedgerFolders(settings.ledgers, home, settings.ledger, settings.durability, user)

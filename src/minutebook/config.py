@@ -247,6 +247,18 @@ class Settings:
         "them as for index_roots; none named: `backups` in the data directory. Over HTTP a list "
         "opens nothing: each set of scopes has a folder of its own.",
     )
+    backup_every: float = _setting(
+        0.0,
+        _at_least(0.0),
+        "Hours from one backup to the next that the daemon or server makes by itself, and restores "
+        "for a test; 0: none. `minutebook backup --rotate` makes one as these at once.",
+    )
+    backup_keep: int = _setting(7, COUNT, "How many of these backups are kept.")
+    backup_folder: Path | None = _setting(
+        None,
+        FOLDER,
+        "Folder of these backups, better on another disk; none named: `backups` in the data directory.",
+    )
     ledger: Path | None = _setting(
         None,
         FOLDER,
@@ -426,6 +438,11 @@ class Settings:
     def backups(self) -> Path:
         """The folder in which clients may name archives, unless `archive_roots` names others."""
         return self.home / "backups"
+
+    @property
+    def scheduled_backups(self) -> Path:
+        """The folder of the backups that are made by schedule."""
+        return self.backup_folder or self.backups
 
     @property
     def trusts_issuer(self) -> bool:

@@ -24,7 +24,11 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
     app = world.app
     embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, FileLocks(locks))
     stop = threading.Event()
-    work = BackgroundWork(embedding, embeddings, app.ledgers, app.projects, stop, interval=0.01)
+    work = BackgroundWork(
+        *(embedding, embeddings, app.ledgers, app.projects, app.scheduled_backups, world.caller),
+        stop,
+        interval=0.01,
+    )
     work.start()
     try:
         yield embeddings
@@ -32,7 +36,9 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
         stop.set()
         embeddings.notify()
         wait_until(
-            lambda: not {"vectors", "resume"} & {each.name for each in threading.enumerate()}
+            lambda: (
+                not {"vectors", "resume", "backups"} & {each.name for each in threading.enumerate()}
+            )
         )
 
 

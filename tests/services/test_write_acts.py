@@ -143,7 +143,7 @@ READS = {
     "proposals": {"pending"},
     "sessions": {"all", "overview", "page", "turn_after"},
     "summaries": {"page"},
-    "tokens": {"list"},
+    "tokens": {"last_uses", "list"},
     "trail": {"ends", "entries", "prove"},
     "viewpoints": {"ask", "other"},
 }

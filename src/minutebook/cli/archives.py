@@ -109,21 +109,37 @@ def _export_graph(app: "App", caller: Caller, path: Path) -> list[str]:
 
 
 @click.command(short_help="Write the whole data directory to one file.")
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=click.Path(path_type=Path), required=False)
+@click.option(
+    "--rotate",
+    is_flag=True,
+    help="Instead of PATH: a new file in `backup_folder`, restored for a test; the last "
+    "`backup_keep` stay.",
+)
 @identity
-def backup(options: dict[str, str], path: Path) -> None:
+def backup(options: dict[str, str], path: Path | None, rotate: bool) -> None:  # noqa: FBT001
     """Write all of the data directory that is not derived to the new file PATH, while others write.
 
-    The file holds settings and secrets too; only you may read it.
+    The file holds settings and secrets too; only you may read it. The setting `backup_every` has
+    the daemon or server do what --rotate does by itself.
     """
     from minutebook.services.maintenance.backups import SUFFIX
 
+    if rotate is (path is not None):
+        raise InvalidInput("PATH", "or --rotate is needed, and not both")
     settings = load(options)
-    path = path.absolute()
-    path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
     with interruptible("Stopped. No file was written."), opened(options) as (app, caller):
-        made = app.backups.make(caller, path)
-    echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}.")
+        if path is None:
+            made = app.scheduled_backups.run(caller)
+        else:
+            path = path.absolute()
+            path = path if path.suffix == SUFFIX else path.with_name(f"{path.name}{SUFFIX}")
+            made = app.backups.make(caller, path)
+    if made is None:
+        echo("Another process is making a backup there.")
+        return
+    verified = ", and restored it for a test" if rotate else ""
+    echo(f"Backed up {made.files} files ({made.size:,} bytes) to {made.path}{verified}.")
     if settings.ledger is not None:
         echo(f"The ledger in {settings.ledger} is a repository of its own; it is not in it.")
 
@@ -139,7 +155,9 @@ def _completing_what(
         settings = settings_of(context.find_object(dict) or {})
     except MinutebookError:
         return []
-    directory = DataDirectory(settings.database, settings.claims, (settings.backups,))
+    directory = DataDirectory(
+        settings.database, settings.claims, (settings.backups, settings.scheduled_backups)
+    )
     known = [str(path) for path in known_backups(directory)]
     # As typed: a path that begins otherwise is none that the shell would take.
     lead = incomplete[: incomplete.rfind("/") + 1]
@@ -161,7 +179,7 @@ def restore(options: dict[str, str], what: str, number: int | None, replace: boo
 
     Of a memory that is not deleted, --version brings back an earlier text.
     """
-    from minutebook.app import data_directory
+    from minutebook.places import data_directory
     from minutebook.services.maintenance.backups import SUFFIX
     from minutebook.services.maintenance.restores import Restores
 
@@ -183,8 +201,9 @@ def restore(options: dict[str, str], what: str, number: int | None, replace: boo
 
 
 def _restore_backup(options: dict[str, str], path: Path) -> None:
-    from minutebook.app import data_directory, now
+    from minutebook.app import now
     from minutebook.domain.filters import default_organization
+    from minutebook.places import data_directory
     from minutebook.services.maintenance.restores import Restores
 
     settings = load(options)

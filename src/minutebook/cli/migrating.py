@@ -80,7 +80,7 @@ def _stores(
     settings: Settings, url: str, *, is_to_server: bool
 ) -> Iterator[tuple["Transferable", "Transferable"]]:
     """Open both stores for nobody else, the one that gives first. Raises StoreBusy, StoreError."""
-    from minutebook.app import data_directory
+    from minutebook.places import data_directory
     from minutebook.services.maintenance.data_directory import make_home
     from minutebook.store.leases import LeaseLocks
     from minutebook.stores import file_store, server_store

@@ -36,6 +36,8 @@ _SHOWN = {
 }
 """The kinds that are counted, by their plurals."""
 
+_MINUTE = "%Y-%m-%dT%H:%MZ"
+
 
 @click.command(short_help="Tell where the store is and what it holds.")
 @identity
@@ -50,6 +52,8 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         if app.embedding.is_started:
             state, reason = app.embedding.state, app.embedding.reason
         waiting = 0 if app.embedding.is_off else app.overview.to_embed(caller)
+        backups = app.scheduled_backups.state()
+        known = [*app.backups.known()[:1]]
         held, model = app.overview.counts(caller, _SHOWN), app.embedding.model
         shape = {
             "version": __version__,
@@ -65,6 +69,9 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "seconds_to_embed": app.embeddings.remaining(waiting),
             "to_analyse": app.database.to_analyse(),
             "bytes": app.database.size(),
+            "last_backup": None if not known else f"{known[0][1]:{_MINUTE}} {known[0][0]}",
+            "next_backup": None if backups.next_at is None else f"{backups.next_at:{_MINUTE}}",
+            "backup_failure": None if backups.failure is None else backups.failure.reason,
             "token_state_bytes": {
                 _SHOWN[kind]: size
                 for kind, size in app.overview.token_states(caller).items()
@@ -123,7 +130,7 @@ def doctor(
 
 
 def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
-    from minutebook.app import damage_of
+    from minutebook.places import damage_of
     from minutebook.services.maintenance.doctor import Finding
 
     findings = []
@@ -162,7 +169,7 @@ def _of_clients() -> "list[Finding]":
 
 def _clear_left(settings: Settings) -> None:
     """Remove what killed backups, restores and exports left; say so on stderr."""
-    from minutebook.app import data_directory
+    from minutebook.places import data_directory
 
     if removed := data_directory(settings).clear():
         warn(
@@ -171,7 +178,8 @@ def _clear_left(settings: Settings) -> None:
 
 
 def _start_anew(options: dict[str, str], *, is_damaged: bool) -> None:
-    from minutebook.app import data_directory, now
+    from minutebook.app import now
+    from minutebook.places import data_directory
     from minutebook.services.maintenance.restores import Restores
 
     if not is_damaged:

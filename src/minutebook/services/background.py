@@ -1,14 +1,17 @@
-"""What an open app does by itself: make vectors that are missing, end work that was left half done."""
+"""What an open app does by itself: make missing vectors, end work left half done, back up by schedule."""
 
 import logging
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
-from minutebook.domain.errors import EmbeddingError, StoreClosed, StoreError
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import EmbeddingError, MinutebookError, StoreClosed, StoreError
 from minutebook.embedding import Embedding
 from minutebook.services.code.projects import Projects, stopping
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
 
 log = logging.getLogger(__name__)
 
@@ -16,8 +19,15 @@ INTERVAL = 60.0
 """Seconds between two looks for records without vectors, and between two tries at a stopped store."""
 
 
+SCHEDULE = "schedule"
+"""The name under which the trail has the backups that nobody asked for."""
+
+
 class BackgroundWork:
-    """Two threads of an app, from `start` until the event `stop` is set and `embeddings` notified."""
+    """Threads of an app, from `start` until the event `stop` is set and `embeddings` notified.
+
+    `caller` is whose process it is; backups are made in its name, as SCHEDULE.
+    """
 
     def __init__(
         self,
@@ -25,6 +35,8 @@ class BackgroundWork:
         embeddings: Embeddings,
         ledgers: Ledgers,
         projects: Projects,
+        backups: ScheduledBackups,
+        caller: Caller,
         stop: threading.Event,
         interval: float = INTERVAL,
     ) -> None:
@@ -32,15 +44,19 @@ class BackgroundWork:
         self._embeddings = embeddings
         self._ledgers = ledgers
         self._projects = projects
+        self._backups = backups
+        self._caller = replace(caller, name=SCHEDULE)
         self._stop = stop
         self._interval = interval
         self._warned = ""
 
     def start(self) -> None:
-        """Load the model, then begin both threads."""
+        """Load the model, then begin the threads."""
         self._embedding.start()
         self._run("vectors", self._embed_missing)
         self._run("resume", self._resume)
+        if self._backups.state().next_at is not None:
+            self._run("backups", self._back_up)
 
     def _run(self, name: str, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name=name, daemon=True).start()
@@ -83,3 +99,14 @@ class BackgroundWork:
             except StoreError as error:
                 log.warning("cannot go on with what was left half done: %s", error)
             return
+
+    def _back_up(self) -> None:
+        """Make the backups of the schedule when they are due; not first, when others wait for answers."""
+        while not self._stop.wait(self._interval):
+            try:
+                if made := self._backups.run_if_due(self._caller):
+                    log.info("backed up %d bytes", made.size)
+            except StoreClosed:
+                log.debug("the database is stopped; the backup waits until it is started")
+            except MinutebookError as error:
+                log.warning("the scheduled backup failed: %s", error)

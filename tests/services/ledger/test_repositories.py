@@ -11,7 +11,6 @@ from typing import cast
 import pygit2
 import pytest
 
-from minutebook.app import data_directory
 from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY, in_call
 from minutebook.domain.errors import (
@@ -28,6 +27,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, LedgerMark
 from minutebook.ledger import markdown
 from minutebook.ledger.history import read_all
+from minutebook.places import data_directory
 from minutebook.services.maintenance.restores import Restores
 from minutebook.services.search.decisions import Mode
 from tests.contracts.requirements import requirement

@@ -11,10 +11,10 @@ from random import Random
 import apsw
 import pytest
 
-from minutebook.app import data_directory
 from minutebook.config import Settings
 from minutebook.disk.atomic_file import noted_in, scratch_folder
 from minutebook.domain.errors import StoreBusy, StoreError, StoreTooNew
+from minutebook.places import data_directory
 from minutebook.services.maintenance.backups import BackedUp, Backups
 from minutebook.services.maintenance.restores import Restores
 from tests.services.decided import PERSON, decisions_in, draft

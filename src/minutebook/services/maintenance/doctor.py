@@ -11,6 +11,7 @@ from minutebook.embedding.service import Embedding
 from minutebook.services.access.audit import Trail
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.maintenance.scheduled_backups import BackupState, ScheduledBackups
 from minutebook.store.protocol import Tended
 
 
@@ -23,6 +24,7 @@ class Finding:
     is_damage: bool = False
 
 
+BACK_UP = "`minutebook backup --rotate` makes one now"
 ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at once"
 
 
@@ -36,15 +38,17 @@ class Doctor:
         embedding: Embedding,
         mentions: Mentions,
         ledgers: Ledgers,
+        backups: ScheduledBackups,
     ) -> None:
         self._store = store
         self._trail = trail
         self._embedding = embedding
         self._mentions = mentions
         self._ledgers = ledgers
+        self._backups = backups
 
     def examine(self) -> list[Finding]:
-        """Find damage in store and ledgers, breaks in the trails, and a model that cannot be loaded.
+        """Find damage in store and ledgers, breaks in the trails, backups that were not made, a lost model.
 
         What cannot be read for damage is a finding, and the rest is looked at nevertheless.
         """
@@ -52,6 +56,7 @@ class Doctor:
             *self._read("The store", lambda: _of_store(self._store)),
             *self._read("The audit trail", lambda: _of_trails(self._store, self._trail)),
             *self._read("The ledger", lambda: _of_ledgers(self._ledgers)),
+            *_of_backups(self._backups.state()),
         ]
         model = self._embedding
         if model.state == "error" and not model.is_off:
@@ -138,3 +143,12 @@ def _of_ledgers(ledgers: Ledgers) -> list[Finding]:
             remedy = "run `minutebook ledger rebuild`; if it is refused, restore a backup"
         findings.append(Finding(f"In the ledger {violation.reason}: {ids}.", remedy))
     return findings
+
+
+def _of_backups(state: BackupState) -> list[Finding]:
+    if state.failure is not None:
+        finding = f"The backup of {state.failure.at:%Y-%m-%d %H:%M} failed: {state.failure.reason}."
+        return [Finding(finding, BACK_UP)]
+    if state.next_at is not None and state.last is None:
+        return [Finding("No backup was made by the schedule yet.", BACK_UP)]
+    return []

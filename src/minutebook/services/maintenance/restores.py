@@ -4,6 +4,7 @@ import hashlib
 import json
 import shutil
 import tarfile
+from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path, PurePosixPath
@@ -124,6 +125,21 @@ def _name_again(path: Path, other: Path) -> None:
     except PermissionError:
         # Some file systems know no links.
         shutil.copy2(path, other)
+
+
+def check_restorable(backup: Path) -> None:
+    """Restore a backup into a folder beside it, read all of its database, and remove the folder again.
+
+    Raises InvalidArchive if it is damaged or its database is, StoreError if files cannot be written.
+    """
+    try:
+        with scratch_folder(backup) as draft:
+            _unpacked(backup, draft)
+            with closing(SqliteStore(draft / DATABASE)) as store:
+                for finding in store.check():
+                    raise _wrong(backup, f"the store in it is not whole: {finding}")
+    except OSError as error:
+        raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
 
 
 def _unpacked(backup: Path, draft: Path) -> str:

@@ -1,0 +1,67 @@
+"""Where the settings put things: the data directory and what in it is derived, ledgers, backups.
+
+Services are imported by whoever needs them alone, as in `app`.
+"""
+
+import getpass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from minutebook.config import Settings
+from minutebook.domain.caller import ANYBODY
+from minutebook.domain.filters import default_organization
+from minutebook.domain.roots import Roots
+from minutebook.services.maintenance.data_directory import DataDirectory
+
+if TYPE_CHECKING:
+    from minutebook.services.ledger.locator import LedgerFolders
+    from minutebook.services.maintenance.doctor import Finding
+    from minutebook.services.maintenance.scheduled_backups import Schedule
+
+
+def data_directory(settings: Settings) -> DataDirectory:
+    """Return the data directory of these settings, with what in it can be made again."""
+    archives = Roots(settings.archive_roots, default_organization(settings.caller())).all()
+    copies = (*(archives or (settings.backups,)), settings.scheduled_backups)
+    derived = (settings.models, *dict.fromkeys(copies))
+    return DataDirectory(
+        settings.database,
+        settings.claims,
+        (settings.server_index, *derived),
+        is_on_server=settings.store is not None,
+    )
+
+
+def damage_of(settings: Settings) -> "list[Finding]":
+    """Return what is lost of a damaged or lost file of a store, and which backups bring it back."""
+    from minutebook.services.maintenance.backups import known_backups
+    from minutebook.services.maintenance.doctor import of_damage
+    from minutebook.store.sqlite import damage
+
+    if settings.store is not None:
+        return []
+    backups = known_backups(data_directory(settings))
+    return of_damage(damage.losses(settings.database), backups)
+
+
+def repos_of(settings: Settings) -> "LedgerFolders":
+    """Tell where the ledgers are that these settings name."""
+    from minutebook.services.ledger.locator import LedgerFolders
+
+    home = default_organization(settings.caller())
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):
+        # A process of a user whom the system has no name for.
+        user = ANYBODY
+    return LedgerFolders(settings.ledgers, home, settings.ledger, settings.durability, user)
+
+
+def schedule_of(settings: Settings) -> "Schedule | None":
+    """Return the schedule of backups that these settings state; a store on a server has its own."""
+    from minutebook.services.maintenance.scheduled_backups import Schedule
+
+    if settings.store is not None:
+        return None
+    every = timedelta(hours=settings.backup_every) if settings.backup_every else None
+    return Schedule(every, settings.scheduled_backups, settings.backup_keep)
