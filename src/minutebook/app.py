@@ -31,6 +31,7 @@ from minutebook.stores import locks_of, open_store
 if TYPE_CHECKING:
     from minutebook.services.background import BackgroundWork
     from minutebook.services.code.projects import Projects
+    from minutebook.services.code.reading import CodeReading
     from minutebook.services.code.watching import Watching
     from minutebook.services.journal.sessions import Sessions
     from minutebook.services.journal.summaries import Summaries
@@ -302,6 +303,13 @@ class App:
             self.clock,
             self._randbits,
         )
+
+    @service
+    def code_reading(self) -> "CodeReading":
+        """Read what the index of code holds."""
+        from minutebook.services.code.reading import CodeReading
+
+        return CodeReading(self._store, self.projects)
 
     @service
     def watching(self) -> "Watching":

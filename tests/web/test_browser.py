@@ -78,6 +78,11 @@ def kept(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     home = tmp_path_factory.mktemp("pages")
     with closing(open_app(Settings(home=home, embedder="none"))) as app:
         deploy, hostile, proposal, kettle = _filled(app)
+        pot = tmp_path_factory.mktemp("code") / "pot"
+        pot.mkdir()
+        text = "def kettle(x):\n    # " + "long " * 90 + "\n    return f'{x}' + 'y' * 3\n"
+        (pot / "kettle.py").write_text(text)
+        app.projects.index(AGENT, str(pot))
     command = [sys.executable, "-P", "-m", "minutebook", "ui", "--no-browser", "--home", str(home)]
     environment = {**os.environ, "MINUTEBOOK_EMBEDDER": "none"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
@@ -164,6 +169,9 @@ def paths(kept: Kept) -> list[str]:
         "/review?of=alike",
         "/review?of=decisions",
         "/why?q=kettle&as=agent",
+        "/code",
+        "/code?q=kettle",
+        "/code/file?project=pot&path=kettle.py&line=3",
     ]
 
 
@@ -272,6 +280,20 @@ def test_activity_shows_what_happens_elsewhere(window: Window, kept: Kept) -> No
     expect(page.locator("#live")).to_contain_text("Paused")
     page.get_by_role("button", name="Go on").click()
     expect(page.locator("#live")).to_contain_text("Live")
+    window.check()
+
+
+def test_a_person_finds_code_and_reads_on_around_it(window: Window, kept: Kept) -> None:
+    page = window.page
+    window.goto("/code")
+    expect(page.locator("#projects")).to_contain_text("pot")
+    page.get_by_role("searchbox").fill("kettle")
+    expect(page).to_have_url(re.compile(r"/code\?q=kettle"))
+    page.get_by_label("Path begins with").fill("kettle")
+    page.get_by_label("Language").select_option("python")
+    expect(page).to_have_url(re.compile(r"language=python&path=kettle"))
+    page.get_by_role("link", name=re.compile("kettle.py:1")).click()
+    expect(page.locator("#L2.here")).to_be_visible()
     window.check()
 
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -36,11 +37,22 @@ QUERIES: dict[str, tuple[dict[str, str], ...]] = {
     "/why": ({"q": "hush"}, {"q": "hush", "as": "agent"}),
     "/time": ({"see": "true"},),
     "/review": ({"see": "active"}, {"of": "alike"}, {"of": "decisions"}),
+    "/code": ({"q": "hush"}, *({"project": f"hush{name}", "q": "x"} for name in HIDDEN)),
+    "/code/file": tuple({"project": f"hush{n}", "path": f"hush{n}.py"} for n in HIDDEN),
     "/session": tuple({"name": f"hush{name}", "q": q} for name in HIDDEN for q in ("", "hush")),
 }
 """What pages are asked beside their plain address."""
 
-COUNTING = ("/", "/health", "/time", "/time?see=true", "/time/changes", "/review", "/decisions")
+COUNTING = (
+    "/",
+    "/health",
+    "/code",
+    "/time",
+    "/time?see=true",
+    "/time/changes",
+    "/review",
+    "/decisions",
+)
 """Pages that count, and on which another's records must change no character."""
 
 
@@ -69,11 +81,12 @@ def walk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Walk]:
         for name in ASKERS:
             browser = one.asker(name)
             one.before.update({name: {path: plain(browser.get(path).text) for path in COUNTING}})
-        one.ids.update({name: hide(site, name) for name in HIDDEN})
+        folder = tmp_path_factory.mktemp("code")
+        one.ids.update({name: hide(site, name, folder) for name in HIDDEN})
         yield one
 
 
-def hide(site: Site, name: str) -> list[str]:
+def hide(site: Site, name: str, folder: Path) -> list[str]:
     """Keep records of every kind that pages show.
 
     Return the ids of a memory that holds, of one that was removed, of a decision and of a proposal.
@@ -100,6 +113,9 @@ def hide(site: Site, name: str) -> list[str]:
     decision, proposal = app.decisions.record(caller, draft), app.proposals.propose(caller, draft)
     app.sessions.add(caller, word, f"hush {word}?", word, word)
     app.summaries.summarize(caller, word)
+    (folder / word).mkdir()
+    (folder / word / f"{word}.py").write_text(f"def {word}():  # hush\n    pass\n")
+    app.projects.index(caller, str(folder / word))
     return [held, removed, decision.id, proposal.id]
 
 
@@ -131,7 +147,7 @@ def test_no_page_shows_what_is_anothers(walk: Walk, asker: str) -> None:
         told = answer.text.replace(path, "")
         for name in hidden:
             # What was asked for stands in the field: the question and the session's name.
-            shown = re.sub(rf'(value="|name=|There is no session )hush{name}', "", told)
+            shown = re.sub(rf'(value="|name=|There is no (?:session|project) )hush{name}', "", told)
             assert f"hush{name}" not in shown, (path, name)
 
 

@@ -3,6 +3,7 @@
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 from minutebook.app import App, now, open_app
 from minutebook.config import Settings
@@ -122,26 +123,78 @@ TURNS = (
 )
 
 
-def fill(settings: Settings) -> None:
-    """Fill the new store of these settings with the story; texts get their vectors once it is opened."""
-    clock = _Clock(now() - BEGAN)
+CODE: dict[str, str] = {
+    "billing/payments.py": '''"""Take payments through the gateway, and try again when it does not answer."""
+
+import time
+
+TRIES = 3
+
+
+class PaymentFailed(Exception):
+    """The gateway refused, or did not answer after all tries."""
+
+
+def charge(gateway: Gateway, order: Order) -> Receipt:
+    """Charge an order; a person is called when every try has failed."""
+    for attempt in range(TRIES):
+        try:
+            return gateway.charge(order.id, cents=order.total_cents)
+        except TimeoutError:
+            # The pool is full at 600 orders a minute: wait longer each time.
+            time.sleep(2**attempt)
+    raise PaymentFailed(f"order {order.id} after {TRIES} tries")
+''',
+    "billing/invoices.py": '''"""Send each invoice once."""
+
+DAY = 86_400
+
+
+def send_once(redis: Redis, mailer: Mailer, invoice: Invoice) -> bool:
+    """Send an invoice unless it was sent within a day; tell whether it was sent now."""
+    is_new = redis.set(f"invoice:{invoice.id}", "sent", nx=True, ex=DAY)
+    if is_new:
+        mailer.send(invoice.customer, attachment=invoice.as_pdf())
+    return bool(is_new)
+''',
+    "shop/checkout.ts": """// What the shop sends to billing: euros with decimals become whole cents.
+export function toCents(euros: string): number {
+  const [whole, part = "0"] = euros.split(".");
+  return Number(whole) * 100 + Number(part.padEnd(2, "0").slice(0, 2));
+}
+
+export async function checkout(cart: Cart, billing: Billing): Promise<Receipt> {
+  const cents = cart.items.reduce((sum, item) => sum + toCents(item.price), 0);
+  return billing.charge({ order: cart.id, cents });
+}
+""",
+}
+"""The team's code, by path."""
+
+
+def fill(settings: Settings, ends: datetime | None = None) -> None:
+    """Fill the new store of these settings with the story; texts get their vectors once it is opened.
+
+    The story ends at an instant, by default a minute ago.
+    """
+    clock = _Clock((ends or now()) - timedelta(minutes=1))
     with closing(open_app(replace(settings, embedder="none"), clock=clock)) as app:
-        _Story(app, clock).tell()
+        _Story(app, clock).tell(settings.home / "billing")
 
 
 class _Clock:
     """The story's time: it passes as the story tells, and a little with each look."""
 
-    def __init__(self, begins: datetime) -> None:
-        self._now = begins
+    def __init__(self, ends: datetime) -> None:
+        self._now, self._ends = ends - BEGAN, ends
 
     def __call__(self) -> datetime:
         self._now += timedelta(milliseconds=1)
         return self._now
 
     def pass_on(self) -> None:
-        """Let some time pass, but not beyond the present."""
-        self._now = min(self._now + STEP, now() - timedelta(minutes=1))
+        """Let some time pass, but not beyond the end."""
+        self._now = min(self._now + STEP, self._ends)
 
 
 class _Story:
@@ -154,13 +207,14 @@ class _Story:
         self._ada = _caller("ada", Role.MANAGER, "browser")
         self._grace = _caller("grace", Role.HUMAN, "browser")
 
-    def tell(self) -> None:
-        """Tell it from beginning to end."""
+    def tell(self, code: Path) -> None:
+        """Tell it from beginning to end; the team's code is written to a folder."""
         self._know_things()
         memories = [self._remember(*each) for each in FACTS]
         self._decide()
         self._correct(memories)
         self._talk()
+        self._write_code(code)
 
     def _know_things(self) -> None:
         ids = {}
@@ -251,6 +305,14 @@ class _Story:
             self._clock.pass_on()
             self._app.sessions.add(self._agent, "checkout-fails", prompt, thought, answer)
         self._app.summaries.summarize(self._agent, "checkout-fails")
+
+    def _write_code(self, folder: Path) -> None:
+        self._clock.pass_on()
+        for name, text in CODE.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        self._app.projects.index(self._agent, str(folder))
 
 
 def _caller(name: str, role: Role, client: str) -> Caller:

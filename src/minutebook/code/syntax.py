@@ -1,4 +1,4 @@
-"""Outline a text by the syntax tree of its language; the only place that knows the parser."""
+"""Outline a text by the syntax tree of its language; the only place that runs the parser."""
 
 import importlib
 import re
@@ -48,8 +48,8 @@ def outline(lines: Sequence[str], grammar: Grammar) -> Outline:
     """Outline the lines of a text by its grammar; raise `TooLong` if that takes too long."""
     # Lone surrogates have no UTF-8 form, and each line must keep its own row.
     source = _LONE_RETURNS.sub(b"\n", "".join(lines).encode("utf-8", "replace"))
-    language, query = _grammar(grammar)
-    tree = _parse(_LONG_LINES.sub(_blank, source.translate(_PLAIN)), language)
+    _, query = _grammar(grammar)
+    tree = parsed(source, grammar)
     _check_errors(tree)
     rows = source.split(b"\n")
     leads: set[int] = set()
@@ -69,6 +69,12 @@ def outline(lines: Sequence[str], grammar: Grammar) -> Outline:
             definitions.append(definition)
             seen |= places
     return Outline(definitions, frozenset(leads), lambda: _costs(tree, rows, len(lines), leads))
+
+
+def parsed(source: bytes, grammar: Grammar) -> tree_sitter.Tree:
+    """Parse UTF-8 text; the tree's places are those of the text. Raises TooLong if it takes too long."""
+    language, _ = _grammar(grammar)
+    return _parse(_LONG_LINES.sub(_blank, source.translate(_PLAIN)), language)
 
 
 def _blank(line: re.Match[bytes]) -> bytes:

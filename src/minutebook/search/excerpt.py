@@ -19,13 +19,13 @@ def sought_terms(query: str) -> frozenset[str]:
 
 def matched_words(text: str, terms: AbstractSet[str]) -> tuple[str, ...]:
     """Return the words of a text that match some terms, each once, as they first stand there."""
-    return tuple(dict.fromkeys(text[a:b].lower() for a, b in _matches(text, terms)))
+    return tuple(dict.fromkeys(text[a:b].lower() for a, b in matches(text, terms)))
 
 
 def excerpt(text: str, terms: AbstractSet[str], length: int) -> list[tuple[str, bool]]:
     """Cut about `length` characters around the first match; each part says whether it is a match."""
     whole = text[:READ]
-    places = _matches(whole, terms)
+    places = matches(whole, terms)
     begin = _beginning(whole, places[0][0] if places else 0, length)
     end = _ending(whole, begin + length)
     parts: list[tuple[str, bool]] = [("… ", False)] if begin else []
@@ -41,7 +41,8 @@ def excerpt(text: str, terms: AbstractSet[str], length: int) -> list[tuple[str, 
     return [part for part in parts if part[0]]
 
 
-def _matches(text: str, terms: AbstractSet[str]) -> list[tuple[int, int]]:
+def matches(text: str, terms: AbstractSet[str]) -> list[tuple[int, int]]:
+    """Return where the words of a text that match some terms begin and end, in order."""
     if not terms:
         return []
     languages = languages_of(text[:READ])

@@ -4,7 +4,7 @@ import gzip
 import hmac
 import mimetypes
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from http import HTTPStatus
@@ -25,6 +25,7 @@ from minutebook.domain.errors import MinutebookError, Unidentified
 from minutebook.web import (
     activity,
     catalogue,
+    code,
     decisions,
     find,
     graph,
@@ -42,6 +43,7 @@ from minutebook.web.catalogue import Language
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import Host, ProviderError, ProviderFault, Rejected
 from minutebook.web.live import Live
+from minutebook.web.live_code import LiveProjects
 from minutebook.web.pages import Frame, Goto, Page, View, Visit, rendered, trouble_page
 from minutebook.web.round_trips import LASTS, RoundTrips
 from minutebook.web.sign_ins import CALLBACK, LONGEST, SignIn, SignIns
@@ -57,6 +59,7 @@ VIEWS: tuple[Mapping[tuple[str, str], tuple[str, View]], ...] = (
     memories.VIEWS,
     decisions.VIEWS,
     sessions.VIEWS,
+    code.VIEWS,
     graph.VIEWS,
     timeline.VIEWS,
     why.VIEWS,
@@ -85,6 +88,7 @@ def pages_application(host: Host, sign_ins: SignIns) -> Starlette:
         Route("/static/{digest}/{name}", static_file, methods=["GET"]),
     ]
     routes.append(Route("/activity/live", authentication.live, methods=["GET"]))
+    routes.append(Route("/code/live", authentication.live_projects, methods=["GET"]))
     for views in VIEWS:
         routes += [
             Route(path, authentication.guarded(act, view), methods=[method])
@@ -129,6 +133,7 @@ class BrowserAuthentication:
         self._sign_ins = sign_ins
         self._round_trips = RoundTrips()
         self._live = Live(host)
+        self._live_projects = LiveProjects(host)
 
     def language(self, request: Request) -> Language:
         """Return the language in which a browser is answered."""
@@ -260,16 +265,36 @@ class BrowserAuthentication:
 
     async def live(self, request: Request) -> ASGIApp:
         """Send new entries of the trail as they come, as long as the browser is signed in."""
-        try:
-            known = await self._known(request)
-            if known is None:
-                return Response(status_code=HTTPStatus.UNAUTHORIZED, headers=pages.HEADERS)
-            query = request.query_params
+        query = request.query_params
+
+        async def begin(caller: Caller) -> AsyncIterator[str]:
             mark = request.headers.get("last-event-id") or query.get("after", "")
             conditions_of(query)
             ends_of(mark)
             # Who may not read the trail is told so before anything is sent.
-            await self._host.run(request, "live", known.caller, _read_ends)
+            await self._host.run(request, "live", caller, _read_ends)
+            return self._live.events(caller, query, mark)
+
+        return await self._streamed(request, begin)
+
+    async def live_projects(self, request: Request) -> ASGIApp:
+        """Send how far indices of code are whenever it changes, as long as the browser is signed in."""
+
+        async def begin(caller: Caller) -> AsyncIterator[str]:
+            state = request.headers.get("last-event-id") or request.query_params.get("state", "")
+            return self._live_projects.events(caller, state)
+
+        return await self._streamed(request, begin)
+
+    async def _streamed(
+        self, request: Request, begin: Callable[[Caller], Awaitable[AsyncIterator[str]]]
+    ) -> ASGIApp:
+        """Return what sends events to a browser that is signed in, until it is not."""
+        try:
+            known = await self._known(request)
+            if known is None:
+                return Response(status_code=HTTPStatus.UNAUTHORIZED, headers=pages.HEADERS)
+            events = await begin(known.caller)
         except MinutebookError as error:
             return self._failed(request, trouble_of(error))
         except Rejected as error:
@@ -285,7 +310,6 @@ class BrowserAuthentication:
             if isinstance(sign_in.who, str):
                 await self._host.identify(sign_in.who)
 
-        events = self._live.events(known.caller, query, mark)
         headers = {**pages.HEADERS, "X-Accel-Buffering": "no"}
         response = StreamingResponse(events, media_type="text/event-stream", headers=headers)
         return self._host.stream(request, known.caller, response, check)

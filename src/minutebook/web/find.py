@@ -16,12 +16,16 @@ from minutebook.services.search.explained import EXCERPT
 from minutebook.services.search.recall import Selection
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Page, View, Visit
+from minutebook.web.source import CodeHit, code_hits
 
 LIMIT = 10
 """Hits of the ranking that are shown."""
 
 BESIDE = 3
 """Turns and pieces of code that are shown below it."""
+
+CODE_LINES = 6
+"""Lines of a piece of code that are shown."""
 
 LISTED = 20
 """Memories on a page of the list that stands where nothing is asked."""
@@ -191,13 +195,8 @@ def _turns(visit: Visit, text: str, limit: int) -> list[dict[str, Any]]:
     ]
 
 
-def _code(visit: Visit, text: str, limit: int) -> list[dict[str, Any]]:
-    terms = sought_terms(text)
-    found = visit.app.code_search.search(visit.caller, text, limit)
-    return [
-        {"chunk": each.chunk, "lines": excerpt(each.chunk.content.strip("\n"), terms, EXCERPT)}
-        for each in found
-    ]
+def _code(visit: Visit, text: str, limit: int) -> list[CodeHit]:
+    return code_hits(visit.app.code_search.search(visit.caller, text, limit), text, CODE_LINES)
 
 
 FIELDS = ("type", "status", "scope", "by", "client", "since", "until", "as_of")

@@ -15,7 +15,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.install.clients import Places
 from minutebook.web import catalogue, markup
-from minutebook.web.wording import Trouble
+from minutebook.web.wording import VERDICTS, Trouble
 
 STATIC = Path(__file__).parent / "static"
 
@@ -116,6 +116,7 @@ def environment() -> Environment:
         language=catalogue.spoken,
         version=__version__,
         static=static_address,
+        verdicts=VERDICTS,
     )
     made.filters.update(
         markdown=markup.markdown,

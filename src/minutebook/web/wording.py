@@ -23,8 +23,18 @@ from minutebook.domain.errors import (
     UnderReview,
     Unidentified,
 )
+from minutebook.search.verdict import Verdict
+from minutebook.web.catalogue import Later, later
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import ProviderError, ProviderFault
+
+VERDICTS: dict[Verdict, Later] = {
+    Verdict.LIKELY: later("likely"),
+    Verdict.POSSIBLE: later("possible"),
+    Verdict.UNLIKELY: later("unlikely"),
+    Verdict.UNMEASURED: later("by its words"),
+}
+"""How well a hit answers, in words."""
 
 
 @dataclass(frozen=True, slots=True)

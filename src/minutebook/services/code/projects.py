@@ -115,13 +115,13 @@ class Projects:
         project = self._registered(caller, home, str(check(path, allowed)))
         with self._locks.hold(_lock_name(home, project.id), _LOCK_WAIT) as lock:
             if lock is None:
-                return Indexed(self._progress(project), None)
+                return Indexed(self.progress_of(project), None)
             with self._trail.audited(caller, home, "index", Kind.PROJECT, project.id) as audit:
                 audit.check(project)
                 project = self._begun(project)
             created = self._run(project, lock, caller.call.progress).created
         self._await_vectors(project, caller.call.progress, vectors_within)
-        return Indexed(self._progress(project), created)
+        return Indexed(self.progress_of(project), created)
 
     def refresh(self, organization: str, id: str, progress: Progress) -> int | None:
         """Read what changed in a known project; give how many files and chunks that concerned.
@@ -201,10 +201,13 @@ class Projects:
 
     def progress(self, caller: Caller, id: str) -> IndexingProgress:
         """Return the progress of a project's index. Raises NotFound as `read` does."""
-        return self._progress(self.read(caller, id))
+        return self.progress_of(self.read(caller, id))
 
-    def _progress(self, project: Project) -> IndexingProgress:
-        """Tell how far the index is of a project that may have got on since it was read."""
+    def progress_of(self, project: Project) -> IndexingProgress:
+        """Tell how far the index is of a project that was read, as it is by now.
+
+        Raises NotFound if it has been deleted since.
+        """
         self._settle([project.organization])
         project = self._kept(project.organization, project.id)
         is_read = project.state is not IndexState.INDEXING or project.read_at is not None

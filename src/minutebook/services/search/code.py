@@ -1,7 +1,7 @@
 """Find code: by meaning and by words, definitions first."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from minutebook.code.languages import LANGUAGES, Language, language_named
 from minutebook.domain.caller import Caller, Note
@@ -11,6 +11,7 @@ from minutebook.domain.records import CodeChunk, Project
 from minutebook.search.code_rerank import Sight, is_named, rerank
 from minutebook.search.fusion import Hit, Signal, fuse, minmax
 from minutebook.search.text import parse_query, words
+from minutebook.search.verdict import CODE_POSSIBLE, Verdict, verdict_of_code
 from minutebook.services.access.visibility import filters, narrowed, read
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
@@ -21,9 +22,6 @@ CANDIDATES = 100
 
 MEAN_PART = 0.5
 """How much of the mean question is taken out of each (docs/decisions/0015-code-search.md)."""
-
-LEAST_COSINE = 0.68
-"""With a question less the mean: nothing below is about it, the best of unrelated code reaches 0.66."""
 
 FEW_WORDS = 2
 """Of a question of so few words, what holds one is about it."""
@@ -38,11 +36,12 @@ WEIGHTS: Mapping[Signal, float] = {Signal.VECTOR: 0.85, Signal.LEXICAL: 0.15}
 
 @dataclass(frozen=True, slots=True)
 class FoundCode:
-    """A chunk, its score, and what the signals said of it before names and places counted."""
+    """A chunk, its score, what the signals said of it before names and places counted, and the verdict."""
 
     chunk: CodeChunk
     score: float
     hit: Hit[Key]
+    verdict: Verdict
 
 
 class CodeSearch:
@@ -61,9 +60,10 @@ class CodeSearch:
         *,
         project: str | None = None,
         language: str | None = None,
+        path: str | None = None,
         weights: Mapping[Signal, float] = WEIGHTS,
     ) -> list[FoundCode]:
-        """Rank chunks, of one project or language where these are named.
+        """Rank chunks, of one project or language, or of paths that begin so, where these are named.
 
         Raises NotFound for an unknown project, InvalidInput for an unknown language.
 
@@ -74,7 +74,7 @@ class CodeSearch:
         embedded, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
         if embedded is not None:
             embedded = embedded.less_mean(MEAN_PART)
-        reach = self._reach(caller, project, language)
+        reach = self._reach(caller, project, language, path)
         signals = Signals(None, {})
         best = 0.0
         for where in reach:
@@ -91,24 +91,41 @@ class CodeSearch:
             if (chunk := chunks.get(key)) is not None
         ]
         is_calibrated = embedded is not None and embedded.mean is not None
-        if is_calibrated and sights and best < LEAST_COSINE:
+        if is_calibrated and sights and best < CODE_POSSIBLE:
             is_said = bool(signals.lexical) and len(words(query)) <= FEW_WORDS
             if not is_said and not is_named(query, sights):
                 caller.call.notes["code"] = NO_CODE_ABOUT_IT
+        seen = {each.id: each for each in sights}
+        cosines = signals.vector or {} if is_calibrated else {}
+
+        def verdict(key: Key) -> Verdict:
+            is_meant = is_named(query, [seen[key]])
+            if key not in cosines and not is_meant:
+                return Verdict.UNMEASURED
+            return verdict_of_code(cosines.get(key, 0.0), is_named=is_meant)
+
         return [
-            FoundCode(chunks[key], score, hits[key]) for key, score in rerank(query, sights, limit)
+            FoundCode(chunks[key], score, hits[key], verdict(key))
+            for key, score in rerank(query, sights, limit)
         ]
 
-    def _reach(self, caller: Caller, project: str | None, language: str | None) -> list[Filter]:
+    def _reach(
+        self, caller: Caller, project: str | None, language: str | None, path: str | None
+    ) -> list[Filter]:
         conditions = {}
         if language is not None:
             conditions["language"] = _language(language).name
+        starts = {} if path is None else {"path": path}
+        wheres = [
+            replace(narrowed(where, **conditions), starts=starts)
+            for where in filters(self._store, caller)
+        ]
         if project is None:
-            return [narrowed(where, **conditions) for where in filters(self._store, caller)]
+            return wheres
         organization = read(self._store, caller, Project, project).organization
         return [
-            narrowed(where, **conditions, project=project)
-            for where in filters(self._store, caller)
+            narrowed(where, project=project)
+            for where in wheres
             if where.organization == organization
         ]
 

@@ -10,6 +10,7 @@ from minutebook.domain.records import Decision, Edge, Entity, Memory, Proposal
 from minutebook.search.excerpt import excerpt, matched_words, sought_terms
 from minutebook.search.fusion import Hit, Signal
 from minutebook.search.text import words
+from minutebook.search.verdict import Verdict, verdict_of_text
 from minutebook.services.search.decisions import FoundDecision
 from minutebook.services.search.recall import (
     WEIGHTS,
@@ -56,6 +57,11 @@ class Explained:
     way: tuple[Step, ...] = ()
     neighbour: Memory | None = None
     followed: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """How well the hit answers."""
+        return verdict_of_text(self.hit, self.details)
 
 
 class ExplainedRecall:

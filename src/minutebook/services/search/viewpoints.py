@@ -20,6 +20,7 @@ from minutebook.domain.records import (
 )
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import parse_query
+from minutebook.search.verdict import Verdict, verdict_of_text
 from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.services.embeddings import Embeddings
@@ -68,6 +69,11 @@ class LeftOut:
     hit: Hit[Key]
     place: int | None = None
     successor: Memory | None = None
+
+    @property
+    def verdict(self) -> Verdict:
+        """How well it would have answered."""
+        return verdict_of_text(self.hit, {})
 
 
 @dataclass(frozen=True, slots=True)

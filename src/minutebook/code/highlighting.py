@@ -1,0 +1,135 @@
+"""Tell what the parts of some source are, for people to read: keywords, strings, comments, names."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+import tree_sitter
+
+from minutebook.code import syntax
+from minutebook.code.languages import language_named
+
+LONGEST = 200_000
+"""Characters of a text up to which it is parsed; a longer one is plain."""
+
+
+class Part(StrEnum):
+    """What a stretch of source is."""
+
+    PLAIN = "plain"
+    KEYWORD = "keyword"
+    STRING = "string"
+    NUMERAL = "numeral"
+    COMMENT = "comment"
+    DEFINED = "defined"
+    TYPE = "type"
+
+
+Piece = tuple[Part, str]
+
+_STRINGS = frozenset(["char_literal", "character_literal", "rune_literal", "regex", "heredoc_body"])
+_WORDS = frozenset(
+    [
+        "true",
+        "false",
+        "none",
+        "null",
+        "nil",
+        "undefined",
+        "boolean_literal",
+        "null_literal",
+        "self",
+        "this",
+        "super",
+        "crate",
+        "mutable_specifier",
+        "visibility_modifier",
+    ]
+)
+_TYPES = frozenset(["type_identifier", "primitive_type", "predefined_type", "integral_type"])
+_DEFINING = (
+    "_spec",
+    "definition",
+    "declaration",
+    "_item",
+    "specifier",
+    "method",
+    "class",
+    "function",
+    "module",
+)
+
+
+def highlighted(text: str, language: str) -> list[Piece]:
+    """Return a text in pieces, each with what it is; put together they are the text.
+
+    A language without a grammar, and what cannot be parsed in time, is one plain piece.
+    """
+    known = language_named(language)
+    plain = [(Part.PLAIN, text)] if text else []
+    if known is None or known.grammar is None or len(text) > LONGEST:
+        return plain
+    source = text.encode("utf-8", "replace")
+    try:
+        tree = syntax.parsed(source, known.grammar)
+    except syntax.TooLong:
+        return plain
+    pieces, at = list[Piece](), 0
+    for start, end, part in _marks(tree, source):
+        if start > at:
+            pieces.append((Part.PLAIN, source[at:start].decode("utf-8", "replace")))
+        pieces.append((part, source[start:end].decode("utf-8", "replace")))
+        at = end
+    pieces.append((Part.PLAIN, source[at:].decode("utf-8", "replace")))
+    # A grammar sees letters in place of other characters, and may divide one.
+    return pieces if "".join(piece for _, piece in pieces) == text else plain
+
+
+def _marks(tree: tree_sitter.Tree, source: bytes) -> Iterator[tuple[int, int, Part]]:
+    """Yield where the parts that are not plain begin and end, in order, and what they are."""
+    cursor, at = tree.walk(), 0
+    parents: list[str] = []
+    while True:
+        node = cursor.node
+        assert node is not None
+        is_leaf = node.child_count == 0
+        part = _part_of(node, cursor.field_name, parents[-1] if parents else "", source)
+        if part is not None and node.end_byte > at:
+            yield max(at, node.start_byte), node.end_byte, part
+            at = node.end_byte
+        elif not is_leaf and cursor.goto_first_child():
+            parents.append(node.type)
+            continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+            parents.pop()
+
+
+def _part_of(node: tree_sitter.Node, field: str | None, parent: str, source: bytes) -> Part | None:
+    """Tell what a node is with all that it holds; None if that is for what it holds to say."""
+    kind = node.type
+    if "comment" in kind:
+        return Part.COMMENT
+    if node.is_named and (kind in _STRINGS or _is_string(kind)):
+        holds_code = any(
+            "interpol" in each.type or "substitut" in each.type for each in node.children
+        )
+        return None if holds_code else Part.STRING
+    if node.child_count:
+        return None
+    if _is_string(parent) and not node.is_named:
+        return Part.STRING
+    first = source[node.start_byte : node.start_byte + 1]
+    if not node.is_named:
+        return Part.KEYWORD if first.isalpha() or first == b"#" else None
+    if first.isdigit():
+        return Part.NUMERAL
+    if kind in _WORDS or kind.endswith("_modifier"):
+        return Part.KEYWORD
+    if field in ("name", "declarator") and any(each in parent for each in _DEFINING):
+        return Part.DEFINED
+    return Part.TYPE if kind in _TYPES else None
+
+
+def _is_string(kind: str) -> bool:
+    return "string" in kind and not kind.endswith(("_list", "_array"))

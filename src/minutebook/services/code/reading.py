@@ -1,0 +1,123 @@
+"""Read what the index of code holds: its projects, how far each is, and the lines of a file."""
+
+import threading
+from collections import Counter
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import NotFound
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import CodeChunk, IndexState, Kind, Project
+from minutebook.services.access.visibility import filters, narrowed, read
+from minutebook.services.code.projects import IndexingProgress, Projects
+from minutebook.store.protocol import Store
+
+_KEPT = 500
+"""Projects whose languages are remembered, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectSummary:
+    """A project, how far its index is, and its languages, that of most chunks first.
+
+    The languages are none while its files are being read.
+    """
+
+    progress: IndexingProgress
+    languages: tuple[str, ...]
+
+    @property
+    def project(self) -> Project:
+        """The project as it is now."""
+        return self.progress.project
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Some whole chunks of a file in order, `last` the number of the file's last line."""
+
+    project: Project
+    path: str
+    chunks: tuple[CodeChunk, ...]
+    last: int
+
+    @property
+    def start(self) -> int:
+        """The number of the first line."""
+        return self.chunks[0].start_line
+
+    @property
+    def end(self) -> int:
+        """The number of the last line that is here."""
+        return self.chunks[-1].end_line
+
+    @property
+    def text(self) -> str:
+        """The lines."""
+        return "".join(each.content for each in self.chunks)
+
+
+class CodeReading:
+    """Reads projects and files as they were indexed."""
+
+    def __init__(self, store: Store, projects: Projects) -> None:
+        self._store = store
+        self._projects = projects
+        self._lock = threading.Lock()
+        self._languages: dict[tuple[str, str, datetime], tuple[str, ...]] = {}
+
+    def projects(self, caller: Caller) -> list[ProjectSummary]:
+        """Return every project that the caller may see, by id, each with how far its index is."""
+        found = []
+        for each in self._projects.all(caller):
+            # One that was deleted meanwhile is no more.
+            with suppress(NotFound):
+                progress = self._projects.progress_of(each)
+                found.append(ProjectSummary(progress, self._languages_of(progress.project)))
+        return found
+
+    def languages(self, caller: Caller) -> list[str]:
+        """Return the languages of the projects that the caller may see, sorted."""
+        known = self._projects.all(caller)
+        return sorted({language for each in known for language in self._languages_of(each)})
+
+    def mark(self, caller: Caller) -> object:
+        """Return what differs once anything has changed where the caller may see projects."""
+        wheres = filters(self._store, caller)
+        return tuple(
+            (each.organization, self._store.sequence(each.organization)) for each in wheres
+        )
+
+    def lines(self, caller: Caller, id: str, path: str, line: int, around: int) -> Lines:
+        """Return the chunks of a file that hold a line or one of the `around` lines on either side.
+
+        Raises NotFound if there is no such project or file, or it has no such line.
+        """
+        project = read(self._store, caller, Project, id)
+        where = narrowed(Filter(organization=project.organization), project=id, path=path)
+        places = self._store.values(CodeChunk, where, ("id", "start_line", "end_line"))
+        last = max((end for _, _, end in places), default=0)
+        if not 1 <= line <= last:
+            raise NotFound(Kind.CHUNK, f"{path}:{line}")
+        first, end = line - around, line + around
+        near = frozenset(id for id, start, stop in places if start <= end and stop >= first)
+        chunks = self._store.find(CodeChunk, replace(where, ids=near), order=("start_line",))
+        return Lines(project, path, tuple(chunks), last)
+
+    def _languages_of(self, project: Project) -> tuple[str, ...]:
+        if project.read_at is None or project.state is IndexState.FAILED:
+            return ()
+        key = project.organization, project.id, project.read_at
+        with self._lock:
+            if (known := self._languages.get(key)) is not None:
+                return known
+        where = narrowed(Filter(organization=project.organization), project=project.id)
+        counted = Counter(name for (name,) in self._store.values(CodeChunk, where, ("language",)))
+        found = tuple(name for name, _ in counted.most_common() if name)
+        with self._lock:
+            if len(self._languages) >= _KEPT:
+                self._languages.clear()
+            self._languages[key] = found
+        return found

@@ -1,0 +1,129 @@
+"""Show source as markup, line by line, coloured and with the words that match."""
+
+import re
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup, escape
+
+from minutebook.code.highlighting import Part, Piece, highlighted
+from minutebook.domain.records import CodeChunk
+from minutebook.search.excerpt import matched_words, matches, sought_terms
+from minutebook.search.fusion import Hit
+from minutebook.search.verdict import Verdict
+from minutebook.services.search.code import FoundCode
+from minutebook.web.markup import visible
+
+SHOWN = 12
+"""Lines of a hit that are shown, those with the most words that match."""
+
+LONGEST_LINE = 1_000
+"""Characters of a line that are shown."""
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+@dataclass(frozen=True, slots=True)
+class CodeHit:
+    """A piece of code that was found: where, some of its lines by number, and why, as of any hit."""
+
+    chunk: CodeChunk
+    lines: Sequence[tuple[int, Markup]]
+    has_more: bool
+    hit: Hit[Any]
+    verdict: Verdict
+    details: Mapping[str, float]
+    words: tuple[str, ...]
+    way: tuple[()] = ()
+    neighbour: None = None
+    followed: tuple[()] = ()
+    address: str = field(default="")
+
+
+def code_hits(found: Sequence[FoundCode], question: str, shown: int = SHOWN) -> list[CodeHit]:
+    """Return what was found as it is shown."""
+    terms = sought_terms(question)
+    hits = []
+    for each in found:
+        chunk = each.chunk
+        lines = source_lines(chunk.content, chunk.language, terms)
+        first = _best_window(lines, shown)
+        numbered = list(enumerate(lines, chunk.start_line))[first : first + shown]
+        hits.append(
+            CodeHit(
+                chunk,
+                numbered,
+                len(lines) > shown,
+                each.hit,
+                each.verdict,
+                {"with names and place": each.score},
+                matched_words(chunk.text, terms),
+                address=file_address(chunk.project, chunk.path, chunk.start_line),
+            )
+        )
+    return hits
+
+
+def file_address(project: str, path: str, line: int) -> str:
+    """Return the address of the page with a line of a file."""
+    return f"/code/file?{urlencode({'project': project, 'path': path, 'line': line})}#L{line}"
+
+
+def source_lines(text: str, language: str, terms: AbstractSet[str] = frozenset()) -> list[Markup]:
+    """Return the lines of some source as markup, without their ends."""
+    lines = _LINE_END.split(text)
+    if not lines[-1]:
+        lines.pop()
+    cut = [each if len(each) <= LONGEST_LINE else each[:LONGEST_LINE] + " …" for each in lines]
+    whole = visible("\n".join(cut))
+    made: list[list[str]] = [[]]
+    for part, text, is_match in _atoms(_highlighted(whole, language), matches(whole, terms)):
+        for at, piece in enumerate(text.split("\n")):
+            if at:
+                made.append([])
+            if piece:
+                made[-1].append(_marked_up(part, piece, is_match=is_match))
+    return [Markup("".join(each)) for each in made]  # noqa: S704 - each piece is escaped
+
+
+@lru_cache(maxsize=256)
+def _highlighted(text: str, language: str) -> tuple[Piece, ...]:
+    return tuple(highlighted(text, language))
+
+
+def _marked_up(part: Part, text: str, *, is_match: bool) -> str:
+    shown = str(escape(text))
+    if part is not Part.PLAIN:
+        shown = f'<span class="{part}">{shown}</span>'
+    return f"<mark>{shown}</mark>" if is_match else shown
+
+
+def _atoms(
+    pieces: Sequence[Piece], spans: Sequence[tuple[int, int]]
+) -> list[tuple[Part, str, bool]]:
+    """Cut pieces where spans begin and end; each says whether it is in one."""
+    edges = [edge for span in spans for edge in span]
+    atoms, at, next_edge = [], 0, 0
+    for part, piece in pieces:
+        end, begin = at + len(piece), at
+        while next_edge < len(edges) and edges[next_edge] < end:
+            edge = edges[next_edge]
+            if edge > begin:
+                atoms.append((part, piece[begin - at : edge - at], next_edge % 2 == 1))
+                begin = edge
+            next_edge += 1
+        if begin < end:
+            atoms.append((part, piece[begin - at :], next_edge % 2 == 1))
+        at = end
+    return atoms
+
+
+def _best_window(lines: Sequence[str], shown: int) -> int:
+    """Return the first of the lines in a row that hold the most matches; the first of all if none do."""
+    counts = [line.count("<mark>") for line in lines]
+    starts = range(max(1, len(lines) - shown + 1))
+    return max(starts, key=lambda start: (sum(counts[start : start + shown]), -start))
