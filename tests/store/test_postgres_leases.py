@@ -29,7 +29,6 @@ class TestPostgresLeases(LeasePromises):
 
 def test_nobody_takes_a_lease_that_ran_out_while_its_holder_writes(store: PostgresStore) -> None:
     rows = store.leases
-    assert rows.take("a", "one", 600)
     asked, taken = threading.Event(), []
 
     def take() -> None:
@@ -38,14 +37,15 @@ def test_nobody_takes_a_lease_that_ran_out_while_its_holder_writes(store: Postgr
 
     other = threading.Thread(target=take)
     with store.transaction("acme"):
-        assert rows.keep("a", "one")
-        # As if its time were over: who writes under it goes on undisturbed.
+        wait_until(lambda: rows.take("a", "one", 0.5) and rows.keep("a", "one"))
+        # Its time is over: who writes under it goes on undisturbed.
+        wait_until(lambda: not rows.is_taken("a"))
         store.put(memory("a"))
         other.start()
         asked.wait(60)
         other.join(0.3)
         assert taken == []
-    wait_until(lambda: taken == [False])
+    wait_until(lambda: taken == [True])
     other.join()
 
 

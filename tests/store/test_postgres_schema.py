@@ -1,4 +1,4 @@
-"""The tables' form: what lets any machine of a cluster hold an organization, and any system its texts."""
+"""The tables' form: what lets any system hold the texts, and any server the database."""
 
 from contextlib import closing
 from pathlib import Path
@@ -17,9 +17,6 @@ from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME
 from tests.store.samples import entity
 
-SHARED = {"leases", "organizations", "spaces", "identity", "format", "migration", "uses"}
-"""Small tables that hold no records: the same everywhere, or spread by their own key."""
-
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
@@ -33,26 +30,6 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
     yield ask
     engine.discard(folder)
-
-
-def test_the_organization_leads_every_unique_key(asked: Any) -> None:
-    keys = asked(
-        "SELECT i.indrelid::regclass::text, a.attname FROM pg_index AS i"
-        " JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
-        " WHERE i.indisunique AND i.indrelid IN"
-        " (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)"
-    )
-    assert len(keys) > len(tables.ALL_TABLES)
-    assert {name for name, column in keys if column != "organization"} <= SHARED
-
-
-def test_every_table_of_records_has_its_organization(asked: Any) -> None:
-    columns = asked(
-        "SELECT table_name, column_name FROM information_schema.columns"
-        " WHERE table_schema = 'public'"
-    )
-    with_organization = {table for table, column in columns if column == "organization"}
-    assert {table for table, _ in columns} - with_organization == SHARED
 
 
 def test_every_text_sorts_by_code_point(asked: Any) -> None:

@@ -38,6 +38,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Look after it": {
         "upkeep": ("status", "doctor", "model"),
         "settings": ("settings",),
+        "store": ("store",),
         "daemon": ("daemon",),
         "tokens": ("token",),
         "bench": ("bench",),

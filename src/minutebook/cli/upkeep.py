@@ -1,6 +1,7 @@
 """See how the store and the model are, and mend them."""
 
 import sys
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -48,6 +49,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
 
     settings = settings_of(options)
     with opened(options) as (app, caller):
+        placement = app.database.placement()
         state, reason = unloaded_model(settings)
         if app.embedding.is_started:
             state, reason = app.embedding.state, app.embedding.reason
@@ -59,6 +61,7 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
             "version": __version__,
             "home": str(settings.home),
             **({} if settings.store is None else {"store": app.database.place}),
+            **({} if placement is None else {"placement": asdict(placement)}),
             **{_SHOWN[kind]: count for kind, count in held.items()},
             "policy": app.rules(),
             "model": model.name,

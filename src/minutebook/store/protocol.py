@@ -304,6 +304,17 @@ class Store(Protocol):
         """Close the engine; later calls raise StoreClosed until it is opened again."""
 
 
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """How the records on a server are spread over machines, those of an organization on one of them.
+
+    Without a cluster there is one node, and no shards.
+    """
+
+    nodes: int = 1
+    shards: int = 0
+
+
 class Moment(Protocol):
     """What a whole store holds at one moment."""
 
@@ -338,6 +349,12 @@ class Tended(Store, Protocol):
 
     def to_analyse(self) -> int:
         """Count the texts whose text index is being made anew, as another version analysed them."""
+
+    def placement(self) -> Placement | None:
+        """Return on how many machines the records are; None if they are in a file."""
+
+    def placement_faults(self) -> list[tuple[str, str]]:
+        """Return what is wrong with that, a sentence each, with the remedy."""
 
     def rebuild(self) -> None:
         """Make anew from the records all that is derived from them. Raises StoreDamaged."""

@@ -16,7 +16,7 @@ from minutebook.domain.records import CLASSES, Kind, Record
 from minutebook.domain.redaction import REASON, redacted_for
 from minutebook.services.access.visibility import filters
 from minutebook.services.embeddings import Embeddings
-from minutebook.store.protocol import Tended, Writes
+from minutebook.store.protocol import Placement, Tended, Writes
 
 log = logging.getLogger(__name__)
 
@@ -134,6 +134,10 @@ class Database:
     def to_analyse(self) -> int:
         """Count the texts that are still to be analysed anew, as another version analysed them."""
         return self._engine.to_analyse()
+
+    def placement(self) -> Placement | None:
+        """Return on how many machines the records are; None if they are in a file."""
+        return self._engine.placement()
 
     def is_reachable(self) -> bool:
         """Tell whether the store answers; one that was stopped answers when it is started."""

@@ -15,6 +15,7 @@ from minutebook.store.housekeeper import Housekeeper
 from minutebook.store.postgres import (
     change_feed,
     checks,
+    distribution,
     embeddings,
     entity_names,
     rows,
@@ -32,6 +33,7 @@ from minutebook.store.protocol import (
     Change,
     Group,
     Moment,
+    Placement,
     R,
     T,
     Vectors,
@@ -225,8 +227,10 @@ class PostgresStore:
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
         """Return the organizations that hold or have held a record, sorted; with `among`, only those in it."""
+        if among is not None:
+            return self._connections.with_records(among)
         with self._connections.reading() as connection:
-            return change_feed.organizations(connection, among)
+            return change_feed.organizations(connection)
 
     def match(
         self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int
@@ -448,9 +452,36 @@ class PostgresStore:
     def size(self) -> int:
         """Return the size in bytes of the database and of this machine's indices."""
         with self._connections.committed() as connection:
-            found = connection.execute("SELECT pg_database_size(current_database())").fetchone()
+            of_database = distribution.size(connection)
         files = (path for path in self._indices.folder.glob("*/*") if path.is_file())
-        return (int(found[0]) if found else 0) + sum(path.stat().st_size for path in files)
+        return of_database + sum(path.stat().st_size for path in files)
+
+    def placement(self) -> Placement:
+        """Return on how many machines the records are."""
+        with self._connections.committed() as connection:
+            return distribution.placement(connection)
+
+    def placement_faults(self) -> list[tuple[str, str]]:
+        """Return which tables are not where they belong and which nodes cannot be reached."""
+        with self._connections.committed() as connection:
+            return distribution.faults(connection)
+
+    def distribution_plan(self, shards: int) -> list[str]:
+        """Return the statements by which `distribute` places what is not placed yet.
+
+        Raises StoreError if the database has no Citus, or is not that of the coordinator.
+        """
+        with self._connections.committed() as connection:
+            return distribution.plan(connection, self._place, shards)
+
+    def distribute(self, shards: int) -> list[str]:
+        """Spread the tables over the nodes of the cluster, all or none; return what was done.
+
+        Writers wait meanwhile. Raises StoreError if the database has no Citus, or is not that of the
+        coordinator, StoreBusy if another process writes for too long.
+        """
+        with self._connections.registering() as connection:
+            return distribution.distribute(connection, self._place, shards)
 
     def moment(self) -> AbstractContextManager[Moment]:
         """Raise StoreError: a server's database is copied by its own means."""

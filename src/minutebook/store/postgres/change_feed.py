@@ -1,7 +1,5 @@
 """Organizations and their changes: whatever happens to a record takes the next sequence."""
 
-from collections.abc import Collection
-
 from minutebook.domain.records import Kind
 from minutebook.store.postgres.connections import Connection
 from minutebook.store.postgres.tables import ALL_TABLES
@@ -58,13 +56,11 @@ def changes(connection: Connection, number: int, since: int, limit: int | None) 
     return [Change(sequence, Kind(kind), id, deleted) for sequence, kind, id, deleted in rows]
 
 
-def organizations(connection: Connection, among: Collection[str] | None) -> list[str]:
-    """Return the organizations that hold or have held a record, sorted; with `among`, only those in it."""
-    condition, values = ("", []) if among is None else (" AND o.name = ANY(%s)", [sorted(among)])
+def organizations(connection: Connection) -> list[str]:
+    """Return the organizations that hold or have held a record, sorted."""
     rows = connection.execute(
-        "SELECT o.name FROM organizations AS o JOIN feeds AS f ON f.organization = o.number"  # noqa: S608
-        f" WHERE f.sequence > 0{condition} ORDER BY o.name",
-        values,
+        "SELECT o.name FROM organizations AS o JOIN feeds AS f ON f.organization = o.number"
+        " WHERE f.sequence > 0 ORDER BY o.name"
     )
     return [name for (name,) in rows]
 

@@ -35,10 +35,10 @@ _LEFT_OPEN = "15min"
 # The moment is settled by the first read.
 _MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
 
+# Of several that want the same number one gets it. No sequence object: those are of one machine.
 _REGISTRATION = (
-    "INSERT INTO organizations (name) SELECT unnest(%s::text[]) ON CONFLICT DO NOTHING",
-    "INSERT INTO feeds SELECT number, 0 FROM organizations WHERE name = ANY(%s)"
-    " ON CONFLICT DO NOTHING",
+    "INSERT INTO organizations (number, name) SELECT coalesce(max(number), 0) + 1, %s"
+    " FROM organizations ON CONFLICT DO NOTHING RETURNING number"
 )
 
 
@@ -80,6 +80,7 @@ class Connections:
         self._local = threading.local()
         self._guard = threading.Lock()
         self._numbers: dict[str, int] = {}
+        self._with_records: set[str] = set()
         self._is_closed = False
         self.writes = Writes()
         self._adapters = text_adapters()
@@ -341,20 +342,38 @@ class Connections:
         if unknown:
             with self.committed() as connection:
                 found = connection.execute(
-                    "SELECT o.name, o.number FROM organizations AS o"
-                    " JOIN feeds AS f ON f.organization = o.number WHERE o.name = ANY(%s)",
-                    (unknown,),
+                    "SELECT name, number FROM organizations WHERE name = ANY(%s)", (unknown,)
                 )
                 self._numbers.update((name, number) for name, number in found)
         return {name: self._numbers[name] for name in organizations if name in self._numbers}
+
+    def with_records(self, among: Collection[str]) -> list[str]:
+        """Return those organizations, sorted, that hold or have held a record."""
+        unknown = set(among) - self._with_records
+        if not unknown:
+            return sorted(set(among))
+        numbers = self.numbers_of(unknown)
+        with self.reading() as connection:
+            # Each by itself: nobody is kept waiting by a node of a cluster that has others' records.
+            found = {
+                name
+                for name, number in numbers.items()
+                if connection.execute(
+                    "SELECT 1 FROM feeds WHERE organization = %s AND sequence > 0", (number,)
+                ).fetchone()
+            }
+        if not self.is_writing:
+            # It stays so; what this thread wrote may still be undone.
+            self._with_records |= found
+        return sorted(found | set(among) - unknown)
 
     def _registered(self, organizations: Collection[str]) -> dict[str, int]:
         """Return the numbers of organizations; those that have none are given one for good."""
         missing = sorted(set(organizations) - set(self.numbers_of(organizations)))
         if missing:
             with self.registering() as connection:
-                for statement in _REGISTRATION:
-                    connection.execute(statement, (missing,))
+                for name in missing:
+                    _register(connection, name)
         return self.numbers_of(organizations)
 
     def _undone(self, cause: BaseException) -> StoreError:
@@ -372,12 +391,21 @@ class Connections:
 
 def _begin(connection: Connection, numbers: Mapping[str, int]) -> None:
     """Begin a transaction with the locks on its organizations, in one order for all."""
-    ordered = ", ".join(map(str, sorted(numbers.values()))) or "NULL"
-    # One message for both statements. At READ COMMITTED, what is read later is not older than the lock.
-    connection.execute(
-        "BEGIN ISOLATION LEVEL READ COMMITTED; SELECT sequence FROM feeds"  # noqa: S608
-        f" WHERE organization IN ({ordered}) ORDER BY organization FOR UPDATE".encode()
-    )
+    # One message for all. At READ COMMITTED, what is read later is not older than the lock.
+    statements = [
+        f"SELECT sequence FROM feeds WHERE organization = {number} FOR UPDATE"  # noqa: S608
+        for number in sorted(numbers.values())
+    ]
+    connection.execute("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *statements]).encode())
+
+
+def _register(connection: Connection, name: str) -> None:
+    """Write an organization with the next number and a feed, unless it is there."""
+    while not connection.execute("SELECT 1 FROM organizations WHERE name = %s", (name,)).fetchone():
+        with connection.transaction():
+            number = connection.execute(_REGISTRATION, (name,)).fetchone()
+            if number is not None:
+                connection.execute("INSERT INTO feeds VALUES (%s, 0)", number)
 
 
 def _roll_back(connection: Connection) -> None:

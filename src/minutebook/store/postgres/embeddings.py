@@ -35,12 +35,14 @@ class Spaces:
         if number is not None:
             return number
         with self._connections.registering() as connection:
-            connection.execute(
-                "INSERT INTO spaces (name, digest, dimensions) VALUES (%s, %s, %s)"
-                " ON CONFLICT DO NOTHING",
-                (space.name, space.digest, space.dimensions),
-            )
-        self._read()
+            # Of several that want the same number one gets it.
+            while self.number_of(space) is None:
+                connection.execute(
+                    "INSERT INTO spaces (number, name, digest, dimensions)"
+                    " SELECT coalesce(max(number), 0) + 1, %s, %s, %s FROM spaces"
+                    " ON CONFLICT DO NOTHING",
+                    (space.name, space.digest, space.dimensions),
+                )
         return self._numbers[space]
 
     def all(self) -> list[tuple[int, VectorSpace]]:

@@ -17,13 +17,16 @@ def keep(connection: Connection, number: int, entity: Entity) -> None:
     names = {tuple(words_of(name)) for name in (entity.name, *entity.aliases)} - {()}
     listed = sorted(names)
     connection.execute(
-        "WITH earlier AS (DELETE FROM names WHERE organization = %s AND entity = %s)"
-        " INSERT INTO names (organization, first, entity, words)"
-        " SELECT %s, name.first, %s, name.words"
-        " FROM unnest(%s::text[], %s::text[]) AS name (first, words)",
+        "WITH further AS (DELETE FROM names WHERE organization = %s AND entity = %s AND place > %s)"
+        " INSERT INTO names (organization, entity, place, first, words)"
+        " SELECT %s, %s, name.place, name.first, name.words"
+        " FROM unnest(%s::text[], %s::text[]) WITH ORDINALITY AS name (first, words, place)"
+        " ON CONFLICT (organization, entity, place)"
+        " DO UPDATE SET first = EXCLUDED.first, words = EXCLUDED.words",
         (
             number,
             entity.id,
+            len(listed),
             number,
             entity.id,
             [_first(name[0]) for name in listed],
@@ -67,7 +70,7 @@ def renew(connections: Connections) -> None:
         return
     table = table_of(Entity)
     with connections.committed() as connection:
-        names = change_feed.organizations(connection, None)
+        names = change_feed.organizations(connection)
     for organization in names:
         with (
             connections.transaction(organization),

@@ -2,15 +2,18 @@
 
 from minutebook.store.postgres.connections import Connections
 
+# The statement's time, not the moment's: a cluster settles it where the statement arrives.
+_RENEW = """
+UPDATE leases SET holder = %(holder)s, until = statement_timestamp() + make_interval(secs => %(secs)s)
+WHERE name = %(name)s AND (holder = %(holder)s OR until < statement_timestamp())"""
 _TAKE = """
-INSERT INTO leases VALUES (%(name)s, %(holder)s, clock_timestamp() + make_interval(secs => %(secs)s))
-ON CONFLICT (name) DO UPDATE SET holder = EXCLUDED.holder, until = EXCLUDED.until
-WHERE leases.holder = EXCLUDED.holder OR leases.until < clock_timestamp()
-RETURNING 1"""
+INSERT INTO leases
+VALUES (%(name)s, %(holder)s, statement_timestamp() + make_interval(secs => %(secs)s))
+ON CONFLICT DO NOTHING"""
 _KEEP = """
-SELECT 1 FROM leases WHERE name = %s AND holder = %s AND until > clock_timestamp() FOR UPDATE"""
+SELECT 1 FROM leases WHERE name = %s AND holder = %s AND until > statement_timestamp() FOR UPDATE"""
 _RELEASE = "DELETE FROM leases WHERE name = %s AND holder = %s"
-_IS_TAKEN = "SELECT 1 FROM leases WHERE name = %s AND until > clock_timestamp()"
+_IS_TAKEN = "SELECT 1 FROM leases WHERE name = %s AND until > statement_timestamp()"
 
 
 class PostgresLeases:
@@ -23,7 +26,7 @@ class PostgresLeases:
         """Lease a name to a holder for so many seconds from now; return False if another holds it."""
         with self._connections.committed() as connection:
             values = {"name": name, "holder": holder, "secs": seconds}
-            return connection.execute(_TAKE, values).fetchone() is not None
+            return any(connection.execute(each, values).rowcount for each in (_RENEW, _TAKE))
 
     def keep(self, name: str, holder: str) -> bool:
         """Tell whether a holder has a name, and let nobody take it until the transaction ends."""

@@ -299,7 +299,7 @@ def _insertion(kind: Kind) -> str:
     return (
         f"WITH drawn AS ({NEXT_SEQUENCE}), back AS (DELETE FROM deletions"  # noqa: S608
         " WHERE organization = %s AND kind = %s AND id = %s)"
-        f"{_upsert(table, '(SELECT sequence FROM drawn)', columns, further)}"
+        f"{_upsert(table, 'SELECT %s, drawn.sequence, {} FROM drawn', columns, further)}"
     )
 
 
@@ -308,20 +308,23 @@ def _whole_insertion(kind: Kind) -> str:
     """Write what keeps a record of a sequence that was drawn, with what stands beside its text."""
     table = table_of(CLASSES[kind])
     beside = _EMBEDDING if table.has_text else ()
-    return _upsert(table, "%s", [*_columns(table), *beside], [])
+    return _upsert(table, "VALUES (%s, %s, {})", [*_columns(table), *beside], [])
 
 
 def _columns(table: Table) -> list[str]:
     return [*table.stored, *derived(table)]
 
 
-def _upsert(table: Table, sequence: str, columns: Sequence[str], further: Sequence[str]) -> str:
-    """Write the insertion of columns, or their assignment, with further ones, if the record is there."""
+def _upsert(table: Table, source: str, columns: Sequence[str], further: Sequence[str]) -> str:
+    """Write the insertion of columns, or their assignment, with further ones, if the record is there.
+
+    `source` has a place for the columns' values, after organization and sequence.
+    """
     key = ("organization", "kind", "id") if "kind" in table.stored else ("organization", "id")
     assigned = [f"{quoted(name)} = EXCLUDED.{quoted(name)}" for name in columns if name not in key]
     return (
-        f" INSERT INTO {table.name} AS r (organization, sequence, {', '.join(map(quoted, columns))})"  # noqa: S608
-        f" VALUES (%s, {sequence}, {', '.join(['%s'] * len(columns))})"
+        f" INSERT INTO {table.name} AS r (organization, sequence, {', '.join(map(quoted, columns))})"
+        f" {source.format(', '.join(['%s'] * len(columns)))}"
         f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET sequence = EXCLUDED.sequence,"
         f" {', '.join([*assigned, *further])}"
     )

@@ -11,6 +11,7 @@ from contextlib import suppress
 from psycopg import Connection, errors
 
 from minutebook.domain.errors import StoreError, StoreTooNew
+from minutebook.store.postgres import distribution
 
 LEAST_SERVER = 160000
 """The earliest version of PostgreSQL that the engine is tested with, as the server numbers it."""
@@ -233,7 +234,23 @@ CREATE TABLE uses (token text PRIMARY KEY, at bigint NOT NULL) WITH (fillfactor 
 INSERT INTO uses SELECT id, last_used_at FROM tokens WHERE last_used_at IS NOT NULL;
 """
 
-_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH)
+# What a cluster asks: a primary key for each table, so that an organization can be moved while it is
+# written to, and numbers that any node can give. `place` is that of a name among its entity's.
+_SIXTH = """
+ALTER TABLE names ADD COLUMN place integer;
+UPDATE names AS n SET place = numbered.place FROM (
+    SELECT ctid AS row, row_number() OVER (PARTITION BY organization, entity) AS place FROM names
+) AS numbered WHERE n.ctid = numbered.row;
+ALTER TABLE names ADD PRIMARY KEY (organization, entity, place);
+DROP INDEX names_by_entity;
+ALTER TABLE identity ADD PRIMARY KEY (id);
+ALTER TABLE migration ADD PRIMARY KEY (source);
+ALTER TABLE organizations ALTER COLUMN number DROP IDENTITY;
+ALTER TABLE spaces ALTER COLUMN number DROP IDENTITY;
+INSERT INTO feeds SELECT number, 0 FROM organizations ON CONFLICT DO NOTHING;
+"""
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
@@ -266,8 +283,13 @@ def prepare(connection: Connection, place: str) -> None:
     connection.execute("INSERT INTO format VALUES (TRUE, 0) ON CONFLICT DO NOTHING")
     with connection.transaction():
         connection.execute("SELECT version FROM format FOR UPDATE")
-        for script in SCRIPTS[_version(connection) :]:
+        scripts = SCRIPTS[_version(connection) :]
+        if scripts:
+            distribution.begin_change(connection, place)
+        for script in scripts:
             connection.execute(script.encode())
+        if scripts:
+            distribution.place_new(connection, place)
         connection.execute("UPDATE format SET version = %s", (VERSION,))
 
 

@@ -371,6 +371,13 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return text_analysis.remaining(connection)
 
+    def placement(self) -> None:
+        """Return None: the records are in a file."""
+
+    def placement_faults(self) -> list[tuple[str, str]]:
+        """Return nothing: a file is whole or damaged."""
+        return []
+
     @property
     def writes(self) -> Writes:
         """The number of writes of this process and the time they took."""

@@ -1,0 +1,57 @@
+"""Spread the store over the machines of a cluster."""
+
+import click
+
+from minutebook.cli.printing import echo
+from minutebook.cli.terminal import check_begun, home_option, settings_of
+from minutebook.domain.errors import InvalidInput
+
+_SHARDS = 32
+
+
+@click.group(short_help="Spread the store over machines.")
+def store() -> None:
+    """Spread the store over the machines of a cluster."""
+
+
+@store.command(short_help="Spread the records over the nodes of a Citus cluster.")
+@click.option(
+    "--shards",
+    type=click.IntRange(1, 1024),
+    default=_SHARDS,
+    show_default=True,
+    help="Parts that a node can take, each with whole organizations; cannot be changed here later.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the statements, and change nothing.")
+@home_option
+def distribute(options: dict[str, str], shards: int, dry_run: bool) -> None:  # noqa: FBT001
+    """Spread the records over the nodes of a Citus cluster, each organization whole on one of them.
+
+    The setting `store` must name the database on the coordinator. Writers wait meanwhile. What was cut
+    short has changed nothing or is finished by the same command; what is placed already stays.
+    """
+    from minutebook.stores import server_store
+
+    settings = settings_of(options)
+    check_begun(settings)
+    if settings.store is None:
+        remedy = (
+            "must name a database on a Citus cluster: `minutebook migrate --to URL` moves the records "
+            "of the data directory there, `minutebook settings set store URL` names it"
+        )
+        raise InvalidInput("store", remedy)
+    opened = server_store(settings, settings.store)
+    try:
+        if dry_run:
+            for statement in opened.distribution_plan(shards):
+                echo(f"{statement};")
+            return
+        done = opened.distribute(shards)
+        placement = opened.placement()
+    finally:
+        opened.close()
+    what = f"{len(done)} tables were placed" if done else "Every table was placed already"
+    echo(f"{what}: {placement.shards} shards on {placement.nodes} nodes. {opened.place}")
+
+
+COMMANDS = (store,)

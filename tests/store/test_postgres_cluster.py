@@ -1,0 +1,268 @@
+"""What lets a cluster (Citus) hold the tables as they are, each organization whole on one machine.
+
+Citus demands the column by which rows are spread in each unique key, draws no numbers on most nodes, and
+sends a statement to one machine only if it says whose rows it means. A table or a statement that is
+added without regard to that fails here, where no cluster is needed.
+"""
+
+import ast
+import re
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import psycopg
+import pytest
+
+import minutebook
+from minutebook.domain.records import Memory
+from minutebook.store.postgres import PostgresStore, schema
+from minutebook.store.postgres.distribution import BY_KEY, BY_ORGANIZATION, ON_EVERY_NODE
+from minutebook.store.transfer import Carried, Transferable
+from tests.postgres_server import server
+from tests.store.everything import ask_everything, one_of_each, write_everything
+from tests.store.postgres_engine import PostgresEngine
+from tests.store.small_index import small_index
+
+LEADING = dict.fromkeys(BY_ORGANIZATION, "organization") | BY_KEY
+"""The column by which the rows of a table are spread."""
+
+Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
+    engine, folder = PostgresEngine(), tmp_path_factory.mktemp("cluster") / "store"
+    engine.make(folder)
+    name = (folder / "database").read_text()
+
+    def ask(query: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(server().url(name)) as connection:
+            return connection.execute(query.encode()).fetchall()
+
+    yield ask
+    engine.discard(folder)
+
+
+def test_each_table_has_its_place(asked: Ask) -> None:
+    tables = asked("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    placed = [*ON_EVERY_NODE, *BY_KEY, *BY_ORGANIZATION]
+    assert sorted(name for (name,) in tables) == sorted(placed)
+
+
+def test_each_unique_key_leads_with_the_column_by_which_rows_are_spread(asked: Ask) -> None:
+    keys = asked(
+        "SELECT i.indrelid::regclass::text, a.attname, i.indisprimary FROM pg_index AS i"
+        " JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
+        " WHERE i.indisunique AND i.indrelid IN"
+        " (SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace)"
+    )
+    wrong = [(table, column) for table, column, _ in keys if LEADING.get(table, column) != column]
+    assert wrong == []
+    # By its primary key a row is found while a shard is moved under load.
+    with_primary = {table for table, _, is_primary in keys if is_primary}
+    assert with_primary == {*ON_EVERY_NODE, *LEADING}
+
+
+def test_each_foreign_key_stays_inside_an_organization(asked: Ask) -> None:
+    keys = asked(
+        "SELECT c.conrelid::regclass::text, a.attname, b.attname FROM pg_constraint AS c"
+        " JOIN pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]"
+        " JOIN pg_attribute AS b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1]"
+        " WHERE c.contype = 'f'"
+    )
+    assert [key for key in keys if key[1:] != ("organization", "organization")] == []
+
+
+def test_nothing_draws_a_number_by_itself(asked: Ask) -> None:
+    assert asked("SELECT relname FROM pg_class WHERE relkind = 'S'") == []
+    assert asked("SELECT attrelid::regclass FROM pg_attribute WHERE attidentity <> ''") == []
+    assert asked("SELECT tgrelid::regclass FROM pg_trigger") == []
+    # On each node a default is worked out by itself.
+    drawn = asked(
+        "SELECT adrelid::regclass::text, pg_get_expr(adbin, adrelid) FROM pg_attrdef"
+        " WHERE pg_get_expr(adbin, adrelid) LIKE '%(%'"
+    )
+    assert drawn == []
+
+
+def test_numbers_that_were_drawn_before_go_on(tmp_path: Path) -> None:
+    name = "store_of_format_four"
+    server().make_empty(name)
+    try:
+        with psycopg.connect(server().url(name), autocommit=True) as connection:
+            for script in schema.SCRIPTS[:4]:
+                connection.execute(script.encode())
+            connection.execute(
+                "CREATE TABLE format (one boolean PRIMARY KEY, version integer NOT NULL);"
+                "INSERT INTO format VALUES (TRUE, 4);"
+                "INSERT INTO organizations (name) VALUES ('acme'), ('zoo');"
+                "INSERT INTO feeds VALUES (1, 7);"
+                "INSERT INTO names VALUES (1, 'ana', 'a', '[\"ana\"]'), (1, 'boss', 'a', '[\"boss\"]')"
+            )
+        store = PostgresStore(server().url(name), tmp_path, durability="normal")
+        assert store.organizations() == ["acme"]
+        store.put(one_of_each()[0])
+        with store.transaction("zoo", "new"):
+            pass
+        store.close()
+        with psycopg.connect(server().url(name)) as connection:
+            numbers = connection.execute("SELECT name, number, sequence FROM organizations AS o"
+                                         " JOIN feeds ON organization = number ORDER BY 2")  # fmt: skip
+            assert numbers.fetchall() == [("acme", 1, 8), ("zoo", 2, 0), ("new", 3, 0)]
+            places = connection.execute("SELECT place FROM names ORDER BY 1").fetchall()
+            assert places == [(1,), (2,)]
+    finally:
+        server().drop(name)
+
+
+SCATTERED = {
+    "all organizations, for who looks after all": r"^SELECT o\.name FROM organizations AS o JOIN feeds",
+    "records of any that lack vectors": r"^SELECT o\.name, .* JOIN organizations .* LIMIT %s$",
+    "doctor: contradictions": r"^SELECT count\(\*\) FROM \w+ AS r (WHERE|LEFT JOIN feeds)",
+    "doctor: indices": r"^SELECT DISTINCT organization, space FROM",
+    "doctor --repair: terms": r"^UPDATE \w+ SET analysis = NULL$",
+    "texts that await their terms": r"^SELECT r\.organization, r\.id, r\.text_digest,",
+    "how many of them": r"^SELECT sum\(count\)::bigint FROM",
+    "migrate: what was moved": r"^SELECT o\.name FROM feeds AS f JOIN organizations AS o",
+    "migrate: its end": r"^UPDATE migrated AS m SET sequence = f\.sequence FROM feeds AS f",
+}
+"""The statements that ask every machine, by what for; each is rare or asked in the background."""
+
+_NAMED = re.compile(r"\b(?:FROM|JOIN|INTO|UPDATE)\s+(\w+)")
+_TIED = re.compile(
+    r"\borganization = (?:%s|%\(number\)s|\d+)"
+    r"|\borganization = \w+\.organization"
+    r"|INTO \w+(?: AS \w+)? \(organization,"
+    r"|INTO (?:feeds|migrated) VALUES \(%s, "
+)
+
+
+@pytest.mark.thorough
+def test_each_statement_says_whose_rows_it_means(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statements = recorded(monkeypatch)
+    engine = PostgresEngine()
+    with small_index(), engine.fresh(tmp_path / "store") as store, engine.fresh(tmp_path) as other:
+        assert isinstance(store, PostgresStore)
+        assert isinstance(other, PostgresStore)
+        statements.clear()
+        fill(other)
+        write_everything(store)
+        ask_everything(store)
+        look_after(store)
+        server().execute("UPDATE identity SET texts = 0", (tmp_path / "store/database").read_text())
+        store.to_analyse()
+    of_records = {sql for sql in statements if set(BY_ORGANIZATION) & set(_NAMED.findall(sql))}
+    assert set().union(*(_NAMED.findall(sql) for sql in of_records)) >= set(BY_ORGANIZATION)
+    untied = {sql for sql in of_records if not is_tied(sql)}
+    assert {
+        sql for sql in untied if not any(re.search(way, sql) for way in SCATTERED.values())
+    } == set()
+    assert [
+        use for use, way in SCATTERED.items() if not any(re.search(way, sql) for sql in untied)
+    ] == []
+    # More than one at once is locked by one statement each: a machine locks no rows of another's.
+    locking = [sql for sql in statements if sql.endswith("FOR UPDATE") and "feeds" in sql]
+    assert any(sql.count(" FOR UPDATE") > 1 for sql in locking)
+    assert all(sql.count(" FOR UPDATE") == sql.count("FROM feeds") for sql in locking)
+
+
+def is_tied(sql: str) -> bool:
+    """Tell whether a statement ties each mention of a table of records to an organization."""
+    mentions = [name for name in _NAMED.findall(sql) if name in BY_ORGANIZATION]
+    return len(_TIED.findall(sql)) >= len(mentions)
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("SELECT 1 FROM memories AS r WHERE r.organization = %s AND r.id = %s", True),
+        ("SELECT 1 FROM memories AS r WHERE r.id = %s", False),
+        ("SELECT 1 FROM memories WHERE organization = 3 UNION ALL SELECT 1 FROM turns", False),
+        ("DELETE FROM names WHERE entity = %s", False),
+        (
+            "WITH d AS (UPDATE feeds SET a = 1 WHERE organization = %s) UPDATE turns SET a = 1",
+            False,
+        ),
+    ],
+)
+def test_a_statement_that_says_it_not_is_noticed(sql: str, *, expected: bool) -> None:
+    assert is_tied(sql) is expected
+
+
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Have every statement of this thread and of the store's own noted from now on."""
+    statements: list[str] = []
+    guard = threading.Lock()
+
+    def note(of: type[Any], name: str) -> None:
+        real = getattr(of, name)
+
+        def noting(self: Any, query: str | bytes, *given: Any, **named: Any) -> Any:
+            with guard:
+                statements.append(query if isinstance(query, str) else query.decode())
+            return real(self, query, *given, **named)
+
+        monkeypatch.setattr(of, name, noting)
+
+    note(psycopg.Cursor, "execute")
+    note(psycopg.Cursor, "executemany")
+    note(psycopg.ServerCursor, "execute")
+    return statements
+
+
+def fill(store: Transferable) -> None:
+    store.begin_receiving("another")
+    store.receive("acme", [Carried(each, None) for each in one_of_each()], [(Memory, "b")], 1)
+    store.received("acme")
+    store.end_receiving()
+
+
+def look_after(store: Transferable) -> None:
+    assert store.check() == []
+    store.rebuild()
+    leases = store.leases
+    assert leases is not None
+    leases.take("a", "one", 600)
+    with store.transaction("acme"):
+        assert leases.keep("a", "one")
+    leases.release("a", "one")
+
+
+SEVERAL = {
+    ("access/audit.py", "audited"): "an act on a token: the system's and the token's own",
+    ("access/audit.py", "audited_batch"): "many memories in one call",
+    ("access/audit.py", "_append_refusals"): "refused acts",
+    ("maintenance/archives.py", "_read"): "an import is taken in at once or not at all",
+    ("maintenance/archives.py", "_write"): "an export's entries",
+    ("maintenance/backups.py", "make"): "a copy of a file; a server's store has none",
+    ("maintenance/migration.py", "run"): "nobody writes to what is moved",
+}
+"""Where a transaction may be about several organizations: two machines then settle it together."""
+
+
+def test_few_transactions_are_about_several_organizations() -> None:
+    services = Path(minutebook.__file__).parent / "services"
+    found = set()
+    for path in sorted(services.rglob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        if ".transaction(" not in text:
+            continue
+        functions = [
+            each for each in ast.walk(ast.parse(text)) if isinstance(each, ast.FunctionDef)
+        ]
+        for function in functions:
+            calls = [each for each in ast.walk(function) if isinstance(each, ast.Call)]
+            if any(is_about_several(call) for call in calls):
+                found.add((path.relative_to(services).as_posix(), function.name))
+    assert found == set(SEVERAL)
+
+
+def is_about_several(call: ast.Call) -> bool:
+    """Tell whether a call begins a transaction of possibly several organizations."""
+    is_star = any(isinstance(each, ast.Starred) for each in call.args)
+    is_transaction = isinstance(call.func, ast.Attribute) and call.func.attr == "transaction"
+    return is_transaction and (is_star or len(call.args) > 1)
