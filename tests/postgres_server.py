@@ -65,10 +65,10 @@ class Server:
 
 
 class StartedServer(Server):
-    """A server of its own data directory."""
+    """A server of its own data directory: of the wheel's programs, or of those in a folder."""
 
-    def __init__(self, version: int) -> None:
-        self._programs = _programs(version)
+    def __init__(self, version: int, programs: Path | None = None) -> None:
+        self._programs = programs or _programs(version)
         # A path to a socket may have some hundred characters: pytest's own folders are too deep.
         super().__init__(Path(mkdtemp(prefix="minutebook-pg-", dir=_memory())))
         self._user = _ordinary_user()

@@ -164,6 +164,14 @@ def test_each_statement_says_whose_rows_it_means(
     assert [
         use for use, way in SCATTERED.items() if not any(re.search(way, sql) for sql in untied)
     ] == []
+    # What is on every node is given as a value: an expression might come to another on each.
+    everywhere = [
+        sql
+        for sql in statements
+        if re.search(rf"\b(?:INTO|UPDATE|DELETE FROM) (?:{'|'.join(ON_EVERY_NODE)})\b", sql)
+    ]
+    assert everywhere
+    assert [sql for sql in everywhere if "SELECT" in sql or "CONFLICT" in sql] == []
     # More than one at once is locked by one statement each: a machine locks no rows of another's.
     locking = [sql for sql in statements if sql.endswith("FOR UPDATE") and "feeds" in sql]
     assert any(sql.count(" FOR UPDATE") > 1 for sql in locking)

@@ -17,7 +17,7 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from minutebook.domain.errors import InvalidInput, NotFound, StoreBusy, StoreClosed, StoreError
-from minutebook.store.postgres import schema
+from minutebook.store.postgres import numbers, schema
 from minutebook.store.postgres.errors import fault_of, translate_errors
 from minutebook.store.postgres.texts import text_adapters
 from minutebook.store.protocol import Writes
@@ -34,12 +34,6 @@ _LEFT_OPEN = "15min"
 
 # The moment is settled by the first read.
 _MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT 1"
-
-# Of several that want the same number one gets it. No sequence object: those are of one machine.
-_REGISTRATION = (
-    "INSERT INTO organizations (number, name) SELECT coalesce(max(number), 0) + 1, %s"
-    " FROM organizations ON CONFLICT DO NOTHING RETURNING number"
-)
 
 
 def place_of(url: str) -> str:
@@ -307,7 +301,7 @@ class Connections:
     def _commit(self, connection: Connection) -> None:
         try:
             connection.execute("COMMIT")
-        except psycopg.OperationalError as error:
+        except psycopg.Error as error:
             if not connection.closed:
                 raise
             fault = fault_of(error, self.place)
@@ -352,12 +346,12 @@ class Connections:
         unknown = set(among) - self._with_records
         if not unknown:
             return sorted(set(among))
-        numbers = self.numbers_of(unknown)
+        known = self.numbers_of(unknown)
         with self.reading() as connection:
             # Each by itself: nobody is kept waiting by a node of a cluster that has others' records.
             found = {
                 name
-                for name, number in numbers.items()
+                for name, number in known.items()
                 if connection.execute(
                     "SELECT 1 FROM feeds WHERE organization = %s AND sequence > 0", (number,)
                 ).fetchone()
@@ -373,7 +367,7 @@ class Connections:
         if missing:
             with self.registering() as connection:
                 for name in missing:
-                    _register(connection, name)
+                    numbers.register(connection, name)
         return self.numbers_of(organizations)
 
     def _undone(self, cause: BaseException) -> StoreError:
@@ -397,15 +391,6 @@ def _begin(connection: Connection, numbers: Mapping[str, int]) -> None:
         for number in sorted(numbers.values())
     ]
     connection.execute("; ".join(["BEGIN ISOLATION LEVEL READ COMMITTED", *statements]).encode())
-
-
-def _register(connection: Connection, name: str) -> None:
-    """Write an organization with the next number and a feed, unless it is there."""
-    while not connection.execute("SELECT 1 FROM organizations WHERE name = %s", (name,)).fetchone():
-        with connection.transaction():
-            number = connection.execute(_REGISTRATION, (name,)).fetchone()
-            if number is not None:
-                connection.execute("INSERT INTO feeds VALUES (%s, 0)", number)
 
 
 def _roll_back(connection: Connection) -> None:

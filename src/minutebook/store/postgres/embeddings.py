@@ -11,6 +11,7 @@ from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import TextRecord
 from minutebook.store.postgres.connections import Connection, Connections
+from minutebook.store.postgres.numbers import register_space
 from minutebook.store.postgres.tables import selection, table_of
 from minutebook.store.protocol import T, Vectors, VectorSpace
 from minutebook.store.transfer import Embedding
@@ -35,14 +36,8 @@ class Spaces:
         if number is not None:
             return number
         with self._connections.registering() as connection:
-            # Of several that want the same number one gets it.
-            while self.number_of(space) is None:
-                connection.execute(
-                    "INSERT INTO spaces (number, name, digest, dimensions)"
-                    " SELECT coalesce(max(number), 0) + 1, %s, %s, %s FROM spaces"
-                    " ON CONFLICT DO NOTHING",
-                    (space.name, space.digest, space.dimensions),
-                )
+            register_space(connection, (space.name, space.digest, space.dimensions))
+        self._read()
         return self._numbers[space]
 
     def all(self) -> list[tuple[int, VectorSpace]]:

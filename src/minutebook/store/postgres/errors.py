@@ -36,6 +36,9 @@ _REASONS: dict[type[psycopg.Error], str] = {
     errors.QueryCanceled: "the server cancelled the statement",
 }
 
+_ENDS = ("FATAL", "PANIC")
+"""How severe an error is with which a server ends the connection."""
+
 
 class translate_errors:  # noqa: N801 - reads as a word: `with translate_errors(place):`
     """Turn errors of the driver into StoreErrors that name the database; mistakes stay visible."""
@@ -78,10 +81,12 @@ def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
     if isinstance(error, errors.InFailedSqlTransaction):
         return StoreError(f"{place}: the transaction was undone by an error before")
     # A lost connection has no code of its own, and every OperationalError is the world's fault.
-    if isinstance(error, psycopg.OperationalError):
+    if isinstance(error, psycopg.OperationalError) or error.diag.severity_nonlocalized in _ENDS:
         return StoreError(
             f"{place}: the server cannot be reached, or ended the connection ({_told(error)})"
         )
+    if isinstance(error, errors.InternalError_):
+        return StoreError(f"{place}: the server failed ({_told(error)}); its log has more")
     return None
 
 

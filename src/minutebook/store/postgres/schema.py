@@ -235,7 +235,7 @@ INSERT INTO uses SELECT id, last_used_at FROM tokens WHERE last_used_at IS NOT N
 """
 
 # What a cluster asks: a primary key for each table, so that an organization can be moved while it is
-# written to, and numbers that any node can give. `place` is that of a name among its entity's.
+# written to, and numbers that every node gives alike. `place` is that of a name among its entity's.
 _SIXTH = """
 ALTER TABLE names ADD COLUMN place integer;
 UPDATE names AS n SET place = numbered.place FROM (
@@ -247,6 +247,9 @@ ALTER TABLE identity ADD PRIMARY KEY (id);
 ALTER TABLE migration ADD PRIMARY KEY (source);
 ALTER TABLE organizations ALTER COLUMN number DROP IDENTITY;
 ALTER TABLE spaces ALTER COLUMN number DROP IDENTITY;
+CREATE TABLE numbers (what text PRIMARY KEY, latest integer NOT NULL);
+INSERT INTO numbers SELECT 'organizations', coalesce(max(number), 0) FROM organizations;
+INSERT INTO numbers SELECT 'spaces', coalesce(max(number), 0) FROM spaces;
 INSERT INTO feeds SELECT number, 0 FROM organizations ON CONFLICT DO NOTHING;
 """
 

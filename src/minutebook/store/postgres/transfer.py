@@ -16,10 +16,8 @@ def state(connection: Connection) -> tuple[tuple[str, bool] | None, list[str]]:
 
 def begin(connection: Connection, source: str) -> None:
     """Note the store whose records are being moved here."""
-    connection.execute(
-        "INSERT INTO migration SELECT %s, FALSE WHERE NOT EXISTS (SELECT 1 FROM migration)",
-        (source,),
-    )
+    if connection.execute("SELECT 1 FROM migration").fetchone() is None:
+        connection.execute("INSERT INTO migration VALUES (%s, FALSE)", (source,))
     connection.execute("UPDATE migration SET ended = FALSE")
 
 

@@ -1,0 +1,352 @@
+"""What a cluster bears: nodes killed and added and organizations moved while memories are written.
+
+`python -m benchmarks.cluster --postgres BIN_DIR`, with the folder of programs of a PostgreSQL that has
+Citus; it is not among the packages, so this is run by hand. A coordinator and two nodes are started on
+this machine, `store distribute` spreads the records, and one thread for each organization keeps writing
+memories by the services. Afterwards each memory that a call had acknowledged is looked for, and each
+audit trail verified. `--alone` needs no Citus: one server is killed and started again.
+"""
+
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import psycopg
+
+from benchmarks.measure import Cell, Table, asked, machine, publish, timed_in_turn
+from minutebook.app import App, open_app
+from minutebook.config import Settings
+from minutebook.domain.caller import Caller
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Memory, MemoryType
+from minutebook.search.fusion import Signal
+from minutebook.store.postgres import PostgresStore
+from tests.postgres_server import StartedServer
+
+DATABASE = "cluster"
+ORGANIZATIONS = tuple(f"team-{number}" for number in range(8))
+SHARDS = 8
+AFTER_ERROR = 0.1
+"""Seconds after which a writer tries again."""
+
+COLUMNS = ("what", "writers", "acknowledged", "lost", "breaks", "errors", "longest pause, s")
+
+
+class Node(StartedServer):
+    """A server that others reach by a port of this machine."""
+
+    def __init__(self, programs: Path, *, has_citus: bool) -> None:
+        with closing(socket.create_server(("127.0.0.1", 0))) as free:
+            self.port: int = free.getsockname()[1]
+        self._has_citus = has_citus
+        super().__init__(16, programs)
+        self.make_empty(DATABASE)
+        if has_citus:
+            self.execute("CREATE EXTENSION citus", DATABASE)
+
+    def start(self, *settings: str) -> None:
+        """Start the server, and wait until it answers."""
+        cluster = (
+            "shared_preload_libraries=citus",
+            "wal_level=logical",
+            "max_replication_slots=40",
+        )
+        quiet = ("citus.enable_statistics_collection=off", "citus.node_connection_timeout=5s")
+        also = (*cluster, "max_wal_senders=40", *quiet) if self._has_citus else ()
+        super().start(f"port={self.port}", "listen_addresses=127.0.0.1", *also, *settings)
+
+    def url(self, database: str = DATABASE) -> str:
+        """Return the URL of a database."""
+        return url_of([self], database)
+
+    def asked(self, query: str) -> list[tuple[object, ...]]:
+        """Return what a query finds."""
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            return connection.execute(query.encode()).fetchall()
+
+
+def url_of(nodes: Sequence[Node], database: str = DATABASE) -> str:
+    """Return a URL that names several nodes, of which the first that answers is taken."""
+    hosts = ",".join(f"127.0.0.1:{node.port}" for node in nodes)
+    return f"postgresql://minutebook@{hosts}/{database}"
+
+
+class Cluster:
+    """A coordinator and nodes, with a store that is spread over them."""
+
+    def __init__(self, programs: Path, stack: ExitStack) -> None:
+        self._programs = programs
+        self._stack = stack
+        self.coordinator = self._node()
+        self.coordinator.asked(
+            f"SELECT citus_set_coordinator_host('127.0.0.1', {self.coordinator.port})"
+        )
+        self.nodes: list[Node] = []
+        for _ in range(2):
+            self.add()
+        with tempfile.TemporaryDirectory() as folder:
+            store = PostgresStore(self.coordinator.url(), Path(folder), writer_wait=30)
+            with closing(store):
+                store.distribute(SHARDS)
+
+    def add(self) -> Node:
+        """Start one more node and make it known to the others."""
+        node = self._node()
+        self.coordinator.asked(f"SELECT citus_add_node('127.0.0.1', {node.port})")
+        self.nodes.append(node)
+        return node
+
+    def ports(self) -> dict[str, int]:
+        """Return the port of the node that holds each organization."""
+        rows = self.coordinator.asked(
+            "SELECT o.name, n.nodeport FROM organizations AS o JOIN pg_dist_placement AS p"
+            " ON p.shardid = get_shard_id_for_distribution_column('feeds', o.number)"
+            " JOIN pg_dist_node AS n USING (groupid)"
+        )
+        return {str(name): int(str(port)) for name, port in rows}
+
+    def _node(self) -> Node:
+        node = Node(self._programs, has_citus=True)
+        self._stack.callback(node.stop)
+        return node
+
+
+@dataclass
+class Writer:
+    """What one organization's writer was told."""
+
+    organization: str
+    acknowledged: list[str] = field(default_factory=list)
+    at: list[float] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def longest_pause(self) -> float:
+        """The most seconds from one acknowledgement to the next."""
+        return max(
+            (later - one for one, later in zip(self.at, self.at[1:], strict=False)), default=0
+        )
+
+
+@contextmanager
+def writing(apps: Mapping[str, App]) -> Iterator[dict[str, Writer]]:
+    """Have a thread write memories for each organization, by its app, until the block ends."""
+    writers = {name: Writer(name) for name in apps}
+    stop = threading.Event()
+
+    def write(writer: Writer, app: App) -> None:
+        caller = caller_of(app, writer.organization)
+        while not stop.is_set():
+            try:
+                memory = store(app, caller, len(writer.at))
+            except MinutebookError as error:
+                writer.errors.append(f"{error}")
+                stop.wait(AFTER_ERROR)
+            else:
+                writer.acknowledged.append(memory.id)
+                writer.at.append(time.monotonic())
+
+    threads = [threading.Thread(target=write, args=(writers[name], apps[name])) for name in apps]
+    for thread in threads:
+        thread.start()
+    try:
+        yield writers
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def caller_of(app: App, organization: str) -> Caller:
+    """Return an agent of an organization."""
+    return replace(Settings(home=Path()).caller(), organization=organization)
+
+
+def store(app: App, caller: Caller, number: int) -> Memory:
+    """Write one memory as an agent does."""
+    text = f"note {number}: the invoice service retries {number % 7} times before it gives up"
+    return app.memories.store(caller, Draft(content=text, type=MemoryType.SEMANTIC))
+
+
+def judged(what: str, app: App, known: Sequence[Writer], of: str) -> tuple[Cell, ...]:
+    """Return the row of some writers: what they were told, and what is there."""
+    lost = breaks = 0
+    for writer in known:
+        everything = Filter(organization=writer.organization, with_deleted=True)
+        there = set(app.infrastructure.store.ids(Memory, everything, ()))
+        lost += len(set(writer.acknowledged) - there)
+        breaks += app.trail.verify(writer.organization) is not None
+    for error in sorted({error for writer in known for error in writer.errors})[:3]:
+        print(f"  {what}, {of}: {error[:200]}")
+    return (
+        *(what, of, sum(len(writer.acknowledged) for writer in known), lost, breaks),
+        sum(len(writer.errors) for writer in known),
+        max(writer.longest_pause for writer in known),
+    )
+
+
+@contextmanager
+def app_on(url: str) -> Iterator[App]:
+    """Open an app on a database, without a model and with indices of its own."""
+    with tempfile.TemporaryDirectory() as home:
+        settings = Settings(home=Path(home), store=url, embedder="none", writer_wait=20.0)
+        with closing(open_app(settings)) as app:
+            yield app
+
+
+def killed_and_started(node: Node, seconds: float) -> None:
+    """Let writers write, kill a node with all its processes, and start it again after a while."""
+    time.sleep(seconds)
+    node.kill()
+    time.sleep(8)
+    node.start()
+    time.sleep(seconds * 2)
+
+
+def one_server(programs: Path, seconds: float) -> list[tuple[Cell, ...]]:
+    """Kill the only server."""
+    with ExitStack() as stack:
+        node = Node(programs, has_citus=False)
+        stack.callback(node.stop)
+        app = stack.enter_context(app_on(node.url()))
+        with writing(dict.fromkeys(ORGANIZATIONS, app)) as writers:
+            killed_and_started(node, seconds)
+        return [judged("one server alone, killed", app, [*writers.values()], "all")]
+
+
+def node_killed(cluster: Cluster, app: App, seconds: float) -> list[tuple[Cell, ...]]:
+    """Kill a node that holds organizations."""
+    with writing(dict.fromkeys(ORGANIZATIONS, app)) as writers:
+        time.sleep(1)
+        killed_and_started(cluster.nodes[1], seconds)
+    ports = cluster.ports()
+    on_it = [each for name, each in writers.items() if ports[name] == cluster.nodes[1].port]
+    others = [each for name, each in writers.items() if ports[name] != cluster.nodes[1].port]
+    what = "a node killed"
+    return [judged(what, app, on_it, "on it"), judged(what, app, others, "elsewhere")]
+
+
+def coordinator_killed(cluster: Cluster, app: App, seconds: float) -> list[tuple[Cell, ...]]:
+    """Kill the coordinator while some writers name it and another node, some only the other node."""
+    either = url_of([cluster.coordinator, cluster.nodes[0]])
+    with app_on(either) as first, app_on(cluster.nodes[0].url()) as second:
+        half = len(ORGANIZATIONS) // 2
+        apps = {name: first if place < half else second for place, name in enumerate(ORGANIZATIONS)}
+        with writing(apps) as writers:
+            killed_and_started(cluster.coordinator, seconds)
+    known = [*writers.values()]
+    what = "the coordinator killed"
+    return [
+        judged(what, app, known[:half], "by it or a node"),
+        judged(what, app, known[half:], "by a node"),
+    ]
+
+
+def moved(cluster: Cluster, app: App, seconds: float) -> tuple[list[tuple[Cell, ...]], list[Cell]]:
+    """Add a node and move an organization to it; return how long each step took, too."""
+    name = ORGANIZATIONS[0]
+    took: list[Cell] = []
+
+    def timed(work: Callable[[], object]) -> None:
+        started = time.monotonic()
+        work()
+        took.append(time.monotonic() - started)
+
+    with writing(dict.fromkeys(ORGANIZATIONS, app)) as writers:
+        time.sleep(seconds)
+        timed(cluster.add)
+        ((number,),) = cluster.coordinator.asked(
+            f"SELECT number FROM organizations WHERE name = '{name}'"
+        )
+        timed(
+            lambda: cluster.coordinator.asked(
+                f"SELECT isolate_tenant_to_new_shard('feeds', {number}, 'CASCADE', 'block_writes')"
+            )
+        )
+        timed(
+            lambda: cluster.coordinator.asked(
+                "SELECT citus_move_shard_placement("
+                f"get_shard_id_for_distribution_column('feeds', {number}),"
+                f" '127.0.0.1', {cluster.ports()[name]}, '127.0.0.1', {cluster.nodes[-1].port},"
+                " 'force_logical')"
+            )
+        )
+        time.sleep(seconds)
+    if cluster.ports()[name] != cluster.nodes[-1].port:
+        raise RuntimeError(f"{name} was not moved")
+    others = [each for other, each in writers.items() if other != name]
+    what = "a node added, an organization moved"
+    return [judged(what, app, [writers[name]], "moved"), judged(what, app, others, "others")], took
+
+
+def latency(programs: Path, cluster: Cluster, rounds: int) -> Table:
+    """Time a write and a search on one server, by the coordinator and by a node, in turn."""
+    with ExitStack() as stack:
+        alone = Node(programs, has_citus=False)
+        stack.callback(alone.stop)
+        urls = {"one server": alone.url(), "cluster, by the coordinator": cluster.coordinator.url()}
+        urls["cluster, by a node"] = cluster.nodes[0].url()
+        apps = {where: stack.enter_context(app_on(url)) for where, url in urls.items()}
+        writes, searches = {}, {}
+        for where, app in apps.items():
+            caller = caller_of(app, "measured")
+            for number in range(100):
+                store(app, caller, number)
+            writes[where] = (
+                lambda n, app=app, caller=caller: store(app, caller, n),
+                time.process_time,
+            )
+            searches[where] = (
+                lambda n, app=app, caller=caller: app.recall.recall(
+                    caller, f"which service retries {n % 7} times", 10, dict.fromkeys(Signal, 1.0)
+                ),
+                time.process_time,
+            )
+        written, found = timed_in_turn(writes, rounds), timed_in_turn(searches, rounds)
+    return Table(
+        "One call, nobody else calling; ms",
+        ("where", "write, median", "p99", "search, median", "p99"),
+        [(w, written[w].p50, written[w].p99, found[w].p50, found[w].p99) for w in apps],
+        "the third write finds what the second has, as both are one store",
+    )
+
+
+def main() -> None:
+    """Measure and publish."""
+    parser = asked("Kill, add and move nodes of a cluster while memories are written.")
+    parser.add_argument("--postgres", type=Path, required=True, help="the folder of its programs")
+    parser.add_argument("--alone", action="store_true", help="one server, without Citus")
+    given = parser.parse_args()
+    seconds = 2.0 if given.quick else 8.0
+    method = machine()
+    rows = one_server(given.postgres, seconds)
+    tables: list[Table] = []
+    if not given.alone:
+        with ExitStack() as stack:
+            cluster = Cluster(given.postgres, stack)
+            (version,) = cluster.coordinator.asked("SELECT citus_version()")
+            method["citus"] = str(version[0]).partition(" on ")[0]
+            with app_on(cluster.coordinator.url()) as app:
+                rows += node_killed(cluster, app, seconds)
+            with app_on(cluster.nodes[1].url()) as app:
+                rows += coordinator_killed(cluster, app, seconds)
+            tables.append(latency(given.postgres, cluster, 20 if given.quick else 60))
+            with app_on(cluster.coordinator.url()) as app:
+                further, took = moved(cluster, app, seconds)
+                rows += further
+            steps = ("node added", "organization put into a shard of its own", "shard moved")
+            tables.append(Table("Steps of the move, s", steps, [tuple(took)]))
+    note = "errors are calls that failed; a writer tries again after 0.1 s; a killed one stays away for 8 s"
+    tables.insert(0, Table("Eight writers, an organization each", COLUMNS, rows, note))
+    publish("cluster", method, tables, quick=given.quick)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""Numbers that stand for names in every row, for good: of organizations, and of spaces of vectors.
+
+They are drawn from a row of `numbers`, which one transaction at a time can do, whichever node of a cluster
+it reaches. What is written to a table that is on every node is a value that was settled before: an
+expression could come to something else on each.
+"""
+
+from collections.abc import Sequence
+
+from psycopg import Connection, errors
+
+_DRAW = "UPDATE numbers SET latest = latest + 1 WHERE what = %s RETURNING latest"
+
+
+def register(connection: Connection, organization: str) -> None:
+    """Write an organization with the next number and a feed, unless it is there."""
+    while not connection.execute(
+        "SELECT 1 FROM organizations WHERE name = %s", (organization,)
+    ).fetchone():
+        try:
+            with connection.transaction():
+                number = _drawn(connection, "organizations")
+                connection.execute(
+                    "INSERT INTO organizations (number, name) VALUES (%s, %s)",
+                    (number, organization),
+                )
+                connection.execute("INSERT INTO feeds VALUES (%s, 0)", (number,))
+        except errors.UniqueViolation:
+            # Somebody else was first, and is done by now.
+            continue
+
+
+def register_space(connection: Connection, space: Sequence[object]) -> None:
+    """Write a space (name, digest, dimensions) with the next number, unless it is there."""
+    while not connection.execute(
+        "SELECT 1 FROM spaces WHERE name = %s AND digest = %s AND dimensions = %s", space
+    ).fetchone():
+        try:
+            with connection.transaction():
+                connection.execute(
+                    "INSERT INTO spaces (number, name, digest, dimensions) VALUES (%s, %s, %s, %s)",
+                    (_drawn(connection, "spaces"), *space),
+                )
+        except errors.UniqueViolation:
+            continue
+
+
+def _drawn(connection: Connection, what: str) -> int:
+    ((number,),) = connection.execute(_DRAW, (what,)).fetchall()
+    return int(number)
