@@ -247,6 +247,7 @@ SEVERAL = {
     ("maintenance/archives.py", "_read"): "an import is taken in at once or not at all",
     ("maintenance/archives.py", "_write"): "an export's entries",
     ("maintenance/backups.py", "make"): "a copy of a file; a server's store has none",
+    ("maintenance/graph_exports.py", "run"): "an export's entries",
     ("maintenance/migration.py", "run"): "nobody writes to what is moved",
 }
 """Where a transaction may be about several organizations: two machines then settle it together."""
