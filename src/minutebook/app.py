@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.backups import Backups
     from minutebook.services.maintenance.database import Database
     from minutebook.services.maintenance.doctor import Doctor
+    from minutebook.services.maintenance.folder_exports import FolderExports
     from minutebook.services.maintenance.graph_exports import GraphExports
     from minutebook.services.maintenance.overview import Overview
     from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
@@ -441,6 +442,13 @@ class App:
             self.clock,
             self.rules,
         )
+
+    @service
+    def folder_exports(self) -> "FolderExports":
+        """Export notes, or tables, into a folder."""
+        from minutebook.services.maintenance.folder_exports import FolderExports
+
+        return FolderExports(self._store, self.trail)
 
     @service
     def graph_exports(self) -> "GraphExports":

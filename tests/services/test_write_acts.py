@@ -116,6 +116,8 @@ BESIDE = {
     "archives.import_",
     "archives.import_from",
     "backups.make",
+    "folder_exports.notes",
+    "folder_exports.tables",
     "graph_exports.run",
     "rebuilds.rebuild",
     "rebuilds.rebuild_from",

@@ -37,9 +37,11 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["archive", "journal", "server-memory"]),
+    type=click.Choice(["archive", "journal", "markdown", "csv", "server-memory"]),
     default="archive",
     help="`journal`: only turns and summaries, with the fields of the journal's data model alone. "
+    "`markdown`: a folder of notes with links, which Obsidian opens, `csv`: one of tables; again into "
+    "the same folder, only what changed is written. "
     "`server-memory`: entities, what is known of them now, and relations, for that server.",
 )
 @identity
@@ -64,6 +66,8 @@ def export(
         reporting = in_call(caller, progress=progress)
         if form == "server-memory":
             lines = _export_graph(app, reporting, path.absolute())
+        elif form in ("markdown", "csv"):
+            lines = _export_folder(app, reporting, path.absolute(), form)
         else:
             lines = _export_records(
                 app, reporting, path.absolute(), form, sessions, include_derived
@@ -93,6 +97,21 @@ def _export_records(
         lines.append(
             f"Left out: {chunks:,} chunks of code; `minutebook index` makes them again, "
             "--include-derived takes them along."
+        )
+    return lines
+
+
+def _export_folder(app: "App", caller: Caller, path: Path, form: str) -> list[str]:
+    exports = app.folder_exports
+    done = (exports.notes if form == "markdown" else exports.tables)(caller, path)
+    lines = [
+        f"Exported {counted(done.counts)} to {done.path}: {done.changed:,} files written, "
+        f"{done.removed:,} removed."
+    ]
+    if done.kept:
+        named = ", ".join(done.kept[:5]) + (" …" if len(done.kept) > 5 else "")
+        lines.append(
+            f"Left as they are: {len(done.kept):,} files that somebody else wrote or edited ({named})."
         )
     return lines
 

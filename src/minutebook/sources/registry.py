@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from minutebook.domain.source_drafts import Found
-from minutebook.sources import claude_code, codex, gemini_cli, server_memory
+from minutebook.sources import claude_code, codex, gemini_cli, markdown, server_memory
 from minutebook.sources.files import Source, UsualPlace, Wanted
 
 
@@ -32,6 +32,7 @@ SOURCES: Mapping[str, SourceKind] = {
     server_memory.NAME: SourceKind(
         "entities and observations of server-memory", server_memory.is_wanted, server_memory.read
     ),
+    markdown.NAME: SourceKind("Markdown notes", markdown.is_wanted, markdown.read),
 }
 
 

@@ -1,0 +1,188 @@
+"""Records as Markdown notes that people open in Obsidian: what a program needs in front, links at the end.
+
+Deterministic: the same records make the same bytes.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.records import Decision, Entity, Memory, Summary, Turn
+
+MARK = "minutebook"
+"""The field in front of each note that names the kind of the record."""
+
+LINKS = "<!-- links -->"
+"""The line after which a note's links stand; before it is the record's own text."""
+
+_SLUG = 48
+"""Characters of a title that stand in the name of a file."""
+
+_Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A note that others link to: its path without `.md`, and what the link shows."""
+
+    path: str
+    label: str
+
+    @property
+    def link(self) -> str:
+        """The wiki link."""
+        label = re.sub(r"[\[\]|\s]+", " ", self.label).strip()[:80]
+        return f"[[{self.path}|{label}]]" if label else f"[[{self.path}]]"
+
+
+def slug(text: str) -> str:
+    """Return a text as a part of a file's name that every system takes."""
+    # Composed, because some systems compose the names of files by themselves.
+    lowered = unicodedata.normalize("NFC", text[: 4 * _SLUG].lower())
+    return re.sub(r"[\W_]+", "-", lowered)[:_SLUG].strip("-")
+
+
+def target_of(folder: str, label: str, id: str) -> Target:
+    """Return where the note of a record stands: a folder, what it is about, the end of its id."""
+    tail = re.sub(r"[^0-9a-z]", "", id.lower())[-8:]
+    return Target(f"{folder}/{'-'.join(filter(None, (slug(label), tail)))}", label)
+
+
+def memory_label(memory: Memory) -> str:
+    """Return what a memory is called: its title, else its first words."""
+    return memory.title or " ".join(memory.content[:400].split()[:8])
+
+
+def memory_note(memory: Memory, links: Sequence[tuple[str, Target]]) -> str:
+    """Write a memory: its content as it is, its fields in front, its links by type."""
+    front = {
+        MARK: "memory",
+        "id": memory.id,
+        "title": memory.title,
+        "type": str(memory.type),
+        "scope": str(memory.scope),
+        "status": str(memory.status),
+        "author": memory.author,
+        "created": rfc3339(memory.event_time),
+        "learned": rfc3339(memory.ingestion_time),
+        "updated": rfc3339(memory.updated_at),
+        "valid_from": rfc3339(memory.valid_from),
+        "valid_until": None if memory.valid_until is None else rfc3339(memory.valid_until),
+        "reason": memory.reason,
+        **_concerns(memory),
+        "version": memory.version,
+        "importance": None if memory.importance == 1.0 else memory.importance,
+        "from": None if memory.origin is None else memory.origin.program,
+        "tags": memory.metadata.get("tags"),
+        "metadata": dict(memory.metadata),
+    }
+    return _note(front, memory.content, links)
+
+
+def entity_note(entity: Entity, links: Sequence[tuple[str, Target]]) -> str:
+    """Write an entity: its description, and its relations as basic-memory writes them."""
+    front = {
+        MARK: "entity",
+        "id": entity.id,
+        "title": entity.name,
+        "type": entity.type,
+        "aliases": list(entity.aliases),
+        "author": entity.author,
+        "created": rfc3339(entity.created_at),
+        **_concerns(entity),
+    }
+    return _note(front, entity.description or "", links)
+
+
+def decision_note(decision: Decision, links: Sequence[tuple[str, Target]]) -> str:
+    """Write a decision: its target, its reasons and its consequences."""
+    front = {
+        MARK: "decision",
+        "id": decision.id,
+        "title": decision.title,
+        "target": decision.target,
+        "status": str(decision.status),
+        "authorship": str(decision.authorship),
+        "author": decision.author,
+        "created": rfc3339(decision.created_at),
+        "commit": decision.commit_id,
+        **_concerns(decision),
+    }
+    body = f"# {_line(decision.title)}\n\n{decision.rationale}"
+    if decision.consequences:
+        listed = "\n".join(f"- {_line(each)}" for each in decision.consequences)
+        body = f"{body}\n\n## Consequences\n\n{listed}"
+    return _note(front, body, links)
+
+
+def session_note(
+    name: str, first: Turn, summary: Summary | None, turns: Iterable[Turn]
+) -> Iterator[str]:
+    """Write a session piece by piece: its summary, then its turns."""
+    front = {
+        MARK: "session",
+        "title": None if summary is None else summary.title,
+        "session": name,
+        "began": rfc3339(first.at),
+        "category": None if summary is None else str(summary.category),
+        **_concerns(first),
+    }
+    yield _note(front, f"# {_line(name)}" if summary is None else summary.summary, ())
+    for turn in turns:
+        yield f"\n## {rfc3339(turn.at)}\n"
+        for heading, text in (
+            ("Prompt", turn.prompt),
+            ("Thought", turn.thought),
+            ("Response", turn.response),
+        ):
+            if text:
+                yield f"\n### {heading}\n\n{_whole(text)}\n"
+
+
+def _concerns(record: Memory | Entity | Decision | Turn) -> dict[str, str | None]:
+    return {"repository": record.repository, "user": record.user}
+
+
+def _note(front: Mapping[str, object], body: str, links: Sequence[tuple[str, Target]]) -> str:
+    given = {name: _sound(each) for name, each in front.items() if each not in (None, "", [], {})}
+    head = yaml.dump(
+        given, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=2**20, indent=2
+    )
+    text = f"---\n{head}---\n\n{_whole(body)}\n" if body else f"---\n{head}---\n"
+    if links:
+        listed = "\n".join(f"- {_type(type)} {target.link}" for type, target in links)
+        text += f"\n{LINKS}\n{listed}\n"
+    return text
+
+
+def _type(text: str) -> str:
+    """Return the type of a link as one word, or in quotation marks."""
+    line = re.sub(r"[\[\]\"\s]+", " ", text).strip()
+    return line if line and " " not in line else f'"{line}"'
+
+
+def _line(text: str) -> str:
+    return " ".join(_whole(text).split())
+
+
+def _sound(value: Any) -> Any:
+    """Return a value whose texts UTF-8 can hold."""
+    match value:
+        case str():
+            return _whole(value)
+        case Mapping():
+            return {_whole(str(name)): _sound(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_sound(each) for each in value]
+        case _:
+            return value
+
+
+def _whole(text: str) -> str:
+    """Return a text that UTF-8 can hold: a lone surrogate becomes a question mark."""
+    return text.encode("utf-8", "replace").decode() if not text.isascii() else text
