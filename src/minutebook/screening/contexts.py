@@ -1,0 +1,208 @@
+"""Secrets that only what stands around them gives away: in URLs, headers, keys, assignments."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from minutebook.screening.randomness import (
+    classes_of,
+    entropy,
+    is_made_of_words,
+    is_placeholder,
+)
+
+Judge = Callable[[re.Match[str]], bool]
+"""Tells whether what an expression found is a secret."""
+
+_LEAST_PASSWORD = 6
+_LEAST_SHORT_KEY = 10
+_LEAST_KEY = 16
+_KEY_BITS = 3.0
+_PASSPHRASE_WORDS = 4
+_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
+_CODE = re.compile(r"[()\[\]{}<>\s]|::|\$\(|^[$@%&*/.~#]|^https?:|^arn:|^data:|^file:")
+_MEMBER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_IS_ABOUT_IT = re.compile(
+    r"(?:s|_?(?:name|id|ids|file|path|url|uri|field|type|hash|hashed|length|len|count|policy|ttl|expiry|"
+    r"expires|expires_in|header|env|ref|arn|digest|label|prefix|version|hint|hasher|limit|usage|budget|"
+    r"strength|rotation|size|column|regex|pattern|format|min|max|validator|error))\b",
+    re.IGNORECASE,
+)
+
+
+def _may_be(match: re.Match[str]) -> bool:
+    return not is_placeholder(match["secret"])
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A kind of secret that its surroundings give away.
+
+    `words` (small letters) are where the expression is tried, so that it needs no search of its own.
+    The group `secret` is the secret itself. Each repetition has a bound, and no choice inside.
+    """
+
+    kind: str
+    address: str
+    words: tuple[str, ...]
+    expression: str
+    judge: Judge = _may_be
+
+    def matches(self, text: str, plain: str, word: str) -> Iterator[tuple[int, int]]:
+        """Yield where secrets begin and end that follow a word; `plain` is the text in small letters."""
+        match = re.compile(self.expression).match
+        at = plain.find(word)
+        while at >= 0:
+            found = match(text, at)
+            end = at + 1
+            if found is not None and self.judge(found):
+                yield found.span("secret")
+                end = found.end("secret")
+            at = plain.find(word, end)
+
+
+def _is_userinfo(match: re.Match[str]) -> bool:
+    secret = match["secret"]
+    return not is_placeholder(secret) and not secret.startswith(("$", "%", "{", "["))
+
+
+def _is_credential(match: re.Match[str]) -> bool:
+    secret = match["secret"]
+    return _may_be(match) and classes_of(secret) > 1 and not is_made_of_words(secret)
+
+
+def _is_assigned(match: re.Match[str]) -> bool:
+    """Tell whether the value that a name like `password` or `api_key` gets is a secret."""
+    value, name = match["secret"], match["name"].casefold()
+    before = match.string[max(0, match.start() - _LONGEST_PREFIX) : match.start()]
+    if before.endswith((":", "/")) or _IS_ABOUT_IT.match(match["rest"]):
+        return False
+    if is_placeholder(value) or _CODE.search(value) or _MEMBER.fullmatch(value):
+        return False
+    if name == "key" and not _KEY_OF.search(before):
+        return False
+    if name == "token" and _NO_CREDENTIAL.search(before):
+        return False
+    if match["quote"] == "" and match["sign"].strip().isalpha() and classes_of(value) <= 2:
+        return False
+    if name.startswith(_PASSWORDS):
+        return _is_password(value)
+    return _is_key(value, is_token=name == "token")
+
+
+def _is_password(value: str) -> bool:
+    if len(value) < _LEAST_PASSWORD:
+        return False
+    if is_made_of_words(value):
+        words = re.split(r"[-_. ]", value)
+        has_digits = value[-1].isdigit() and not value[0].isdigit() and len(words) == 1
+        return value.isdigit() or has_digits or len(words) >= _PASSPHRASE_WORDS
+    return classes_of(value) > 1
+
+
+def _is_key(value: str, *, is_token: bool) -> bool:
+    if is_made_of_words(value) or (is_token and _UUID.fullmatch(value)):
+        return False
+    classes = classes_of(value)
+    if len(value) < _LEAST_KEY:
+        return len(value) >= _LEAST_SHORT_KEY and classes > 2 and entropy(value) >= _KEY_BITS
+    return classes > 1 and any(c.isdigit() for c in value) and entropy(value) >= _KEY_BITS
+
+
+_PASSWORDS = (
+    "passw", "passp", "pwd", "kennwort", "contrase", "mot de passe", "wachtwoord", "hasło", "senha",
+    "пароль", "密码", "密碼", "パスワード", "비밀번호",
+)  # fmt: skip
+_LONGEST_PREFIX = 16
+_KEY_OF = re.compile(
+    r"(?i:api|access|secret|private|auth|signing|encryption|account|master|service|license|app)[_\- ]?\Z"
+)
+_NO_CREDENTIAL = re.compile(
+    r"(?i:page|next|continuation|sync|cursor|csrf|xsrf|cancellation|pad|eos|bos|stop|special|design)[_\- ]?\Z"
+)
+_ASSIGNED = (
+    r"(?i:(?P<name>passw(?:or)?[dt]|passphrase|pwd|kennwort|contrase[nñ]a|mot de passe|wachtwoord|hasło|"
+    r"senha|пароль|密码|密碼|パスワード|비밀번호|secret|token|key)(?P<rest>[\w\-]{0,20})"
+    r"""(?P<sign>["'\]`]{0,2}\s{0,3}(?:=>|:=|==|[:=：])\s{0,3}|\s(?:is|was|ist|lautet|est|es|är)[\s:]{1,2}))"""
+    r"""(?P<quote>["'`]{0,1})(?P<secret>[^\s"'`,;，；。]{4,300})"""
+)
+_PRIVATE_KEY = (
+    r"(?:-----BEGIN (?:RSA |EC |DSA |OPENSSH |ENCRYPTED |PGP |)PRIVATE KEY(?: BLOCK|)-----"
+    r"(?:[^-]|-(?!----)){16,20000}(?:-----END [A-Z ]{0,30}-----|))"
+)
+_VALUE = r"[A-Za-z0-9._~+/=\-]"
+
+CONTEXTS: tuple[Context, ...] = (
+    Context(
+        "private key",
+        "https://www.rfc-editor.org/rfc/rfc7468",
+        ("-----begin ",),
+        rf"(?P<secret>{_PRIVATE_KEY})",
+        lambda match: entropy(match["secret"][30:]) > _KEY_BITS,
+    ),
+    Context(
+        "PuTTY private key",
+        "https://the.earth.li/~sgtatham/putty/latest/htmldoc/AppendixC.html",
+        ("private-lines:",),
+        r"Private-Lines: \d{1,4}\s{1,4}(?P<secret>[A-Za-z0-9+/=\s]{40,8000})",
+    ),
+    Context(
+        "password in a URL",
+        "https://www.rfc-editor.org/rfc/rfc3986#section-3.2.1",
+        ("://",),
+        r"://[^\s/:@\"'<>`]{0,100}:(?P<secret>[^\s/@\"'<>`]{3,200})@[\w\[]",
+        _is_userinfo,
+    ),
+    Context(
+        "AWS secret key",
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+        ("secret",),
+        r"""(?i:secret[\w\- .]{0,24}key)["'\]`]{0,2}\s{0,3}(?:=>|[:=]|is\b)\s{0,3}"""
+        r"""["'`]{0,1}(?P<secret>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])""",
+        _is_credential,
+    ),
+    Context(
+        "Azure SAS signature",
+        "https://learn.microsoft.com/azure/storage/common/storage-sas-overview",
+        ("sig=",),
+        r"sig=(?P<secret>[A-Za-z0-9%+/=]{40,120})",
+    ),
+    Context(
+        "signed URL",
+        "https://docs.aws.amazon.com/AmazonS3/latest/userguide/ShareObjectPreSignedURL.html",
+        ("x-amz-signature=", "x-goog-signature="),
+        r"(?i:x-amz-signature|x-goog-signature)=(?P<secret>[0-9a-f]{64,512})",
+    ),
+    Context(
+        "authorization header",
+        "https://www.rfc-editor.org/rfc/rfc9110#section-11.6.2",
+        ("authorization", "bearer ", "x-api-key", "private-token", "x-auth-token"),
+        r"""(?i:authorization["']{0,1}\s{0,2}[:=]\s{0,2}["']{0,1}(?:bearer|basic|token|bot|ssws|apikey)|"""
+        r"""(?:x-api-key|private-token|x-auth-token)["']{0,1}\s{0,2}[:=]["']{0,1}|\bbearer)\s{0,2}["']{0,1}"""
+        rf"(?P<secret>{_VALUE}{{16,4000}})",
+        _is_credential,
+    ),
+    Context(
+        "password on a command line",
+        "https://curl.se/docs/manpage.html#-u",
+        (" -u ", " --user ", "sshpass -p"),
+        r"""(?: -u | --user |sshpass -p)\s{0,1}["']{0,1}[^\s:"'$]{0,100}(?::|(?<=-p)\s?)["']?(?P<secret>[^\s"'$]{3,200})""",
+    ),
+    Context(
+        "netrc password",
+        "https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html",
+        ("machine ",),
+        r"machine\s{1,3}\S{1,200}\s{1,3}login\s{1,3}\S{1,200}\s{1,3}password\s{1,3}(?P<secret>\S{3,200})",
+    ),
+    Context(
+        "password or key",
+        "docs/guides/secrets-and-trust.md",
+        (
+            "pass", "pwd", "secret", "token", "key", "kennwort", "contrase", "wachtwoord", "hasło",
+            "senha", "пароль", "密码", "密碼", "パスワード", "비밀번호",
+        ),
+        _ASSIGNED,
+        _is_assigned,
+    ),
+)  # fmt: skip
+"""Every kind that is found by what stands around it; the surest first."""

@@ -1,0 +1,61 @@
+"""Tell a secret that was drawn at random from a placeholder, a name or a word."""
+
+import math
+import re
+from collections import Counter
+
+LEAST_BITS = 2.5
+"""Bits a character below which a text of a token's form is no token: 0000…, xxxx…, abcabc…."""
+
+_PLACEHOLDERS = re.compile(
+    r"x{4}|\*{3}|\.{3}|…|0{8}|1234567890|12345678$|abcdefgh|example|change.?me|place.?holder|redacted"
+    r"|your[_\-. ]|dummy|\[secret:|insert[_\-. ]|todo|sample|fake|<|>|\$\{|\{\{|%\(|\}\}"
+)
+_SAME_FOR_ALL = frozenset(
+    {
+        "password", "passwd", "secret", "token", "none", "null", "nil", "true", "false",
+        "undefined", "required", "optional", "string", "text", "hidden", "empty", "unset",
+        "default", "hunter", "pass", "test", "user", "admin", "root", "argon2", "argon2i",
+        "argon2id", "bcrypt", "scrypt", "pbkdf2", "sha1", "sha256", "sha512", "hs256", "rs256",
+        "es256", "md5", "base64", "oauth", "oauth2", "utf8", "utf-8", "basic", "bearer",
+        "pass123", "username", "postgres", "guest", "foobar", "secret123",
+    }
+)  # fmt: skip
+_PIECES = re.compile(r"[_\-./: ]+")
+_NAMED = re.compile(
+    r"[a-z]+|[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|v?\d{1,4}|[a-z]{2,}\d{1,2}|[A-Z]{2,}\d{1,2}"
+)
+
+
+def entropy(text: str) -> float:
+    """Return Shannon's entropy of a text's characters, in bits a character; 0 for an empty text."""
+    size = len(text)
+    return -sum(n / size * math.log2(n / size) for n in Counter(text).values()) if size else 0.0
+
+
+def is_placeholder(text: str) -> bool:
+    """Tell whether a text stands for a secret in documentation: `your-key`, `xxxx`, `…EXAMPLE`."""
+    plain = text.casefold()
+    return plain in _SAME_FOR_ALL or _PLACEHOLDERS.search(plain) is not None
+
+
+def looks_random(text: str) -> bool:
+    """Tell whether a token's text was drawn at random, as far as its characters tell."""
+    return not is_placeholder(text) and entropy(text) >= LEAST_BITS
+
+
+def is_made_of_words(text: str) -> bool:
+    """Tell whether a text reads as a name: words and short numbers between `-`, `_`, `.`, `/`, `:`."""
+    return all(_NAMED.fullmatch(piece) for piece in _PIECES.split(text) if piece)
+
+
+def classes_of(text: str) -> int:
+    """Count the classes of characters in a text: small letters, capitals, digits, others."""
+    return sum(
+        (
+            any(c.islower() for c in text),
+            any(c.isupper() for c in text),
+            any(c.isdigit() for c in text),
+            any(not c.isalnum() for c in text),
+        )
+    )

@@ -1,0 +1,117 @@
+"""Find the secrets in a text, and put a visible placeholder in place of each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from minutebook.screening.contexts import CONTEXTS
+from minutebook.screening.formats import shortest
+from minutebook.screening.vendors import FORMATS
+
+_STARTS = tuple((start, each) for each in FORMATS for start in each.starts)
+_CONTEXTS = tuple((word, each) for each in CONTEXTS for word in each.words)
+_SHORTEST = min(
+    len(start) + shortest(each.before) + shortest(each.body)
+    for each in FORMATS
+    for start in each.starts
+)
+"""Characters of the shortest token: a text without a word of that length has none."""
+
+_SHOWN = 4
+"""Characters of a secret that are shown of it: those that tell what it is."""
+
+_LONG = 16
+"""Characters that a secret has, at least, of which any are shown."""
+
+KINDS = (*(each.kind for each in FORMATS), *(each.kind for each in CONTEXTS))
+"""The names of all kinds of secrets that are found."""
+
+_PUBLISHED = (
+    # Of the JWT that jwt.io shows, and of the key in Stripe's documentation.
+    "SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c",
+    "4eC39HqLyjWDarjtT1zdp7dc",
+)
+"""Parts of secrets that documentation shows as examples; those with EXAMPLE in them tell it themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """Where a secret stands in a text, and of which kind it is; `is_proven` by its check digits."""
+
+    kind: str
+    start: int
+    end: int
+    is_proven: bool = False
+
+
+def find(text: str) -> list[Secret]:
+    """Return the secrets in a text, in order; none overlap. The time is linear in its length."""
+    candidates = [*_of_formats(text), *_of_contexts(text)]
+    if not candidates:
+        return candidates
+    found: list[Secret] = []
+    for each in candidates:
+        if any(example in text[each.start : each.end] for example in _PUBLISHED):
+            continue
+        found.append(each)
+    return _apart(found)
+
+
+def mask(text: str, secrets: Sequence[Secret]) -> str:
+    """Return a text with a placeholder, `[secret: GitHub token]`, in place of each secret."""
+    pieces, end = list[str](), 0
+    for each in secrets:
+        pieces += (text[end : each.start], f"[secret: {each.kind}]")
+        end = each.end
+    return "".join((*pieces, text[end:]))
+
+
+def masked(text: str) -> str:
+    """Return a text with a placeholder in place of each secret in it."""
+    secrets = find(text) if text else ()
+    return mask(text, secrets) if secrets else text
+
+
+def shortened(text: str, secret: Secret) -> str:
+    """Return a form of a secret in which it may be shown: its beginning if it is long, and its length."""
+    length = secret.end - secret.start
+    beginning = text[secret.start : secret.start + _SHOWN] if length >= _LONG else ""
+    return f"{beginning}… ({length} characters)"
+
+
+def _of_formats(text: str) -> Iterator[Secret]:
+    words = " ".join(word for word in text.split() if len(word) >= _SHORTEST)
+    if not words:
+        return
+    for start, format in _STARTS:
+        if start not in words:
+            continue
+        at = text.find(start)
+        while at >= 0:
+            found = format.match(text, start, at)
+            if found is not None:
+                yield Secret(format.kind, *found)
+            at = text.find(start, found[1] if found else at + 1)
+
+
+def _of_contexts(text: str) -> Iterator[Secret]:
+    plain = text.lower()
+    if len(plain) != len(text):
+        # A few capitals are several small letters; places in both texts must be the same.
+        plain = "".join(small if len(small := each.lower()) == 1 else each for each in text)
+    for word, context in _CONTEXTS:
+        if word in plain:
+            for start, end in context.matches(text, plain, word):
+                yield Secret(context.kind, start, end)
+
+
+def _apart(found: list[Secret]) -> list[Secret]:
+    """Return the secrets in order, without those that overlap a surer one, which comes before them."""
+    kept: list[Secret] = []
+    taken = bytearray()
+    for each in found:
+        if len(taken) < each.end:
+            taken.extend(bytes(each.end - len(taken)))
+        if not any(taken[each.start : each.end]):
+            taken[each.start : each.end] = b"\1" * (each.end - each.start)
+            kept.append(each)
+    return sorted(kept, key=lambda each: each.start)
