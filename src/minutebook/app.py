@@ -24,6 +24,7 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
 from minutebook.services.embeddings import Embeddings
+from minutebook.services.screening import Screening
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Tended
 from minutebook.stores import locks_of, open_store
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.graph_exports import GraphExports
     from minutebook.services.maintenance.overview import Overview
     from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+    from minutebook.services.maintenance.secret_scan import SecretScan
     from minutebook.services.maintenance.source_imports import SourceImports
     from minutebook.services.search.code import CodeSearch
     from minutebook.services.search.combined import CombinedRecall
@@ -124,6 +126,7 @@ class App:
         self.infrastructure = infrastructure
         self.embedding, self.embeddings = infrastructure.models.embedding, infrastructure.embeddings
         self.trail, self.tokens = infrastructure.trail, infrastructure.tokens
+        self.screening = Screening(settings.redact)
         self.clock = infrastructure.clock
         self.include_decisions = settings.include_decisions
         self.rules = rules_for(settings, self.tokens)
@@ -152,14 +155,14 @@ class App:
     def _writer(self) -> "MemoryWriter":
         from minutebook.services.knowledge.writing import MemoryWriter
 
-        return MemoryWriter(self._store, self.embeddings, self.trail, self.mentions)
+        return MemoryWriter(self._store, self.embeddings, self.trail, self.screening, self.mentions)
 
     @service
     def links(self) -> "Links":
         """Link memories."""
         from minutebook.services.knowledge.links import Links
 
-        return Links(self._store, self.trail, self.clock, self.rules)
+        return Links(self._store, self.trail, self.screening, self.clock, self.rules)
 
     @service
     def similar(self) -> "SimilarMemories":
@@ -197,7 +200,9 @@ class App:
         """Keep entities and their relations."""
         from minutebook.services.knowledge.entities import Entities
 
-        return Entities(self._store, self.trail, self.mentions, self.clock, self._randbits)
+        return Entities(
+            self._store, self.trail, self.screening, self.mentions, self.clock, self._randbits
+        )
 
     @service
     def browsing(self) -> "Browsing":
@@ -253,7 +258,9 @@ class App:
     def _decision_writer(self) -> "DecisionWriter":
         from minutebook.services.ledger.recording import DecisionWriter
 
-        return DecisionWriter(self._store, self.ledgers, self.embeddings, self.trail)
+        return DecisionWriter(
+            self._store, self.ledgers, self.embeddings, self.trail, self.screening
+        )
 
     @service
     def secret(self) -> "Secret":
@@ -299,6 +306,7 @@ class App:
             self._store,
             self.embeddings,
             self.trail,
+            self.screening,
             self._locks,
             Roots(self._settings.index_roots, self._home),
             self.clock,
@@ -324,7 +332,7 @@ class App:
         """Keep the turns of sessions."""
         from minutebook.services.journal.sessions import Sessions
 
-        return Sessions(self._store, self.embeddings, self.trail, self.clock)
+        return Sessions(self._store, self.embeddings, self.trail, self.screening, self.clock)
 
     @service
     def summaries(self) -> "Summaries":
@@ -335,6 +343,7 @@ class App:
             self._store,
             self.embeddings,
             self.trail,
+            self.screening,
             self._locks,
             self.sessions,
             self.infrastructure.models.summarizer,
@@ -422,8 +431,23 @@ class App:
             self.trail,
             self.embeddings,
             self.mentions,
+            self.screening,
             self.rebuilds,
             ArchivePaths(self._settings.backups, Roots(self._settings.archive_roots, self._home)),
+            self.clock,
+            self.rules,
+        )
+
+    @service
+    def secret_scan(self) -> "SecretScan":
+        """Find and replace the secrets that are kept."""
+        from minutebook.services.maintenance.secret_scan import SecretScan
+
+        return SecretScan(
+            self._store,
+            self.trail,
+            self.embeddings,
+            self.mentions,
             self.clock,
             self.rules,
         )

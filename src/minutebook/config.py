@@ -18,7 +18,7 @@ import platformdirs
 
 from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.policy import Policy
+from minutebook.domain.policy import Policy, Redact
 from minutebook.domain.records import Role
 from minutebook.domain.roots import NamedRoots
 from minutebook.invocation import DAEMON_WAIT, FILE, PREFIX, SECRET, absolute, path_from
@@ -192,6 +192,14 @@ class Settings:
         _one_of(Policy),
         "`open` for a personal store, `governed` to protect rules and system scope; not set: "
         "`governed` once a token was made or jwt_issuer is set, else `open`.",
+    )
+    redact: Redact | None = _setting(
+        None,
+        _one_of(Redact),
+        "What is done about secrets (keys, tokens, passwords) in what is written: `mask` puts "
+        "`[secret: KIND]` in their place before anything is kept, `warn` keeps them and says so, `off` "
+        "does not look. Not set: `warn` for what is written on purpose, `mask` for what is captured "
+        "(turns of sessions, their summaries, indexed code).",
     )
     durability: Durability = _setting(
         "full",

@@ -32,6 +32,14 @@ class Policy(StrEnum):
     GOVERNED = "governed"
 
 
+class Redact(StrEnum):
+    """What is done about a secret in a text that is about to be kept."""
+
+    OFF = "off"
+    WARN = "warn"
+    MASK = "mask"
+
+
 Rules = Callable[[], Policy]
 """Tells how strictly the store is kept at this moment."""
 
@@ -173,6 +181,13 @@ def check_may_delete(caller: Caller, rules: Policy, memory: Memory) -> None:
     _check_unprotected(caller, rules, "delete", memory.type, memory.scope)
     check_may_write_to(caller, "delete", memory)
     check_may_remove_work_of(caller, memory.author)
+
+
+def check_may_mask(caller: Caller) -> None:
+    """Raise Forbidden to viewers and agents: what somebody wrote is replaced, its history too."""
+    _check_not_viewer(caller, "mask")
+    if caller.role is Role.AGENT:
+        raise Forbidden("mask", "a person replaces the secrets in what others wrote")
 
 
 def check_may_act(caller: Caller, act: str, organization: str | None = None) -> None:

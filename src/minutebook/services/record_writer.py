@@ -1,4 +1,4 @@
-"""Write a record with a text: embed it outside any lock, then put and audit it in one transaction."""
+"""Write a record with a text: screen it for secrets and embed it outside any lock, then put and audit it in one transaction."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -7,6 +7,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.records import Decision, Memory, Proposal, Summary, Turn
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings, TextEmbedding
+from minutebook.services.screening import R, Screening
 from minutebook.store.protocol import Store
 
 T = TypeVar("T", Memory, Decision, Proposal, Turn, Summary)
@@ -21,15 +22,23 @@ def unchanged(record: T) -> T:
 
 
 class RecordWriter(Generic[T]):
-    """Writes records of one class: first the embedding, then record, embedding and entry together."""
+    """Writes records of one class: screened, then embedded, then record, embedding and entry together."""
 
-    def __init__(self, store: Store, embeddings: Embeddings, trail: Trail) -> None:
+    def __init__(
+        self, store: Store, embeddings: Embeddings, trail: Trail, screening: Screening
+    ) -> None:
         self._store = store
         self._embeddings = embeddings
         self._trail = trail
+        self._screening = screening
+
+    def screened(self, caller: Caller, record: R, before: R | None = None) -> R:
+        """Return a record, or the draft of one, as it may be kept, with its secrets noted or masked."""
+        return self._screening.screened(caller, record, before)
 
     def write(self, caller: Caller, act: str, record: T, finish: Callable[[T], T] = unchanged) -> T:
-        """Embed a record and commit it; without vectors it is found by words until `backfill`."""
+        """Screen, embed and commit a record; without vectors it is found by words until `backfill`."""
+        record = self.screened(caller, record)
         embedding = self.embed(record.text)
         written = self.commit(caller, act, record, embedding, finish)
         if embedding is None:

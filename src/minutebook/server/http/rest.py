@@ -1,5 +1,6 @@
 """The operations of a contract over plain HTTP, and the OpenAPI document that describes them."""
 
+import json
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -12,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from minutebook.contracts import openapi
-from minutebook.contracts.answers import Failure, failed
+from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract
 from minutebook.domain.caller import in_call
 from minutebook.server.dispatch import Dispatcher, tool_job
@@ -22,6 +23,9 @@ from minutebook.server.http.errors import REFUSALS, refusal, refused
 from minutebook.server.limits import Limits
 from minutebook.server.protocol.message import BadMessage, decoded
 from minutebook.server.protocol.provenance import agent_of
+
+NOTES = "Minutebook-Notes"
+"""The header with what the body of an answer has no room for: an object of facts by the note's name."""
 
 
 def plain_routes(
@@ -45,7 +49,8 @@ def plain_routes(
             except ClientDisconnect:
                 return Response(status_code=400)
             answer = failed(outcome) if isinstance(outcome, Failure) else outcome
-            return JSONResponse(openapi.body_of(answer), openapi.status_of(contract, answer))
+            status = openapi.status_of(contract, answer)
+            return JSONResponse(openapi.body_of(answer), status, _noted(answer))
 
         return answer
 
@@ -76,6 +81,13 @@ def _described(contract: Contract) -> list[BaseRoute]:
         return described
 
     return [Route(f"/openapi.{each}", describing(each)) for each in openapi.FORMATS]
+
+
+def _noted(answer: Answer) -> dict[str, str] | None:
+    """Return the header with the facts of the answer's notes, which the promised body has no room for."""
+    if not answer.notes:
+        return None
+    return {NOTES: json.dumps({name: dict(note.facts) for name, note in answer.notes.items()})}
 
 
 async def _arguments(request: Request, limits: Limits) -> Mapping[str, Any]:

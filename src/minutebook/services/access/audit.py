@@ -14,6 +14,7 @@ from minutebook.domain.errors import Fault, MinutebookError, Refused
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.policy import Owned
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind
+from minutebook.screening.secrets import masked
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.store.protocol import Store
 
@@ -293,7 +294,8 @@ class Trail:
             after=after,
             token=caller.token,
             origin=caller.call.origin,
-            reason=caller.call.reason,
+            # What is sealed can never be taken out again.
+            reason=masked(caller.call.reason),
         )
         last = self.head(audit.organization)
         entry = trail.sealed(audit.organization, last, act, self._clock())

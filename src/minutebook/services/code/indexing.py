@@ -15,6 +15,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits, new_id
 from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
 from minutebook.services.access.visibility import Clock, narrowed
+from minutebook.services.screening import Screening
 from minutebook.store.named_locks import Held
 from minutebook.store.protocol import Store
 
@@ -47,6 +48,7 @@ class Indexing:
     def __init__(
         self,
         store: Store,
+        screening: Screening,
         clock: Clock,
         randbits: RandomBits,
         project: Project,
@@ -54,6 +56,7 @@ class Indexing:
         progress: Progress,
     ) -> None:
         self._store = store
+        self._screening = screening
         self._lock = lock
         self._clock = clock
         self._randbits = randbits
@@ -142,7 +145,7 @@ class Indexing:
         self._batch.gone += [each for left in spare.values() for each in left]
 
     def _record(self, path: str, language: str, piece: Chunk) -> CodeChunk:
-        return CodeChunk(
+        record = CodeChunk(
             organization=self._project.organization,
             id=new_id(self._clock(), self._randbits),
             project=self._project.id,
@@ -157,6 +160,7 @@ class Indexing:
             repository=self._project.repository,
             user=self._project.user,
         )
+        return self._screening.captured(record)
 
     def _forget(self, file: File) -> None:
         self._batch.gone += [*self._chunks(file.path), file]

@@ -32,6 +32,7 @@ from minutebook.services.access.visibility import Clock, all_within, narrowed, r
 from minutebook.services.code.eta import Pace
 from minutebook.services.code.indexing import BATCH, Indexing
 from minutebook.services.embeddings import Embeddings
+from minutebook.services.screening import Screening
 from minutebook.store.named_locks import Held, NamedLocks
 from minutebook.store.protocol import Store
 
@@ -82,6 +83,7 @@ class Projects:
         store: Store,
         embeddings: Embeddings,
         trail: Trail,
+        screening: Screening,
         locks: NamedLocks,
         roots: Roots,
         clock: Clock,
@@ -90,6 +92,7 @@ class Projects:
         self._store = store
         self._embeddings = embeddings
         self._trail = trail
+        self._screening = screening
         self._locks = locks
         self._roots = roots
         self._clock = clock
@@ -309,6 +312,7 @@ class Projects:
     def _run(self, project: Project, lock: Held, progress: Progress) -> Indexing:
         run = Indexing(
             self._store,
+            self._screening,
             self._clock,
             self._randbits,
             project,

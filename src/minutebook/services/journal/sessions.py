@@ -20,6 +20,7 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.record_writer import RecordWriter
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 ADDED = "add_turn"
@@ -45,9 +46,11 @@ class SessionPage:
 class Sessions:
     """The use cases around turns."""
 
-    def __init__(self, store: Store, embeddings: Embeddings, trail: Trail, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, embeddings: Embeddings, trail: Trail, screening: Screening, clock: Clock
+    ) -> None:
         self._store = store
-        self._writer = RecordWriter[Turn](store, embeddings, trail)
+        self._writer = RecordWriter[Turn](store, embeddings, trail, screening)
         self._trail = trail
         self._clock = clock
 

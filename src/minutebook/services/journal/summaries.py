@@ -18,6 +18,7 @@ from minutebook.services.embeddings import Embeddings
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summarizers import Summarizer, Summarizers
 from minutebook.services.record_writer import RecordWriter
+from minutebook.services.screening import Screening
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store
 
@@ -89,13 +90,14 @@ class Summaries:
         store: Store,
         embeddings: Embeddings,
         trail: Trail,
+        screening: Screening,
         locks: NamedLocks,
         sessions: Sessions,
         service: Summarizer | None,
         clock: Clock,
     ) -> None:
         self._store = store
-        self._writer = RecordWriter[Summary](store, embeddings, trail)
+        self._writer = RecordWriter[Summary](store, embeddings, trail, screening)
         self._trail = trail
         self._locks = locks
         self._sessions = sessions

@@ -13,6 +13,7 @@ from minutebook.search.communities import communities
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters, narrowed, read
 from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 
@@ -39,12 +40,14 @@ class Entities:
         self,
         store: Store,
         trail: Trail,
+        screening: Screening,
         mentions: Mentions,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
         self._store = store
         self._trail = trail
+        self._screening = screening
         self._mentions = mentions
         self._clock = clock
         self._randbits = randbits
@@ -57,6 +60,9 @@ class Entities:
         One with the same name, type, user and repository is returned instead, with a description if
         it had none. Raises ScopeViolation if the caller is bound to another user.
         """
+        screened = self._screening.screened_text
+        name, type = screened(caller, "name", name), screened(caller, "type", type)
+        description = description and screened(caller, "description", description)
         organization, repository = default_organization(caller), repository_of(caller)
         owner = user if user is not None else caller.user
         scope = Scope(organization, repository, owner)
@@ -111,6 +117,7 @@ class Entities:
 
         Raises NotFound for an entity that is not there, Conflict for two of different organizations.
         """
+        type = self._screening.screened_text(caller, "type", type)
         entity = read(self._store, caller, Entity, source)
         end = read(self._store, caller, Entity, target)
         if end.organization != entity.organization:

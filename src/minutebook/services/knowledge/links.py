@@ -7,6 +7,7 @@ from minutebook.domain.policy import Rules
 from minutebook.domain.records import Edge, Kind, Link, Memory
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, read
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 RELATED = "related"
@@ -16,9 +17,12 @@ RELATED = "related"
 class Links:
     """The use cases around links between memories."""
 
-    def __init__(self, store: Store, trail: Trail, clock: Clock, rules: Rules) -> None:
+    def __init__(
+        self, store: Store, trail: Trail, screening: Screening, clock: Clock, rules: Rules
+    ) -> None:
         self._store = store
         self._trail = trail
+        self._screening = screening
         self._clock = clock
         self._rules = rules
 
@@ -28,6 +32,7 @@ class Links:
         Raises NotFound, Conflict for a memory and itself or for two of different organizations,
         Locked if either is locked.
         """
+        type = self._screening.screened_text(caller, "type", type)
         organization = read(self._store, caller, Memory, source).organization
         with self._trail.audited(caller, organization, "link", Kind.MEMORY, source) as audit:
             ends = [read(self._store, caller, Memory, id) for id in (source, target)]

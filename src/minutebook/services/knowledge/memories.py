@@ -90,7 +90,7 @@ class Memories:
         InvalidInput if a field does not fit, EmbeddingNotReady if the model is not ready in time,
         Conflict if the id is taken.
         """
-        own = self._with_own_id(caller, draft)
+        own = self._with_own_id(caller, self._writer.screened(caller, draft))
         memory = self._create(caller, own, self._writer.embed_for(caller))
         self._similar.note(caller, memory)
         return memory
@@ -107,6 +107,7 @@ class Memories:
 
         All or nothing; `reason` tells why those end. Raises as `store`, `Links.link` and `invalidate` do.
         """
+        draft = self._writer.screened(caller, draft)
         text = text_of(draft.title, draft.content)
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings = {text: self._writer.embed_for(caller)(text)}
@@ -127,6 +128,7 @@ class Memories:
         A soft-deleted one is restored. An id that is taken where the caller may not see behaves as
         an unknown one: the memory gets another, the same each time. Raises as `store` does.
         """
+        draft = self._writer.screened(caller, draft)
         memory = self._write(caller, draft, self._writer.embed_for(caller))
         self._similar.note(caller, memory)
         return memory
@@ -136,6 +138,7 @@ class Memories:
 
         Raises InBatch if one cannot be written, with the index of the first and the reason.
         """
+        items = [(caller, self._writer.screened(caller, draft)) for caller, draft in items]
         # Embedded first, so that nobody waits for the model with the writer's lock in hand.
         embeddings: dict[str, TextEmbedding | None] = {}
         for index, (caller, draft) in enumerate(items):
@@ -309,6 +312,7 @@ class Memories:
             if superseded_by is not None:
                 self._supersession.check_may_succeed(caller, memory, superseded_by)
             after = ended(memory, self._clock(), reason, superseded_by)
+            after = self._writer.screened(caller, after, memory)
             self._store.put(after)
             if superseded_by is not None:
                 self._supersession.link(memory, superseded_by, caller.call.origin)

@@ -10,6 +10,7 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings, TextEmbedding
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.record_writer import RecordWriter
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 Embed = Callable[[str], TextEmbedding | None]
@@ -23,9 +24,14 @@ class MemoryWriter(RecordWriter[Memory]):
     """Writes memories, with version and mentions."""
 
     def __init__(
-        self, store: Store, embeddings: Embeddings, trail: Trail, mentions: Mentions
+        self,
+        store: Store,
+        embeddings: Embeddings,
+        trail: Trail,
+        screening: Screening,
+        mentions: Mentions,
     ) -> None:
-        super().__init__(store, embeddings, trail)
+        super().__init__(store, embeddings, trail, screening)
         self._mentions = mentions
 
     def embed_for(self, caller: Caller) -> Embed:
@@ -67,11 +73,11 @@ class MemoryWriter(RecordWriter[Memory]):
         earlier = find()
         subject = (caller, earlier.organization, act, Kind.MEMORY, earlier.id)
         with self._trail.audit_refusals(*subject):
-            text = rule(earlier).text
+            text = self.screened(caller, rule(earlier), earlier).text
         embedding = None if text == earlier.text else (embed or self.embed_for(caller))(text)
         with self._trail.audited(*subject) as audit:
             current = find()
-            changed = rule(current)
+            changed = self.screened(caller, rule(current), current)
             audit.check(current, changed)
             if changed.text == current.text:
                 self._store.put(changed)

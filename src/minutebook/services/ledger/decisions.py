@@ -47,6 +47,7 @@ class Decisions:
         draft is not whole, Refused if the caller may not record it, LedgerError if Git fails.
         """
         check_is_whole(draft, LEAST_RATIONALE)
+        draft = self._writer.screened(caller, draft)
         now = self._clock()
         id = decision_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "record", Kind.DECISION, id):
@@ -69,6 +70,7 @@ class Decisions:
         overrule a person, LedgerError if the ledger cannot be written.
         """
         check_is_whole(draft, LEAST_RATIONALE_AGAINST)
+        draft = self._writer.screened(caller, draft)
         if not old_ids:
             raise InvalidInput("old_decision_ids", "must name at least one decision")
         now = self._clock()

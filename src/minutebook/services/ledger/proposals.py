@@ -55,6 +55,7 @@ class Proposals:
         Raises InvalidInput, Refused, NotFound, Conflict for a decision on another target.
         """
         check_is_whole(draft, LEAST_RATIONALE)
+        draft = self._writer.screened(caller, draft)
         now = self._clock()
         id = proposal_id(now, self._randbits)
         with self._trail.audit_refusals(caller, None, "propose", Kind.PROPOSAL, id):

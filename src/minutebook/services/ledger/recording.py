@@ -3,12 +3,14 @@
 from collections.abc import Callable, Sequence
 
 from minutebook.domain.caller import Caller
+from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import LedgerError, StoreError
 from minutebook.domain.records import Decision, Proposal
 from minutebook.services.access.audit import Trail
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.record_writer import RecordWriter
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 Plan = Callable[[], Sequence[Decision]]
@@ -26,13 +28,22 @@ class DecisionWriter:
     """Makes decisions: one commit, one transaction, one audit entry."""
 
     def __init__(
-        self, store: Store, ledgers: Ledgers, embeddings: Embeddings, trail: Trail
+        self,
+        store: Store,
+        ledgers: Ledgers,
+        embeddings: Embeddings,
+        trail: Trail,
+        screening: Screening,
     ) -> None:
         self._store = store
         self.ledgers = ledgers
         self._embeddings = embeddings
-        self._proposals = RecordWriter[Proposal](store, embeddings, trail)
-        self._decisions = RecordWriter[Decision](store, embeddings, trail)
+        self._proposals = RecordWriter[Proposal](store, embeddings, trail, screening)
+        self._decisions = RecordWriter[Decision](store, embeddings, trail, screening)
+
+    def screened(self, caller: Caller, draft: DecisionDraft) -> DecisionDraft:
+        """Return a draft as it may be kept; first of all, since a commit cannot be taken back."""
+        return self._decisions.screened(caller, draft)
 
     def propose(self, caller: Caller, proposal: Proposal) -> None:
         """Keep a proposal, which is in no ledger, with its vectors and audit entry."""

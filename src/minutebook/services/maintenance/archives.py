@@ -22,6 +22,7 @@ from minutebook.services.ledger.rebuilding import Rebuilds
 from minutebook.services.maintenance.archive_file import JournalWriter, Writer, reading
 from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
 from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Snapshot, Store
 
 EXPORT, IMPORT = "export", "import"
@@ -46,6 +47,7 @@ class Archives:
         trail: Trail,
         embeddings: Embeddings,
         mentions: Mentions,
+        screening: Screening,
         rebuilds: Rebuilds,
         paths: ArchivePaths,
         clock: Clock,
@@ -55,6 +57,7 @@ class Archives:
         self._trail = trail
         self._embeddings = embeddings
         self._mentions = mentions
+        self._screening = screening
         self._rebuilds = rebuilds
         self._paths = paths
         self._clock = clock
@@ -114,7 +117,9 @@ class Archives:
                 policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
                 if _is_whole(kinds) and mode is Mode.REPLACE:
                     raise InvalidInput("mode", "must be merge for an archive of a whole store")
-                work = Import(self._store, self._trail, self._mentions, caller, mode)
+                work = Import(
+                    self._store, self._trail, self._mentions, self._screening, caller, mode
+                )
                 # Who decides has the ledger's lock first, then the store's; so does who imports.
                 with (
                     self._rebuilds.rebuilding(checked.decided) as rebuildings,

@@ -28,6 +28,7 @@ from minutebook.services.access.visibility import filters
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilding
 from minutebook.services.maintenance.archive_file import At, Reader
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 _ACTS = {Mode.MERGE: "import", Mode.REPLACE: "replace"}
@@ -100,12 +101,14 @@ class Import:
         store: Store,
         trail: Trail,
         mentions: Mentions,
+        screening: Screening,
         caller: Caller,
         mode: Mode,
     ) -> None:
         self._store = store
         self._trail = trail
         self._mentions = mentions
+        self._screening = screening
         self._caller = caller
         self._mode = mode
         self._touched: set[tuple[str, Kind]] = set()
@@ -194,6 +197,8 @@ class Import:
         )
 
     def _put(self, record: Record) -> None:
+        # As it is: what was exported comes back the same, and its digests stay right.
+        self._screening.look(self._caller, record)
         self._store.put(record)
         self._mentions.note(record)
         self.report.imported[record.kind] += 1

@@ -1,0 +1,200 @@
+"""Which secrets does a record bring, and what is done about them? Asked before anything is kept."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from minutebook.domain.caller import Caller, Note
+from minutebook.domain.decision_drafts import DecisionDraft
+from minutebook.domain.drafts import Draft
+from minutebook.domain.policy import Redact
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Entity,
+    Entry,
+    Link,
+    Memory,
+    Proposal,
+    Relation,
+    Summary,
+    Turn,
+    Version,
+)
+from minutebook.screening.secrets import Secret, find, mask
+
+log = logging.getLogger(__name__)
+
+R = TypeVar("R")
+
+_DECISION = ("title", "target", "rationale", "consequences")
+TEXTS: Mapping[type, tuple[str, ...]] = {
+    Memory: ("title", "content", "metadata", "reason"),
+    Version: ("title", "content"),
+    Entity: ("name", "type", "description", "aliases"),
+    Relation: ("type",),
+    Link: ("type",),
+    Decision: _DECISION,
+    Proposal: _DECISION,
+    Turn: ("prompt", "thought", "response"),
+    Summary: ("title", "summary", "technologies", "reasons"),
+    CodeChunk: ("signature", "content"),
+    Entry: ("subject", "reason"),
+    Draft: ("title", "content", "metadata"),
+    DecisionDraft: _DECISION,
+}
+"""The fields of each class of records, and of drafts, that hold what somebody wrote."""
+
+CAPTURED = frozenset({Turn, Summary, CodeChunk})
+"""What no person or agent writes on purpose for others to read: what was said, and files."""
+
+_NOTED = 20
+"""Findings that a note names at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A secret in a field of a record: `text` is the text that it stands in."""
+
+    field: str
+    text: str
+    secret: Secret
+
+
+class Screening:
+    """Finds secrets in what is about to be written; masks them or says that they are there.
+
+    `redact` is what is done; None means `warn` for what is written on purpose and `mask` for what
+    is captured.
+    """
+
+    def __init__(self, redact: Redact | None = None) -> None:
+        self._redact = redact
+
+    def screened(self, caller: Caller, record: R, before: R | None = None) -> R:
+        """Return a record, or a draft, as it may be kept; note in the call which secrets it brings.
+
+        With the record as it was before, only fields that changed are looked at.
+        """
+        action = self._action(type(record))
+        if action is Redact.OFF:
+            return record
+        masked, found = masked_fields(record, before)
+        if not found:
+            return record
+        _note(caller, found, action)
+        return replace(record, **masked) if action is Redact.MASK else record  # type: ignore[type-var]
+
+    def screened_text(self, caller: Caller, field: str, text: str) -> str:
+        """Return a text that is written on purpose as it may be kept, and note what it brings."""
+        action = self._action(str)
+        secrets = [] if action is Redact.OFF else find(text)
+        if not secrets:
+            return text
+        _note(caller, [Found(field, text, secret) for secret in secrets], action)
+        return mask(text, secrets) if action is Redact.MASK else text
+
+    def captured(self, record: R) -> R:
+        """Return what is captured while nobody waits for an answer, as it may be kept."""
+        if self._action(type(record)) is not Redact.MASK:
+            return record
+        masked, found = masked_fields(record)
+        if not found:
+            return record
+        log.info("masked %s before it was kept", ", ".join(sorted(_kinds(found))))
+        return replace(record, **masked)  # type: ignore[type-var]
+
+    def look(self, caller: Caller, record: object) -> None:
+        """Note which secrets a record brings that must stay as it is."""
+        if self._redact is not Redact.OFF and type(record) in TEXTS:
+            _, found = masked_fields(record)
+            if found:
+                _note(caller, found, Redact.WARN)
+
+    def _action(self, of: type) -> Redact:
+        if self._redact is not None:
+            return self._redact
+        return Redact.MASK if of in CAPTURED else Redact.WARN
+
+
+def masked_fields(record: object, before: object = None) -> tuple[dict[str, Any], list[Found]]:
+    """Return the fields of a record that hold secrets, with these masked; and the secrets."""
+    masked, found = dict[str, Any](), list[Found]()
+    for name in TEXTS[type(record)]:
+        value = getattr(record, name)
+        if not value or (before is not None and getattr(before, name) == value):
+            continue
+        count = len(found)
+        shown = _masked(name, value, found)
+        if len(found) > count:
+            masked[name] = shown
+    return masked, found
+
+
+def _masked(field: str, value: Any, found: list[Found], name: str = "") -> Any:
+    """Return a value with its secrets masked; add them to those found. `name` is its key, if any."""
+    match value:
+        case str():
+            # What a key is called tells of a value what `name = "value"` would.
+            lead = f'{name}="' if name else ""
+            text = f'{lead}{value}"' if name else value
+            own = [
+                replace(
+                    each, start=each.start - len(lead), end=min(each.end, len(text) - 1) - len(lead)
+                )
+                if name
+                else each
+                for each in find(text)
+                if each.start >= len(lead)
+            ]
+            found += (Found(field, value, each) for each in own)
+            return mask(value, own) if own else value
+        case Mapping():
+            return {
+                key: _masked(field, each, found, key if isinstance(key, str) else "")
+                for key, each in value.items()
+            }
+        case list() | tuple():
+            return type(value)(_masked(field, each, found, name) for each in value)
+        case _:
+            return value
+
+
+def _kinds(found: list[Found]) -> set[str]:
+    return {each.secret.kind for each in found}
+
+
+def _note(caller: Caller, found: list[Found], action: Redact) -> None:
+    """Add secrets to the call's note about them, each kind in a field once."""
+    done = "masked" if action is Redact.MASK else "kept"
+    earlier = caller.call.notes.get("secrets")
+    listed: list[object] = list(earlier.facts["found"]) if earlier else []  # type: ignore[call-overload]
+    for each in found:
+        fact = {"kind": each.secret.kind, "field": each.field, "action": done}
+        if fact not in listed and len(listed) < _NOTED:
+            listed.append(fact)
+    facts = {"found": listed}
+    caller.call.notes["secrets"] = Note(facts, _sentence(listed))
+
+
+def _sentence(listed: list[Any]) -> str:
+    parts = []
+    for done, advice in _ADVICE.items():
+        named = [f"{each['kind']} in {each['field']}" for each in listed if each["action"] == done]
+        if named:
+            parts.append(f"{advice[0]}: {', '.join(named)}. {advice[1]}")
+    return " ".join(parts)
+
+
+_ADVICE = {
+    "masked": (
+        "Secrets were found and masked before anything was kept",
+        "Write where a secret is kept instead, and revoke it if others may have seen it.",
+    ),
+    "kept": (
+        "Secrets were found and are kept as they stand, for all who may read this",
+        "Write where a secret is kept instead; `minutebook scan --mask` replaces what is there, and "
+        "the setting `redact = mask` what is written from now on.",
+    ),
+}
