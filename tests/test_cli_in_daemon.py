@@ -68,6 +68,7 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "decisions": [],
         "proposals": [],
         "audit": ["--json"],
+        "scan": [],
         "token list": [],
         "remember": ["  "],
         "link": [id, other],

@@ -68,6 +68,7 @@ DAEMON_COMMANDS = {
     "forget": False,
     "decide": False,
     "accept": False,
+    "scan": False,
     "summarize": False,
     "system write": False,
 }

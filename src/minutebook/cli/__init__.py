@@ -37,6 +37,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Look after it": {
         "upkeep": ("status", "doctor", "model"),
+        "scanning": ("scan",),
         "settings": ("settings",),
         "store": ("store",),
         "daemon": ("daemon",),

@@ -1,0 +1,73 @@
+"""Find the secrets that are in the store, and replace them."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from minutebook.cli.printing import say, style
+from minutebook.cli.terminal import as_json, fields_of, identity, opened
+from minutebook.domain.caller import in_call
+from minutebook.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from minutebook.services.maintenance.secret_scan import Occurrence
+
+
+@click.command(short_help="Find secrets in what is kept, and replace them.")
+@click.option("--mask", is_flag=True, help="Put `[secret: KIND]` in their place, for good.")
+@click.option("--reason", metavar="TEXT", help="Why; with --mask, for the audit trail.")
+@identity
+@as_json
+@click.pass_context
+def scan(
+    context: click.Context,
+    options: dict[str, str],
+    mask: bool,  # noqa: FBT001
+    reason: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Find keys, tokens and passwords in memories, entities, decisions, sessions, code and the trail.
+
+    Of a secret no more than its first four characters is shown. Exits with 1 if secrets are left.
+    """
+    if mask and not (reason or "").strip():
+        raise InvalidInput("--reason", "must say why, with --mask: nothing brings the text back")
+    if reason is not None and not mask:
+        raise InvalidInput("--reason", "goes with --mask")
+    with opened(options) as (app, caller):
+        if mask:
+            done = app.secret_scan.mask(in_call(caller, reason=reason))
+            masked, left = done.masked, done.left
+        else:
+            masked, left = [], list(app.secret_scan.scan(caller))
+    shape = {
+        "masked": [fields_of(each) for each in masked],
+        "left": [fields_of(each) for each in left],
+    }
+    say(shape, [*_lines(masked, "masked"), *_lines(left, ""), *_end(masked, left)], as_json)
+    context.exit(1 if left else 0)
+
+
+def _lines(occurrences: "list[Occurrence]", done: str) -> Iterator[str]:
+    for each in occurrences:
+        sure = ", check digits right" if each.is_proven else ""
+        what = f"{each.secret} {each.shown}{sure}"
+        yield f"{each.kind} {each.id}  {each.field}: {what}{done and style(f'  {done}', fg='green')}"
+        if each.remedy and not done:
+            yield style(f"  → {each.remedy}", dim=True)
+
+
+def _end(masked: "list[Occurrence]", left: "list[Occurrence]") -> Iterator[str]:
+    if masked:
+        yield (
+            "Revoke what was masked if others may have seen it. Old pages of the database file and "
+            "earlier backups still hold the texts: docs/guides/secrets-and-trust.md says what helps."
+        )
+    elif not left:
+        yield "No secrets were found."
+    elif any(not each.remedy for each in left):
+        yield "`minutebook scan --mask --reason TEXT` replaces those that can be replaced."
+
+
+COMMANDS = (scan,)

@@ -1,0 +1,229 @@
+"""Find the secrets that are in the store already, and replace them."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import MinutebookError, NotFound, Refused
+from minutebook.domain.filters import Filter
+from minutebook.domain.policy import Owned, Rules, scope_between
+from minutebook.domain.records import (
+    CodeChunk,
+    Decision,
+    Edge,
+    Entity,
+    Entry,
+    Kind,
+    Link,
+    Memory,
+    Proposal,
+    Record,
+    Relation,
+    Summary,
+    TextRecord,
+    Turn,
+    Version,
+)
+from minutebook.screening.secrets import masked, shortened
+from minutebook.services.access.audit import AuditDraft, Trail
+from minutebook.services.access.visibility import Clock, filters, narrowed, sees_ends
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.screening import masked_fields
+from minutebook.store.protocol import Store
+
+MASK = "mask"
+"""The act of replacing the secrets of a record."""
+
+SCANNED: tuple[type[Record], ...] = (
+    *(Memory, Entity, Relation, Link, Decision, Proposal, Turn, Summary, CodeChunk),
+)
+"""What is looked at, besides the versions of memories and the trail."""
+
+REMEDIES = {
+    Kind.DECISION: "a decision is in Git and stays as it is: revoke the secret and supersede the "
+    "decision; its history forgets it only if you rewrite it (git filter-repo) and then run "
+    "`minutebook ledger rebuild`",
+    Kind.ENTRY: "the audit trail is sealed: revoke the secret",
+}
+"""Why `mask` leaves a kind as it is, and what helps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """A secret that is kept: in which field of which record, of which kind, and what is shown of it.
+
+    `is_proven` by its check digits. `remedy` says what helps where it cannot be replaced.
+    """
+
+    organization: str
+    kind: Kind
+    id: str
+    field: str
+    secret: str
+    shown: str
+    is_proven: bool
+    remedy: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Masked:
+    """What was replaced, and what was left, each with its reason as its remedy."""
+
+    masked: list[Occurrence]
+    left: list[Occurrence]
+
+
+class SecretScan:
+    """Finds what screening would find today, whenever it was written."""
+
+    def __init__(
+        self,
+        store: Store,
+        trail: Trail,
+        embeddings: Embeddings,
+        mentions: Mentions,
+        clock: Clock,
+        rules: Rules,
+    ) -> None:
+        self._store = store
+        self._trail = trail
+        self._embeddings = embeddings
+        self._mentions = mentions
+        self._clock = clock
+        self._rules = rules
+
+    def scan(self, caller: Caller) -> Iterator[Occurrence]:
+        """Yield the secrets in what the caller may see; soft-deleted memories and versions too."""
+        for _, occurrences in self._records(caller):
+            yield from occurrences
+
+    def counts(self, caller: Caller) -> Counter[Kind]:
+        """Count the secrets in what the caller may see, by the kind of record they stand in."""
+        return Counter(each.kind for each in self.scan(caller))
+
+    def mask(self, caller: Caller) -> Masked:
+        """Replace the secrets in all that the caller may see and change; record by record.
+
+        A memory's earlier versions are replaced too. Each record has an entry on the trail. Raises
+        Forbidden to viewers and agents.
+        """
+        with self._trail.audit_refusals(caller, None, MASK, Kind.MEMORY, "*"):
+            policy.check_may_mask(caller)
+        done = Masked([], [])
+        for record, occurrences in list(self._records(caller)):
+            if record.kind in REMEDIES:
+                done.left.extend(occurrences)
+                continue
+            try:
+                self._replace(caller, type(record), record.organization, record.id)
+            except (Refused, NotFound) as error:
+                done.left.extend(replace(each, remedy=_why(error)) for each in occurrences)
+            else:
+                done.masked.extend(occurrences)
+        self._embeddings.notify()
+        return done
+
+    def _records(self, caller: Caller) -> Iterator[tuple[Record, list[Occurrence]]]:
+        """Yield the records that hold secrets, a memory with those of its versions."""
+        for where in filters(self._store, caller):
+            everything = replace(where, with_deleted=True)
+            kinds = (*SCANNED, Entry) if policy.may_audit(caller) else SCANNED
+            for of in kinds:
+                records: Iterator[Record] = self._store.each(of, everything, ())
+                for record in records:
+                    found = _occurrences(record)
+                    if isinstance(record, Memory):
+                        found += self._of_versions(record)
+                    if found and not self._is_hidden(caller, record):
+                        yield record, found
+
+    def _is_hidden(self, caller: Caller, record: Record) -> bool:
+        """Tell whether a record is an edge to what the caller may not see."""
+        return isinstance(record, Edge) and not sees_ends(self._store, caller, record)
+
+    def _of_versions(self, memory: Memory) -> list[Occurrence]:
+        """Return the secrets in earlier versions; the last one says what the memory does."""
+        return [
+            replace(
+                each,
+                kind=Kind.MEMORY,
+                id=memory.id,
+                field=f"{each.field} of version {version.number}",
+            )
+            for version in self._versions(memory)
+            if version.number != memory.version
+            for each in _occurrences(version)
+        ]
+
+    def _versions(self, memory: Memory) -> Sequence[Version]:
+        here = narrowed(Filter(organization=memory.organization), memory=memory.id)
+        return self._store.find(Version, here, order=("number",))
+
+    def _replace(self, caller: Caller, of: type[Record], organization: str, id: str) -> None:
+        """Replace the secrets of one record in one transaction, with its entry."""
+        with self._trail.audited(caller, organization, MASK, of.kind, masked(id)) as audit:
+            record = self._store.get(of, organization, id)
+            if record is None:
+                raise NotFound(of.kind, masked(id))
+            audit.check(self._owned(record))
+            if isinstance(record, Memory):
+                policy.check_may_change(caller, self._rules(), record)
+                self._mask_versions(record)
+            self._put(record, audit)
+
+    def _mask_versions(self, memory: Memory) -> None:
+        for version in self._versions(memory):
+            hidden, found = masked_fields(version)
+            if found:
+                self._store.put(replace(version, **hidden))
+
+    def _put(self, record: Record, audit: AuditDraft) -> None:
+        hidden, found = masked_fields(record)
+        if not found:
+            return
+        after = replace(record, **hidden)
+        if isinstance(after, Link):
+            # The type is a part of its id.
+            self._store.delete(Link, record.organization, record.id)
+            after = replace(after, id=f"{after.source}.{after.target}.{after.type}")
+        if isinstance(after, Memory):
+            # The last version says what the memory does now: masking begins no new one.
+            after = replace(after, updated_at=self._clock())
+        self._store.put(after)
+        self._mentions.note(after)
+        if isinstance(record, TextRecord) and isinstance(after, TextRecord):
+            audit.changes(record.text, after.text)
+
+    def _owned(self, record: Record) -> Owned:
+        """Return whose a record is: of an edge, whose both its ends are."""
+        if not isinstance(record, Edge):
+            return record  # type: ignore[return-value]
+        pairs = zip(record.joins, (record.source, record.target), strict=True)
+        ends = [self._store.get(of, record.organization, id) for of, id in pairs]
+        if None in ends:
+            raise NotFound(record.kind, record.id)
+        return scope_between(ends[0], ends[1])  # type: ignore[arg-type]
+
+
+def _occurrences(record: Record) -> list[Occurrence]:
+    return [
+        Occurrence(
+            record.organization,
+            record.kind,
+            # That of a link holds its type.
+            masked(record.id),
+            each.field,
+            each.secret.kind,
+            shortened(each.text, each.secret),
+            each.secret.is_proven,
+            REMEDIES.get(record.kind, ""),
+        )
+        for each in masked_fields(record)[1]
+    ]
+
+
+def _why(error: MinutebookError) -> str:
+    return f"it was left as it is: {error}"
