@@ -21,6 +21,7 @@ NAMES = (
         "journal",
         "summarizing",
         "retractions",
+        "secrets",
         "embedding",
         "quality",
         "journal_quality",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from minutebook.screening.randomness import (
     classes_of,
     entropy,
+    is_identifier,
     is_made_of_words,
     is_placeholder,
 )
@@ -23,9 +24,9 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
 _CODE = re.compile(r"[()\[\]{}<>\s]|::|\$\(|^[$@%&*/.~#]|^https?:|^arn:|^data:|^file:")
 _MEMBER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
 _IS_ABOUT_IT = re.compile(
-    r"(?:s|_?(?:name|id|ids|file|path|url|uri|field|type|hash|hashed|length|len|count|policy|ttl|expiry|"
-    r"expires|expires_in|header|env|ref|arn|digest|label|prefix|version|hint|hasher|limit|usage|budget|"
-    r"strength|rotation|size|column|regex|pattern|format|min|max|validator|error))\b",
+    r"(?:\As|name|id|ids|file|path|url|uri|field|type|hash|hashed|length|len|count|policy|ttl|expiry|expires|"
+    r"expires_in|header|env|ref|arn|digest|label|prefix|version|hint|hasher|limit|usage|budget|strength|"
+    r"rotation|size|column|regex|pattern|format|min|max|validator|error|timeout|lifetime)\Z",
     re.IGNORECASE,
 )
 
@@ -66,6 +67,10 @@ def _is_userinfo(match: re.Match[str]) -> bool:
     return not is_placeholder(secret) and not secret.startswith(("$", "%", "{", "["))
 
 
+def _is_typed(match: re.Match[str]) -> bool:
+    return _may_be(match) and not match["secret"].isdigit()
+
+
 def _is_credential(match: re.Match[str]) -> bool:
     secret = match["secret"]
     return _may_be(match) and classes_of(secret) > 1 and not is_made_of_words(secret)
@@ -75,33 +80,38 @@ def _is_assigned(match: re.Match[str]) -> bool:
     """Tell whether the value that a name like `password` or `api_key` gets is a secret."""
     value, name = match["secret"], match["name"].casefold()
     before = match.string[max(0, match.start() - _LONGEST_PREFIX) : match.start()]
-    if before.endswith((":", "/")) or _IS_ABOUT_IT.match(match["rest"]):
+    if before.endswith((":", "/")) or _IS_ABOUT_IT.search(match["rest"]):
         return False
     if is_placeholder(value) or _CODE.search(value) or _MEMBER.fullmatch(value):
+        return False
+    if name in _SHORT_NAMES and (
+        match["rest"] or before[-1:].isalnum() or not _ASSIGNS.search(match["sign"])
+    ):
         return False
     if name == "key" and not _KEY_OF.search(before):
         return False
     if name == "token" and _NO_CREDENTIAL.search(before):
         return False
-    if match["quote"] == "" and match["sign"].strip().isalpha() and classes_of(value) <= 2:
+    is_said = match["sign"].strip(" :").replace(" ", "").isalpha()
+    if match["quote"] == "" and is_said and classes_of(value) <= 2:
         return False
     if name.startswith(_PASSWORDS):
         return _is_password(value)
-    return _is_key(value, is_token=name == "token")
+    return _is_key(value, is_token=name == "token" and not before.casefold().endswith("auth"))
 
 
 def _is_password(value: str) -> bool:
     if len(value) < _LEAST_PASSWORD:
         return False
     if is_made_of_words(value):
-        words = re.split(r"[-_. ]", value)
+        words = re.split(r"[-. ]", value)
         has_digits = value[-1].isdigit() and not value[0].isdigit() and len(words) == 1
         return value.isdigit() or has_digits or len(words) >= _PASSPHRASE_WORDS
     return classes_of(value) > 1
 
 
 def _is_key(value: str, *, is_token: bool) -> bool:
-    if is_made_of_words(value) or (is_token and _UUID.fullmatch(value)):
+    if is_made_of_words(value) or is_identifier(value) or (is_token and _UUID.fullmatch(value)):
         return False
     classes = classes_of(value)
     if len(value) < _LEAST_KEY:
@@ -110,10 +120,13 @@ def _is_key(value: str, *, is_token: bool) -> bool:
 
 
 _PASSWORDS = (
-    "passw", "passp", "pwd", "kennwort", "contrase", "mot de passe", "wachtwoord", "hasło", "senha",
+    "pass", "pw",  "kennwort", "contrase", "mot de passe", "wachtwoord", "hasło", "senha",
     "пароль", "密码", "密碼", "パスワード", "비밀번호",
 )  # fmt: skip
 _LONGEST_PREFIX = 16
+_ASSIGNS = re.compile(r"[=:：]")
+_SHORT_NAMES = ("pass", "pw", "pwd")
+"""Those that are parts of other words."""
 _KEY_OF = re.compile(
     r"(?i:api|access|secret|private|auth|signing|encryption|account|master|service|license|app)[_\- ]?\Z"
 )
@@ -121,10 +134,11 @@ _NO_CREDENTIAL = re.compile(
     r"(?i:page|next|continuation|sync|cursor|csrf|xsrf|cancellation|pad|eos|bos|stop|special|design)[_\- ]?\Z"
 )
 _ASSIGNED = (
-    r"(?i:(?P<name>passw(?:or)?[dt]|passphrase|pwd|kennwort|contrase[nñ]a|mot de passe|wachtwoord|hasło|"
-    r"senha|пароль|密码|密碼|パスワード|비밀번호|secret|token|key)(?P<rest>[\w\-]{0,20})"
-    r"""(?P<sign>["'\]`]{0,2}\s{0,3}(?:=>|:=|==|[:=：])\s{0,3}|\s(?:is|was|ist|lautet|est|es|är)[\s:]{1,2}))"""
-    r"""(?P<quote>["'`]{0,1})(?P<secret>[^\s"'`,;，；。]{4,300})"""
+    r"(?i:(?P<name>passw(?:or)?[dt]|passphrase|pass|pwd|pw|kennwort|contrase[nñ]a|mot de passe|wachtwoord|"
+    r"hasło|senha|пароль|密码|密碼|パスワード|비밀번호|secret|token|key)(?P<rest>[\w\-]{0,20}?)"
+    r"""(?P<sign>[\\"'\]`]{0,3}\s{0,3}(?:=>|:=|==|[:=：])\s{0,3}|\s{0,2}[是为は]\s{0,2}|\s(?=["'`])|"""
+    r"\s(?:(?:for|of|to|für|para|pour)\s[\w \-]{1,40}\s|)(?:is|was|to|ist|lautet|est|es|är)[\s:]{1,2}))"
+    r"""(?P<quote>[\\"'`]{0,2})(?P<secret>[^\s"'`\\,;，；。]{4,300})"""
 )
 _PRIVATE_KEY = (
     r"(?:-----BEGIN (?:RSA |EC |DSA |OPENSSH |ENCRYPTED |PGP |)PRIVATE KEY(?: BLOCK|)-----"
@@ -185,8 +199,25 @@ CONTEXTS: tuple[Context, ...] = (
     Context(
         "password on a command line",
         "https://curl.se/docs/manpage.html#-u",
-        (" -u ", " --user ", "sshpass -p"),
-        r"""(?: -u | --user |sshpass -p)\s{0,1}["']{0,1}[^\s:"'$]{0,100}(?::|(?<=-p)\s?)["']?(?P<secret>[^\s"'$]{3,200})""",
+        (" -u ", " --user ", "sshpass -p", "docker login ", "mysql ", "mysqldump ", "openssl enc ", "wget "),
+        r"""(?i:(?: -u | --user )["']{0,1}[^\s:"'$]{1,100}:|sshpass -p\s{0,1}["']{0,1}|"""
+        r"""docker login [^\n]{0,80}?(?:-p |--password[ =])|mysql(?:dump|) [^\n]{0,80}?-p|"""
+        r"""openssl enc [^\n]{0,80}?-k |wget [^\n]{0,80}?--(?:http-|)password=)["']{0,1}"""
+        r"""(?P<secret>[^\s"'$]{3,200})""",
+        _is_typed,
+    ),
+    Context(
+        "password in a call",
+        "https://requests.readthedocs.io/en/latest/user/authentication/",
+        ("auth=(",),
+        r"""auth=\(\s{0,2}["'][^"'\n]{1,100}["'],\s{0,2}["'](?P<secret>[^"'\n]{3,200})["']""",
+    ),
+    Context(
+        "session cookie",
+        "https://www.rfc-editor.org/rfc/rfc6265",
+        ("cookie: ",),
+        r"(?i:cookie: [^\n]{0,200}?(?:sess\w{0,20}|sid|token)=)(?P<secret>[A-Za-z0-9%._\-]{20,400})",
+        _is_credential,
     ),
     Context(
         "netrc password",
@@ -198,7 +229,7 @@ CONTEXTS: tuple[Context, ...] = (
         "password or key",
         "docs/guides/secrets-and-trust.md",
         (
-            "pass", "pwd", "secret", "token", "key", "kennwort", "contrase", "wachtwoord", "hasło",
+            "pass", "pw", "mot de passe", "secret", "token", "key", "kennwort", "contrase", "wachtwoord", "hasło",
             "senha", "пароль", "密码", "密碼", "パスワード", "비밀번호",
         ),
         _ASSIGNED,

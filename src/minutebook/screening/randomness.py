@@ -13,7 +13,7 @@ _PLACEHOLDERS = re.compile(
 )
 _SAME_FOR_ALL = frozenset(
     {
-        "password", "passwd", "secret", "token", "none", "null", "nil", "true", "false",
+        "password", "passwd", "mypassword", "mypass", "pwd", "secret", "token", "none", "null", "nil", "true", "false",
         "undefined", "required", "optional", "string", "text", "hidden", "empty", "unset",
         "default", "hunter", "pass", "test", "user", "admin", "root", "argon2", "argon2i",
         "argon2id", "bcrypt", "scrypt", "pbkdf2", "sha1", "sha256", "sha512", "hs256", "rs256",
@@ -21,6 +21,9 @@ _SAME_FOR_ALL = frozenset(
         "pass123", "username", "postgres", "guest", "foobar", "secret123",
     }
 )  # fmt: skip
+_HUMPS = re.compile(r"[A-Z]*[a-z]+|[A-Z]+|\d+")
+_HUMP = 4
+"""Characters of the parts of a name, on average; of a random text it is fewer than two."""
 _PIECES = re.compile(r"[_\-./: ]+")
 _NAMED = re.compile(
     r"[a-z]+|[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|v?\d{1,4}|[a-z]{2,}\d{1,2}|[A-Z]{2,}\d{1,2}"
@@ -47,6 +50,11 @@ def looks_random(text: str) -> bool:
 def is_made_of_words(text: str) -> bool:
     """Tell whether a text reads as a name: words and short numbers between `-`, `_`, `.`, `/`, `:`."""
     return all(_NAMED.fullmatch(piece) for piece in _PIECES.split(text) if piece)
+
+
+def is_identifier(text: str) -> bool:
+    """Tell whether a text reads as a name in code: several words without a gap, `Ed25519PrivateKey`."""
+    return text.isalnum() and len(_HUMPS.findall(text)) <= len(text) / _HUMP
 
 
 def classes_of(text: str) -> int:
