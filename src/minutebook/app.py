@@ -6,12 +6,12 @@ costs is imports; a server composes all of them before its first call (`App.star
 
 import secrets
 import threading
-from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING
 
+from minutebook.composing import service
 from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.filters import default_organization
@@ -93,27 +93,6 @@ class Infrastructure:
     tokens: Tokens
     clock: Clock
     randbits: RandomBits
-
-
-T = TypeVar("T")
-
-
-class service(Generic[T]):  # noqa: N801
-    """A service of an app, composed when it is first asked for, once for all threads."""
-
-    def __init__(self, compose: Callable[[Any], T]) -> None:
-        self._compose = compose
-        self._name = compose.__name__
-
-    def __get__(self, app: "App", owner: type["App"]) -> T:
-        """Return the app's one service of this name."""
-        kept = vars(app)
-        with app.composing:
-            if self._name not in kept:
-                # Found there from now on, before this descriptor.
-                kept[self._name] = self._compose(app)
-        made: T = kept[self._name]
-        return made
 
 
 class App:
@@ -462,6 +441,7 @@ class App:
             self.trail,
             self.embeddings,
             self._writer,
+            self.screening,
             self.mentions,
             self.clock,
             self.rules,

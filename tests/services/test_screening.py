@@ -16,8 +16,9 @@ from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import Entry, Memory, MemoryType, Role, Turn
+from minutebook.domain.source_drafts import Found, MemoryDraft, Place, TurnDraft
 from tests.services.decided import draft
-from tests.world import Opener, WordEmbedder, World, everything, ready, worlds
+from tests.world import NOON, Opener, WordEmbedder, World, everything, ready, worlds
 
 TEXT, (SECRET,) = filled("The deploy key is {{GitHub token}} until May.", Random(1))
 HIDDEN = "[secret: GitHub token]"
@@ -175,3 +176,24 @@ def test_an_archive_is_imported_as_it_is_and_its_secrets_are_named(
         ("content", "kept"),
         ("prompt", "kept"),
     }
+
+
+def test_an_import_from_another_program_masks_its_turns_and_names_the_rest(
+    open_one: Opener,
+) -> None:
+    world, caller = open_one(name="sources"), asking()
+    said: dict[str, Any] = {"place": Place("a.jsonl", 1), "program": "other"}
+    found: list[Found] = [
+        TurnDraft(key="1", session="s", at=NOON, prompt=TEXT, thought="", response="", **said),
+        MemoryDraft(key="2", content=TEXT, type=MemoryType.FACT, **said),
+    ]
+    for _ in range(2):
+        world.app.source_imports.run(caller, "other", found, lambda: 1.0, dry_run=False)
+    (turn,) = world.store.find(Turn, everything("acme"))
+    (kept,) = world.store.find(Memory, everything("acme"))
+    assert (turn.prompt, kept.content) == (TEXT.replace(SECRET, HIDDEN), TEXT)
+    facts: Any = caller.call.notes["secrets"].facts["found"]
+    assert [(each["field"], each["action"]) for each in facts] == [
+        ("content", "kept"),
+        ("prompt", "masked"),
+    ]

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from minutebook.app import App, service
+from minutebook.app import App
+from minutebook.composing import service
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft

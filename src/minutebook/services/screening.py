@@ -22,12 +22,14 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
+from minutebook.domain.source_drafts import EntityDraft, MemoryDraft, RelationDraft, TurnDraft
 from minutebook.screening.secrets import Secret, find, mask
 
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
+_TURN = ("prompt", "thought", "response")
 _DECISION = ("title", "target", "rationale", "consequences")
 TEXTS: Mapping[type, tuple[str, ...]] = {
     Memory: ("title", "content", "metadata", "reason"),
@@ -37,16 +39,20 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
     Link: ("type",),
     Decision: _DECISION,
     Proposal: _DECISION,
-    Turn: ("prompt", "thought", "response"),
+    Turn: _TURN,
     Summary: ("title", "summary", "technologies", "reasons"),
     CodeChunk: ("signature", "content"),
     Entry: ("subject", "reason"),
     Draft: ("title", "content", "metadata"),
     DecisionDraft: _DECISION,
+    TurnDraft: _TURN,
+    MemoryDraft: ("title", "content", "metadata"),
+    EntityDraft: ("name", "type", "description"),
+    RelationDraft: ("source", "target", "type"),
 }
 """The fields of each class of records, and of drafts, that hold what somebody wrote."""
 
-CAPTURED = frozenset({Turn, Summary, CodeChunk})
+CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk})
 """What no person or agent writes on purpose for others to read: what was said, and files."""
 
 _NOTED = 20

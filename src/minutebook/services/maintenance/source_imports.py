@@ -36,6 +36,7 @@ from minutebook.services.embeddings import Embeddings
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.writing import MemoryWriter
 from minutebook.services.record_writer import RecordWriter
+from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 BATCH = 500
@@ -105,6 +106,7 @@ class SourceImports:
         trail: Trail,
         embeddings: Embeddings,
         writer: MemoryWriter,
+        screening: Screening,
         mentions: Mentions,
         clock: Clock,
         rules: Rules,
@@ -113,7 +115,8 @@ class SourceImports:
         self._trail = trail
         self._embeddings = embeddings
         self._writer = writer
-        self._turns = RecordWriter[Turn](store, embeddings, trail)
+        self._turns = RecordWriter[Turn](store, embeddings, trail, screening)
+        self._screening = screening
         self._mentions = mentions
         self._clock = clock
         self._rules = rules
@@ -271,6 +274,7 @@ class _Import:
 
     def _plan(self, draft: Draft, id: str) -> _Plan | None:
         """Return what becomes of a draft; None if it waits. Raises _LeaveOut, InvalidInput, Refused."""
+        draft = self._of._screening.screened(self._caller, draft)
         match draft:
             case TurnDraft():
                 return self._plan_turn(draft, id)
