@@ -26,13 +26,14 @@ from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository
 from minutebook.ledger.trees import with_files
 from minutebook.ledger.writer import Act, writing
+from minutebook.store.file_locks import HeldFile
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 ROUNDS = 100
 
 
-def alone() -> AbstractContextManager[bool]:
-    return nullcontext(True)
+def alone() -> AbstractContextManager[HeldFile]:
+    return nullcontext(HeldFile())
 
 
 def decision(number: int) -> Decision:

@@ -16,10 +16,10 @@ from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.policy import Policy, Rules, rules_of
+from minutebook.domain.policy import Rules, rules_of
 from minutebook.domain.roots import Roots
 from minutebook.models import Models, models_of
-from minutebook.places import data_directory, repos_of, schedule_of
+from minutebook.places import data_directory, repos_of, schedule_of, secret_place_of
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
@@ -108,7 +108,8 @@ class App:
         self.screening = Screening(settings.redact)
         self.clock = infrastructure.clock
         self.include_decisions = settings.include_decisions
-        self.rules = rules_for(settings, self.tokens)
+        # How strict the store is changes with its tokens.
+        self.rules: Rules = lambda: rules_of(settings.policy, is_shared=self.tokens.is_shared())
         self.composing = threading.RLock()
         self._settings = settings
         self._store, self._locks = infrastructure.store, infrastructure.locks
@@ -222,6 +223,7 @@ class App:
             self.embeddings,
             self._locks,
             repos_of(self._settings),
+            self.infrastructure.store.facts,
             self.clock,
             self._randbits,
         )
@@ -247,7 +249,7 @@ class App:
         from minutebook.services.ledger.approval_secret import Secret
 
         return Secret(
-            self._settings.secret,
+            secret_place_of(self._settings, self.infrastructure.store),
             self._locks,
             self.trail,
             self.clock,
@@ -502,6 +504,7 @@ class App:
             self.mentions,
             self.ledgers,
             self.scheduled_backups,
+            self.secret,
         )
 
     @service
@@ -587,12 +590,3 @@ def open_app(
         app.secret.pin(settings.caller())
         opened.pop_all()
     return app
-
-
-def rules_for(settings: Settings, tokens: Tokens) -> Rules:
-    """Return a function that tells how strict the store is now, which changes with its tokens."""
-
-    def rules() -> Policy:
-        return rules_of(settings.policy, is_shared=tokens.is_shared())
-
-    return rules

@@ -273,6 +273,14 @@ class Settings:
         "Where decisions are committed: a Git repository, or a folder in one, such as "
         "PROJECT/docs/decisions; none named: a repository in the data directory.",
     )
+    ledgers_folder: Path | None = _setting(
+        None,
+        FOLDER,
+        "Folder of the repositories in which decisions are committed that `ledger` places nowhere else, "
+        "where `store` names a database: one that all servers reach, such as a volume that each mounts. "
+        "A server without it serves what was decided and records nothing. Not set: `ledgers` in the data "
+        "directory.",
+    )
     review_window: float = _setting(
         3600.0, SECONDS, "Seconds that a proposal has to wait before it can be accepted."
     )
@@ -425,7 +433,7 @@ class Settings:
     @property
     def ledgers(self) -> Path:
         """The folder of the ledgers that are not placed elsewhere."""
-        return self.home / "ledgers"
+        return self.ledgers_folder or self.home / "ledgers"
 
     @property
     def secret(self) -> Path:

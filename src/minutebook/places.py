@@ -1,9 +1,10 @@
-"""Where the settings put things: the data directory and what in it is derived, ledgers, backups.
+"""Where the settings put things: the data directory and what in it is derived, ledgers, secret, backups.
 
 Services are imported by whoever needs them alone, as in `app`.
 """
 
 import getpass
+import socket
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -12,9 +13,11 @@ from minutebook.domain.caller import ANYBODY
 from minutebook.domain.filters import default_organization
 from minutebook.domain.roots import Roots
 from minutebook.services.maintenance.data_directory import DataDirectory
+from minutebook.store.protocol import Tended
 
 if TYPE_CHECKING:
     from minutebook.services.ledger.locator import LedgerFolders
+    from minutebook.services.ledger.secret_place import SecretPlace
     from minutebook.services.maintenance.doctor import Finding
     from minutebook.services.maintenance.scheduled_backups import Schedule
 
@@ -54,7 +57,24 @@ def repos_of(settings: Settings) -> "LedgerFolders":
     except (KeyError, OSError):
         # A process of a user whom the system has no name for.
         user = ANYBODY
-    return LedgerFolders(settings.ledgers, home, settings.ledger, settings.durability, user)
+    return LedgerFolders(
+        settings.ledgers,
+        home,
+        settings.ledger,
+        settings.durability,
+        user,
+        are_shared=settings.store is not None,
+        machine=socket.gethostname(),
+    )
+
+
+def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
+    """Return where the approval secret is kept: in what servers share, or else in the data directory."""
+    from minutebook.services.ledger.secret_place import SecretFact, SecretFile
+
+    if store.facts is None:
+        return SecretFile(settings.secret)
+    return SecretFact(store.facts, store.place)
 
 
 def schedule_of(settings: Settings) -> "Schedule | None":

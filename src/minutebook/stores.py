@@ -20,8 +20,9 @@ def open_store(settings: Settings) -> Tended:
     """Open the store of these settings, on a server or in the data directory; make it if it is missing.
 
     Raises StoreError if it cannot be opened as a store of this version, InvalidInput if what a
-    server's store needs is not installed.
+    server's store needs is not installed, or settings do not fit the engine.
     """
+    _check_fits(settings)
     return (
         file_store(settings) if settings.store is None else server_store(settings, settings.store)
     )
@@ -63,6 +64,15 @@ def server_store(settings: Settings, url: str, *, receives: bool = False) -> "Po
         pool=settings.store_pool,
         receives=receives,
     )
+
+
+def _check_fits(settings: Settings) -> None:
+    if settings.store is None and settings.ledgers_folder is not None:
+        raise InvalidInput(
+            "ledgers_folder",
+            "is for servers that share a database, which `store` names; without it the ledgers stand in "
+            "the data directory, where a backup takes them along. Unset it, or set `store`",
+        )
 
 
 def _beside(settings: Settings) -> tuple[Path, ...]:

@@ -23,6 +23,7 @@ from minutebook.domain.origin import Origin
 from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository
+from minutebook.store.file_locks import HeldFile
 from tests.ledger.given import act, bare, git, never, numbered, own, perform, record, supersede
 
 
@@ -225,8 +226,8 @@ def test_what_stands_in_the_way_is_named_and_nothing_is_changed(
     assert not (ledger.path / "minutebook.pending").exists()
 
 
-def alone() -> AbstractContextManager[bool]:
-    return nullcontext(True)
+def alone() -> AbstractContextManager[HeldFile]:
+    return nullcontext(HeldFile())
 
 
 def test_a_ledger_that_cannot_be_made_is_refused_with_its_place(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,3 +112,18 @@ def test_a_use_is_noted_while_others_write_to_the_tokens_organization(tmp_path: 
             noting.join(60)
             assert not noting.is_alive()
         assert store.token_uses.latest() == {"t": START}
+
+
+def test_a_fact_is_the_first_that_was_claimed_until_another_is_written(tmp_path: Path) -> None:
+    with PostgresEngine().fresh(tmp_path / "store") as store:
+        assert isinstance(store, PostgresStore)
+        facts = store.facts
+        assert facts.read("a") is None
+        assert [facts.claim("a", text) for text in ("one", "two")] == ["one", "one"]
+        with suppress(KeyError), store.transaction("acme"):
+            facts.write("a", "three")
+            assert facts.read("a") == "three"
+            raise KeyError
+        assert facts.read("a") == "one"
+        facts.write("a", "four")
+        assert (facts.read("a"), facts.claim("a", "five")) == ("four", "four")

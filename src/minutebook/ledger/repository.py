@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Protocol
 
 import pygit2
 from pygit2.enums import ObjectType
@@ -25,10 +25,18 @@ _REMEDY_SHARED = (
     "the repository anew from where it was pushed to"
 )
 
-Alone = Callable[[], AbstractContextManager[object]]
+
+class Held(Protocol):
+    """The right to commit, which may be lost to another server meanwhile."""
+
+    def check(self) -> None:
+        """Raise an error if it was lost; else it stays until the transaction ends."""
+
+
+Alone = Callable[[], AbstractContextManager[Held | None]]
 """Keeps all other processes of ours from committing to a repository meanwhile.
 
-Gives False where another had it for too long.
+Gives None where another had it for too long.
 """
 
 

@@ -21,7 +21,7 @@ from minutebook.ledger import markdown, write_intent
 from minutebook.ledger.checkout import Checkout
 from minutebook.ledger.errors import translate_errors
 from minutebook.ledger.objects import Objects, common_folder
-from minutebook.ledger.repository import Repository, branch_of, tip_of
+from minutebook.ledger.repository import Held, Repository, branch_of, tip_of
 from minutebook.ledger.trees import blob_at, stamped, with_files
 
 log = logging.getLogger(__name__)
@@ -66,10 +66,10 @@ def writing(ledger: Repository) -> Iterator["Writer"]:
     It waits, so call it outside of any transaction. Raises LedgerBusy if another process keeps the
     ledger for too long, LedgerError if the ledger cannot be read or written.
     """
-    with ledger.alone() as mine:
-        if not mine:
+    with ledger.alone() as held:
+        if held is None:
             raise LedgerBusy(f"{ledger.path}: another process keeps writing", "try again")
-        writer = Writer(ledger)
+        writer = Writer(ledger, held)
         writer.recover()
         yield writer
 
@@ -83,8 +83,9 @@ def recover(ledger: Repository) -> None:
 class Writer:
     """What holds the ledger's lock; people and their Git may commit all the same."""
 
-    def __init__(self, ledger: Repository) -> None:
+    def __init__(self, ledger: Repository, held: Held) -> None:
         self._ledger = ledger
+        self._right = held
         self._path = ledger.path
         self._deadline = time.monotonic() + ledger.wait
         self._opened: pygit2.Repository | None = None
@@ -127,8 +128,9 @@ class Writer:
         """Commit an act on top of the head that was looked at, without waiting.
 
         Raises LedgerBusy, with nothing changed, if the branch has moved or is locked, LedgerError
-        if the ledger cannot be written.
+        if the ledger cannot be written, what `Held.check` does if the right to commit was lost.
         """
+        self._right.check()
         with translate_errors(self._path):
             repository = self._repository()
             branch = branch_of(repository, self._path)

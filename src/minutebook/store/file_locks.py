@@ -9,7 +9,7 @@ from minutebook.disk.filelock import FileLock
 from minutebook.domain.errors import StoreBusy, StoreError
 
 
-class _HeldFile:
+class HeldFile:
     """A `Held` that lasts: the system takes it from nobody who lives."""
 
     def check(self) -> None:
@@ -23,7 +23,7 @@ class FileLocks:
         self._folder = folder
 
     @contextmanager
-    def hold(self, name: str, wait: float = 0.0) -> Iterator[_HeldFile | None]:
+    def hold(self, name: str, wait: float = 0.0) -> Iterator[HeldFile | None]:
         """Hold the lock of a name meanwhile; None where another still has it after `wait` seconds.
 
         A lock does not keep out its own holder, so do not hold it inside itself. Raises StoreError
@@ -36,7 +36,7 @@ class FileLocks:
             except StoreBusy:
                 yield None
             else:
-                yield _HeldFile()
+                yield HeldFile()
         finally:
             lock.close()
 

@@ -14,6 +14,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.leases import LeaseRows
+from minutebook.store.shared_facts import SharedFacts
 from minutebook.store.token_uses import TokenUses
 
 R = TypeVar("R", bound=Record)
@@ -340,6 +341,10 @@ class Tended(Store, Protocol):
     @property
     def leases(self) -> LeaseRows | None:
         """The rows of the leases that all processes of the store share; None: locks are files of one machine."""
+
+    @property
+    def facts(self) -> SharedFacts | None:
+        """The facts that all servers over the store share; None: its processes share a data directory."""
 
     def size(self) -> int:
         """Return the size of the store in bytes, its indices included."""

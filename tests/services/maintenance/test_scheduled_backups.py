@@ -199,7 +199,13 @@ def test_the_doctor_names_a_failure_and_a_schedule_that_never_ran(
     kept = scheduled(verify=broken)
     app = kept.world.app
     doctor = Doctor(
-        app.infrastructure.store, app.trail, app.embedding, app.mentions, app.ledgers, kept.backups
+        app.infrastructure.store,
+        app.trail,
+        app.embedding,
+        app.mentions,
+        app.ledgers,
+        kept.backups,
+        app.secret,
     )
     assert [each.finding for each in doctor.examine()] == [
         "No backup was made by the schedule yet."

@@ -8,9 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from pathlib import Path
 
-from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import (
     Forbidden,
@@ -24,6 +22,7 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind, Role
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock
+from minutebook.services.ledger.secret_place import SecretPlace
 from minutebook.store.named_locks import NamedLocks
 
 LEAST_LENGTH = 8
@@ -41,7 +40,7 @@ _MEMORY = 2 * 128 * _N * _R
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What stands in the file: the hash and how it was made, and the wrong guesses since a right one."""
+    """What is kept: the hash and how it was made, and the wrong guesses since a right one."""
 
     salt: str
     digest: str
@@ -50,17 +49,16 @@ class _Kept:
 
 
 class Secret:
-    """Pins a secret for a data directory, and compares guesses with it.
+    """Pins a secret for a store, and compares guesses with it.
 
-    `given` is what this process was started with, None without one. The file holds a scrypt hash
-    (RFC 7914; N = 2¹⁵, r = 8, p = 1) and only its owner reads it. All processes share its count of
-    wrong guesses.
+    `given` is what this process was started with, None without one. Its place holds a scrypt hash
+    (RFC 7914; N = 2¹⁵, r = 8, p = 1), with the count of wrong guesses, which all processes share.
     """
 
     def __init__(
-        self, path: Path, locks: NamedLocks, trail: Trail, clock: Clock, given: str | None
+        self, place: SecretPlace, locks: NamedLocks, trail: Trail, clock: Clock, given: str | None
     ) -> None:
-        self._path = path
+        self._place = place
         self._locks = locks
         self._trail = trail
         self._clock = clock
@@ -103,6 +101,13 @@ class Secret:
                 self._write(_Kept(salt.hex(), _digest(text, salt)))
         self._trail.log(caller, organization, "set_secret", Kind.PROPOSAL, [_SUBJECT])
 
+    def is_another(self) -> bool:
+        """Tell whether this process was started with another secret than the one that is pinned."""
+        state = self._read()
+        if state is None or self.given is None:
+            return False
+        return not hmac.compare_digest(_digest(self.given, bytes.fromhex(state.salt)), state.digest)
+
     def check(self, caller: Caller, act: str, proposal: str, text: str | None) -> None:
         """Check the secret that an act needs; every guess is audited.
 
@@ -121,7 +126,11 @@ class Secret:
 
     def _compare(self, state: _Kept, act: str, text: str | None) -> None:
         if text is None:
-            raise Forbidden(act, "the secret is not given; it is AGENT_MEMORY_SECRET")
+            raise Forbidden(
+                act,
+                "the secret is not given: start this process with AGENT_MEMORY_SECRET, or the setting "
+                "agent_memory_secret; it is one secret for all servers of a store",
+            )
         now = self._clock()
         if (opens := _opens(state, now)) > now:
             raise GuessedTooOften(act, "wrong secrets were given before", opens)
@@ -135,20 +144,18 @@ class Secret:
         raise WrongSecret(act, "the secret is another one")
 
     def _read(self) -> _Kept | None:
-        try:
-            return _Kept(**json.loads(self._path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
+        text = self._place.read()
+        if text is None:
             return None
-        except (OSError, ValueError, RecursionError, TypeError) as error:
+        try:
+            return _Kept(**json.loads(text))
+        except (ValueError, RecursionError, TypeError) as error:
             raise StoreError(
-                f"{self._path}: it cannot be read ({error}); remove it to set the secret anew"
+                f"{self._place}: it cannot be read ({error}); remove it to set the secret anew"
             ) from error
 
     def _write(self, state: _Kept) -> None:
-        try:
-            replace_file(self._path, json.dumps(asdict(state)).encode())
-        except OSError as error:
-            raise StoreError(f"{self._path}: {error.strerror}") from error
+        self._place.write(json.dumps(asdict(state)))
 
 
 @contextmanager

@@ -1,6 +1,8 @@
 """Where each organization's ledger lies."""
 
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,8 +11,10 @@ from typing import TYPE_CHECKING, Literal
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import LedgerError
 from minutebook.domain.ids import uuid_named
+from minutebook.services.ledger.places import LocalLedger
 from minutebook.store.file_locks import FileLocks
-from minutebook.store.named_locks import NamedLocks
+from minutebook.store.leases import SECONDS
+from minutebook.store.named_locks import Held, NamedLocks
 
 if TYPE_CHECKING:
     # Git takes time to import; who has no ledger does without it.
@@ -19,7 +23,9 @@ if TYPE_CHECKING:
 FOLDER = "docs/decisions"
 """Where decisions lie in a person's repository when its top is named."""
 
-_PATIENCE = 30.0
+_PATIENCE = SECONDS + 10
+"""Seconds to wait for a ledger's lock: longer than a server keeps one that was killed."""
+
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9-]{0,63}")
 _OWN = "own"
 
@@ -30,7 +36,8 @@ class LedgerFolders:
 
     `external` is a person's repository, or a folder in one; it is the ledger of the organization
     `home`. `durability` is the store's: whether an act survives a power cut. `user` is the person
-    whose process this is.
+    whose process this is. `are_shared` tells whether servers on other machines than `machine` commit
+    to them too.
     """
 
     managed: Path
@@ -38,6 +45,8 @@ class LedgerFolders:
     external: Path | None = None
     durability: Literal["full", "normal"] = "full"
     user: str = ANYBODY
+    are_shared: bool = False
+    machine: str = ""
 
 
 class LedgerLocator:
@@ -56,14 +65,33 @@ class LedgerLocator:
         root = self._external_root(organization)
         if root is None:
             path = self._managed_path(organization)
-            alone = partial(self._locks.hold, f"ledger {path}", _PATIENCE)
+            alone = partial(self._alone, organization, str(path))
             return Repository.managed(path, organization, alone, self._folders.durability)
-        control = root[0] / ".git"
-        # Beside the repository, for processes that share it from another data directory.
-        beside = FileLocks(control / "minutebook")
-        locks: NamedLocks = beside if control.is_dir() else self._locks
-        alone = partial(locks.hold, "ledger", _PATIENCE)
+        alone = partial(self._alone_beside, organization, root[0] / ".git")
         return Repository.external(root[0], root[1], organization, alone, self._folders.durability)
+
+    @contextmanager
+    def _alone(self, organization: str, path: str) -> Iterator[Held | None]:
+        """Hold the lock of a ledger: by its path on one machine, by its name where each has paths of its own."""
+        name = organization if self._folders.are_shared else path
+        with self._locks.hold(f"ledger {name}", _PATIENCE) as held:
+            yield held
+
+    @contextmanager
+    def _alone_beside(self, organization: str, control: Path) -> Iterator[Held | None]:
+        """Hold a lock beside a repository, which other stores may share, and that of the servers."""
+        with ExitStack() as stack:
+            held: Held | None = None
+            if self._folders.are_shared:
+                held = stack.enter_context(self._alone(organization, ""))
+                if held is None:
+                    yield None
+                    return
+            locks: NamedLocks = (
+                FileLocks(control / "minutebook") if control.is_dir() else self._locks
+            )
+            beside = stack.enter_context(locks.hold("ledger", _PATIENCE))
+            yield beside if beside is None or held is None else held
 
     def _external_root(self, organization: str) -> tuple[Path, str] | None:
         """Return the top of the repository that the setting names, and the folder in it, or None."""
@@ -86,6 +114,19 @@ class LedgerLocator:
     def _managed_path(self, organization: str) -> Path:
         plain = _PLAIN.fullmatch(organization) is not None
         return self._folders.managed / (organization if plain else str(uuid_named(organization)))
+
+    def local(self, organization: str) -> LocalLedger:
+        """Return what this machine sees of a ledger. Raises LedgerError if Git cannot read it."""
+        root = self._external_root(organization)
+        if root is None:
+            folder = self._folders.managed
+            # No organization's folder has such a name.
+            return LocalLedger(str(folder), folder / ".id", is_managed=True)
+        from minutebook.ledger.objects import common_folder
+
+        control = common_folder(self.repository(organization).open())
+        id_file = control / "minutebook" / "id"
+        return LocalLedger(str(root[0]), id_file, is_managed=False, within=root[1])
 
     def exists(self, organization: str) -> bool:
         """Tell whether there is a repository, so that looking makes none."""

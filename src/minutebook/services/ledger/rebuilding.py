@@ -82,14 +82,16 @@ class Rebuilds:
     def rebuild(self, caller: Caller) -> Rebuilt:
         """Make Git and the tables of the caller's organization agree: what one lacks, it gets.
 
+        Where servers share a store, the ledger is the one on this server from now on.
         Of two readings of one decision the later holds. Raises LedgerBroken, and changes nothing, if
         they contradict each other or the outcome would not be sound. Raises Forbidden for agents,
         LedgerBusy if another commit comes meanwhile.
         """
         organization = default_organization(caller)
         self._check_may_rebuild(caller, organization)
-        with self.rebuilding([organization]) as rebuildings:
-            return rebuildings[organization].run(caller)
+        with self._ledgers.adopting(organization) as deciding:
+            git = self._read_git(organization, deciding)
+            return self.rebuild_from(caller, organization, git)
 
     @contextmanager
     def rebuilding(self, organizations: Iterable[str]) -> Iterator[dict[str, "Rebuilding"]]:
@@ -140,6 +142,7 @@ class Rebuilds:
         return GitSide(deciding, head, written, news(repository, None, head))
 
     def _rebuild(self, caller: Caller, organization: str, path: str, git: GitSide) -> Rebuilt:
+        git.deciding.note_place()
         tables, written = self._tables.of(organization), git.written
         both = tables.keys() & written.keys()
         check_uncontradicted((tables[id], written[id]) for id in both)

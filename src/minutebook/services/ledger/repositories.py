@@ -17,9 +17,11 @@ from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import Clock, filters
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.ledger.locator import LedgerFolders, LedgerLocator
+from minutebook.services.ledger.places import LedgerPlaces
 from minutebook.services.ledger.tables import DecisionTables, check_sound, without_conflicts
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store
+from minutebook.store.shared_facts import SharedFacts
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
@@ -59,12 +61,14 @@ class Ledgers:
         embeddings: Embeddings,
         locks: NamedLocks,
         folders: LedgerFolders,
+        facts: SharedFacts | None,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
         self._store = store
         self._embeddings = embeddings
         self._locator = LedgerLocator(folders, locks)
+        self._places = LedgerPlaces(facts, self._locator.local, folders.machine)
         self.tables = DecisionTables(store, trail, self._locator.mark_id, clock)
         self._clock = clock
         self._randbits = randbits
@@ -75,17 +79,27 @@ class Ledgers:
         """Keep other processes from committing to a ledger; call it outside of any transaction.
 
         Raises LedgerBusy if another process keeps the ledger for too long, LedgerError if Git
-        fails.
+        fails or the ledger is not on this server.
         """
         from minutebook.ledger.writer import writing
 
+        self._places.check(organization)
         with writing(self.repository(organization)) as writer:
-            yield Deciding(self, organization, writer)
+            yield Deciding(self, organization, writer, self._places.claim)
+
+    @contextmanager
+    def adopting(self, organization: str) -> Iterator["Deciding"]:
+        """Do the same, and have the ledger be the one on this server, wherever it was before."""
+        from minutebook.ledger.writer import writing
+
+        with writing(self.repository(organization)) as writer:
+            yield Deciding(self, organization, writer, self._places.adopt)
 
     def sync(self, organization: str) -> None:
         """Bring the tables to the head of a ledger, reading Git before the transaction.
 
-        Raises LedgerBroken if the ledger contradicts itself, LedgerError if it cannot be read.
+        Raises LedgerBroken if the ledger contradicts itself, LedgerError if it cannot be read or is
+        not on this server.
         """
         while True:
             # The mark first: a process that decides moves the head before the mark.
@@ -94,6 +108,7 @@ class Ledgers:
             since = None if mark is None else mark.commit_id
             if head == since:
                 return
+            self._places.check(organization)
             brought = self._brought(organization, since, head)
             with self._store.transaction(organization):
                 # Others may have followed it meanwhile, and decided.
@@ -107,7 +122,10 @@ class Ledgers:
         self._sync_all(sorted(open_to | {default_organization(caller)}))
 
     def recover(self) -> None:
-        """Finish commits that a kill cut short, then sync every ledger; a broken one stays as it was."""
+        """Finish commits that a kill cut short, then sync every ledger; a broken one stays as it was.
+
+        Where servers share the store, a ledger that this server has and none has claimed is claimed.
+        """
         for organization in self._organizations():
             if self._locator.exists(organization):
                 from minutebook.ledger.writer import recover
@@ -117,6 +135,9 @@ class Ledgers:
                 except LedgerError as error:
                     self._set_broken(organization, error)
         self._sync_all(self._organizations())
+        for organization in self._organizations():
+            if organization not in self._broken and self._places.is_unclaimed(organization):
+                self._claim(organization)
 
     def states(self, caller: Caller | None = None) -> list[LedgerState]:
         """Tell how each ledger stands that the caller (None: anybody) may hear."""
@@ -126,6 +147,8 @@ class Ledgers:
             open_to = {where.organization for where in filters(self._store, caller)}
             names = sorted(open_to | {default_organization(caller)})
         self._sync_all(names)
+        for name in names:
+            self._check_place(name)
         return [self._state(name) for name in names if self._is_used(name)]
 
     def check(self) -> list[Violation]:
@@ -211,6 +234,24 @@ class Ledgers:
             else:
                 self.forget_fault(organization)
 
+    def _claim(self, organization: str) -> None:
+        """Note that a ledger is here that was followed before the store knew of places."""
+        mark = self.tables.commit_id(organization)
+        if mark is not None and self._head(organization) == mark:
+            try:
+                with self._store.transaction(organization):
+                    self._places.claim(organization)
+            except LedgerError as error:
+                self._set_broken(organization, error)
+
+    def _check_place(self, organization: str) -> None:
+        """Also a copy that has come as far is another ledger."""
+        if organization not in self._broken and self._is_used(organization):
+            try:
+                self._places.check(organization)
+            except LedgerError as error:
+                self._set_broken(organization, error)
+
     def _set_broken(self, organization: str, error: LedgerError) -> None:
         known = self._broken.get(organization)
         self._broken[organization] = error
@@ -251,10 +292,17 @@ class Ledgers:
 class Deciding:
     """A ledger that no other process of ours commits to meanwhile."""
 
-    def __init__(self, ledgers: Ledgers, organization: str, writer: "Writer") -> None:
+    def __init__(
+        self,
+        ledgers: Ledgers,
+        organization: str,
+        writer: "Writer",
+        note_place: Callable[[str], None],
+    ) -> None:
         self._ledgers = ledgers
         self._organization = organization
         self._writer = writer
+        self._note_place = note_place
 
     def repeat(self, attempt: Callable[[], T]) -> T:
         """Bring the tables to Git's head, then attempt a transaction; again where Git moved on."""
@@ -264,6 +312,10 @@ class Deciding:
             return attempt()
 
         return self._writer.repeat(synced_attempt)
+
+    def note_place(self) -> None:
+        """Note that the ledger is here; call inside a transaction. Raises LedgerError if it is elsewhere."""
+        self._note_place(self._organization)
 
     def look(self) -> str | None:
         """Return the head of the ledger's branch. Raises LedgerError if Git cannot be read."""
@@ -287,8 +339,10 @@ class Deciding:
     ) -> tuple[Decision, ...]:
         """Commit decisions wherever the tables are, and move the mark; return them with their commit.
 
-        Raises LedgerError if Git fails, Conflict if the file of a decision holds another.
+        Raises LedgerError if Git fails or the ledger is not on this server, StoreBusy if another
+        server may commit by now, Conflict if the file of a decision holds another.
         """
+        self.note_place()
         committed = self._writer.commit(self._ledgers.act(what, caller, decisions))
         self._ledgers.tables.put_mark(self._organization, committed.id)
         return committed.decisions

@@ -10,6 +10,7 @@ from minutebook.domain.lineage import Rule
 from minutebook.embedding.service import Embedding
 from minutebook.services.access.audit import Trail
 from minutebook.services.knowledge.mentions import Mentions
+from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.maintenance.scheduled_backups import BackupState, ScheduledBackups
 from minutebook.store.protocol import Tended
@@ -39,6 +40,7 @@ class Doctor:
         mentions: Mentions,
         ledgers: Ledgers,
         backups: ScheduledBackups,
+        secret: Secret,
     ) -> None:
         self._store = store
         self._trail = trail
@@ -46,10 +48,12 @@ class Doctor:
         self._mentions = mentions
         self._ledgers = ledgers
         self._backups = backups
+        self._secret = secret
 
     def examine(self) -> list[Finding]:
-        """Find damage in store and ledgers, breaks in the trails, backups that were not made, a lost model.
+        """Find what is damaged or broken in store, trails and ledgers, and what keeps others from working.
 
+        Others: backups that were not made, a secret that is not the pinned one, a model that fails to load.
         What cannot be read for damage is a finding, and the rest is looked at nevertheless.
         """
         findings = [
@@ -58,6 +62,10 @@ class Doctor:
             *self._read("The ledger", lambda: _of_ledgers(self._ledgers)),
             *_of_backups(self._backups.state()),
         ]
+        if self._secret.is_another():
+            finding = "The secret that is set here is not the one that accepts proposals"
+            remedy = "set AGENT_MEMORY_SECRET here as it was when `minutebook secret set` pinned it"
+            findings.append(Finding(finding, remedy))
         model = self._embedding
         if model.state == "error" and not model.is_off:
             reason = f"Search by meaning is off: {model.reason}"

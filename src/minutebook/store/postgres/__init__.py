@@ -23,6 +23,7 @@ from minutebook.store.postgres import (
 )
 from minutebook.store.postgres.connections import Connection, Connections, place_of
 from minutebook.store.postgres.embeddings import Spaces
+from minutebook.store.postgres.facts import PostgresFacts
 from minutebook.store.postgres.indices import Indices
 from minutebook.store.postgres.leases import PostgresLeases
 from minutebook.store.postgres.snapshot import PostgresSnapshot
@@ -448,6 +449,11 @@ class PostgresStore:
     def leases(self) -> PostgresLeases:
         """The rows of the leases that all servers over the database share."""
         return PostgresLeases(self._connections)
+
+    @property
+    def facts(self) -> PostgresFacts:
+        """The facts that all servers over the database share."""
+        return PostgresFacts(self._connections)
 
     def size(self) -> int:
         """Return the size in bytes of the database and of this machine's indices."""

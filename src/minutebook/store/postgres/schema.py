@@ -1,6 +1,6 @@
 """The tables, and the way from each earlier form of them to the present one.
 
-An organization's number leads every key. `organizations`, `spaces`, `leases`, `identity` and `format` are
+An organization's number leads every key. `organizations`, `spaces`, `leases`, `facts`, `identity` and `format` are
 small, read by all and seldom written; a change's sequence stands in `feeds`, by organization, whose row
 a writer locks first. No extension, sequence object, trigger or foreign key is used.
 """
@@ -253,7 +253,10 @@ INSERT INTO numbers SELECT 'spaces', coalesce(max(number), 0) FROM spaces;
 INSERT INTO feeds SELECT number, 0 FROM organizations ON CONFLICT DO NOTHING;
 """
 
-_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH)
+# What all servers share beside the records: where a ledger is, the secret that accepts proposals.
+_SEVENTH = "CREATE TABLE facts (name text PRIMARY KEY, value text NOT NULL);"
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 

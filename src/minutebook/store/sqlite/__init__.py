@@ -397,6 +397,10 @@ class SqliteStore:
     def leases(self) -> None:
         """None: processes that share a file share a machine, where files lock better."""
 
+    @property
+    def facts(self) -> None:
+        """None: processes that share a file share its data directory."""
+
     def size(self) -> int:
         """Return the size on disk in bytes, write-ahead log and indices included."""
         return sum(path.stat().st_size for path in self._files() if path.is_file())

@@ -1,0 +1,67 @@
+"""Where the hash of the approval secret is kept: in a file of one machine, or in the store that servers share."""
+
+from pathlib import Path
+from typing import Protocol
+
+from minutebook.disk.atomic_file import replace_file
+from minutebook.domain.errors import StoreError
+from minutebook.store.shared_facts import SharedFacts
+
+_FACT = "secret"
+
+
+class SecretPlace(Protocol):
+    """One text, of which all who accept proposals know. `str` names the place for people."""
+
+    def read(self) -> str | None:
+        """Return the text, or None. Raises StoreError."""
+
+    def write(self, text: str) -> None:
+        """Keep a text in place of the one there was. Raises StoreError."""
+
+
+class SecretFile:
+    """A file that only its owner reads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def read(self) -> str | None:
+        """Return the text of the file, or None if there is none. Raises StoreError."""
+        try:
+            return self._path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise StoreError(
+                f"{self}: it cannot be read ({error}); remove it to set the secret anew"
+            ) from error
+
+    def write(self, text: str) -> None:
+        """Write the file anew. Raises StoreError."""
+        try:
+            replace_file(self._path, text.encode())
+        except OSError as error:
+            raise StoreError(f"{self}: {error.strerror}") from error
+
+
+class SecretFact:
+    """A fact that all servers over a database share."""
+
+    def __init__(self, facts: SharedFacts, place: str) -> None:
+        self._facts = facts
+        self._place = place
+
+    def __str__(self) -> str:
+        return f"the secret in {self._place}"
+
+    def read(self) -> str | None:
+        """Return the fact, or None if there is none. Raises StoreError."""
+        return self._facts.read(_FACT)
+
+    def write(self, text: str) -> None:
+        """Keep the fact. Raises StoreError."""
+        self._facts.write(_FACT, text)
