@@ -14,7 +14,7 @@ from minutebook.domain.source_drafts import LeftOut, Place
 LONGEST_LINE = 16 * 2**20
 """Bytes of a line; a longer one is left out without being held."""
 
-LARGEST_DOCUMENT = 256 * 2**20
+LARGEST_DOCUMENT = 64 * 2**20
 """Bytes of a file that has to be held whole."""
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -86,7 +86,7 @@ class Source:
     def lines(self, file: SourceFile) -> Iterator[tuple[int, bytes] | LeftOut]:
         """Yield the lines of a file with their numbers; one without an end is still being written."""
         try:
-            with _opened(file.path) as stream:
+            with opened(file.path) as stream:
                 number = 0
                 while line := stream.readline(LONGEST_LINE + 1):
                     number += 1
@@ -141,7 +141,7 @@ class Source:
     def content(self, file: SourceFile) -> bytes | LeftOut:
         """Return the bytes of a file, or LeftOut if it is too large or cannot be read."""
         try:
-            with _opened(file.path) as stream:
+            with opened(file.path) as stream:
                 content = stream.read(LARGEST_DOCUMENT + 1)
         except OSError as error:
             return LeftOut(file.place, f"cannot be read: {error.strerror or error}")
@@ -191,7 +191,7 @@ class Source:
 _LINK = "it is a link, and may lead out of the folder"
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
     """Open a plain file, never what a link leads to, and never waiting for a writer."""
     handle = os.open(path, _FLAGS | _BINARY)
     if not stat.S_ISREG(os.fstat(handle).st_mode):

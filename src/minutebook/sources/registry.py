@@ -4,7 +4,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from minutebook.domain.source_drafts import Found
-from minutebook.sources import claude_code, codex, gemini_cli, markdown, server_memory
+from minutebook.sources import (
+    chat_export,
+    claude_code,
+    codex,
+    gemini_cli,
+    markdown,
+    mcp_memory_service,
+    server_memory,
+)
 from minutebook.sources.files import Source, UsualPlace, Wanted
 
 
@@ -33,6 +41,12 @@ SOURCES: Mapping[str, SourceKind] = {
         "entities and observations of server-memory", server_memory.is_wanted, server_memory.read
     ),
     markdown.NAME: SourceKind("Markdown notes", markdown.is_wanted, markdown.read),
+    mcp_memory_service.NAME: SourceKind(
+        "memories of mcp-memory-service", mcp_memory_service.is_wanted, mcp_memory_service.read
+    ),
+    chat_export.NAME: SourceKind(
+        "conversations of ChatGPT or Claude", chat_export.is_wanted, chat_export.read
+    ),
 }
 
 

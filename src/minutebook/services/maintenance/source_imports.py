@@ -5,7 +5,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -520,14 +519,13 @@ def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object
 
 
 def _digest(draft: MemoryDraft) -> str:
-    """Return the digest of what a source says: it stays while the source says the same."""
-    said = [draft.content, draft.title, draft.type, _when(draft.at), draft.metadata]
+    """Return the digest of what a source says: it stays while the source says the same.
+
+    Without its instant, which may be that of the file.
+    """
+    said = [draft.content, draft.title, draft.type, draft.metadata]
     data = json.dumps(said, sort_keys=True, default=str).encode()
     return hashlib.sha256(data).hexdigest()[:32]
-
-
-def _when(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()
 
 
 def _nothing(audit: AuditDraft) -> str:

@@ -1,0 +1,130 @@
+"""A long JSON array read element by element, from a file or from a member of a zip archive."""
+
+import codecs
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO
+
+from minutebook.domain.source_drafts import LeftOut, Place
+from minutebook.sources.files import Source, SourceFile, opened
+
+LARGEST_ELEMENT = 64 * 2**20
+"""Characters of an element; the rest of an array with a larger one is left out."""
+
+LARGEST_MEMBER = 4 * 2**30
+"""Bytes of an unpacked member of an archive that are read."""
+
+_PIECE = 2**20
+_DECODER = json.JSONDecoder()
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError)
+"""What reading a zip archive raises that is damaged, encrypted or packed in an unknown way."""
+
+
+def elements_of(
+    source: Source, file: SourceFile, is_wanted: Callable[[PurePosixPath], bool]
+) -> Iterator[tuple[Place, Any] | LeftOut]:
+    """Yield the elements of the array that a file holds, or of those in the wanted members of an archive.
+
+    Nothing is unpacked to the disk, so that the names of members lead nowhere.
+    """
+    try:
+        with opened(file.path) as stream:
+            if file.path.suffix.lower() == ".zip":
+                yield from _of_archive(stream, file, is_wanted)
+            else:
+                yield from _elements(stream, file.place)
+    except OSError as error:
+        yield LeftOut(file.place, f"cannot be read: {error.strerror or error}")
+    source.read += file.size
+
+
+def _of_archive(
+    stream: BinaryIO, file: SourceFile, is_wanted: Callable[[PurePosixPath], bool]
+) -> Iterator[tuple[Place, Any] | LeftOut]:
+    try:
+        with zipfile.ZipFile(stream) as archive:
+            members = [
+                each for each in archive.infolist() if is_wanted(PurePosixPath(each.filename))
+            ]
+            for member in members:
+                place = Place(f"{file.path}/{PurePosixPath(member.filename).name}")
+                with archive.open(member) as content:
+                    yield from _elements(content, place)
+            if not members:
+                yield LeftOut(file.place, "the archive holds no conversations.json")
+    except _BROKEN as error:
+        yield LeftOut(file.place, f"the archive cannot be read: {error}")
+
+
+def _elements(stream: Any, place: Place) -> Iterator[tuple[Place, Any] | LeftOut]:
+    """Yield the elements of an array; of an object, what it holds alone."""
+    window = _Window(stream)
+    try:
+        first = window.next_sign("")
+        if first == "[":
+            window.at += 1
+            while window.next_sign(",") not in ("]", ""):
+                yield place, window.value()
+        elif first:
+            yield place, window.value()
+    except (ValueError, RecursionError) as error:
+        reason = str(error) if isinstance(error, _TooLarge) else "the rest is not JSON in UTF-8"
+        yield LeftOut(place, reason)
+
+
+class _TooLarge(ValueError):
+    """An element or a member is larger than what is held or read."""
+
+
+class _Window:
+    """The part of a text that is held: from `at` on it has not been read yet."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
+        self._read = 0
+        self._is_whole = False
+        self.text = ""
+        self.at = 0
+
+    def next_sign(self, passed: str) -> str:
+        """Move to the next sign that is neither blank nor one of those passed; empty at the end."""
+        while True:
+            while self.at < len(self.text):
+                sign = self.text[self.at]
+                if not sign.isspace() and sign not in passed:
+                    return sign
+                self.at += 1
+            if not self._grow():
+                return ""
+
+    def value(self) -> Any:
+        """Parse the value that begins here. Raises ValueError if it is none, _TooLarge if it is too long."""
+        while True:
+            try:
+                value, self.at = _DECODER.raw_decode(self.text, self.at)
+            except ValueError:
+                if len(self.text) - self.at > LARGEST_ELEMENT:
+                    raise _TooLarge(
+                        f"the rest: an element is longer than {LARGEST_ELEMENT:,} characters"
+                    ) from None
+                if not self._grow():
+                    raise
+            else:
+                return value
+
+    def _grow(self) -> bool:
+        """Read on, twice as much as is held so that parsing again costs little; tell whether there was more."""
+        if self._is_whole:
+            return False
+        self.text, self.at = self.text[self.at :], 0
+        piece = self._stream.read(max(_PIECE, len(self.text)))
+        self._read += len(piece)
+        if self._read > LARGEST_MEMBER:
+            raise _TooLarge(f"the rest: more than {LARGEST_MEMBER:,} bytes")
+        self._is_whole = not piece
+        self.text += self._decoder.decode(piece, final=self._is_whole)
+        return bool(piece)
