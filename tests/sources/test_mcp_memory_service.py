@@ -141,7 +141,7 @@ asyncio.run(main())
 def test_a_database_made_by_the_real_program_is_imported(run: Run, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "venv", "real"], cwd=tmp_path, check=True)
     python = tmp_path / "real" / "bin" / "python"
-    packages = ("mcp-memory-service==12.4.0", "pysqlite3-binary")
+    packages = ("mcp-memory-service==12.2.0", "pysqlite3-binary")
     subprocess.run([python, "-m", "pip", "install", "-q", *packages], check=True)
     subprocess.run([python, "-c", MAKE, "a.db", "b.json"], cwd=tmp_path, check=True)
     assert "memory 2" in done(run, "import", "mcp-memory-service", "a.db")
