@@ -46,7 +46,14 @@ ROOT = Path(__file__).parent.parent
 
 AVAILABLE = sys.platform == "linux"
 
-IMPORTED_ON_USE = ("httpx2", "onnxruntime", "uvicorn", "mcp.client.stdio")
+IMPORTED_ON_USE = (
+    "anyio._backends._asyncio",
+    "httpx2",
+    "mcp.client.stdio",
+    "onnxruntime",
+    "uvicorn",
+    "uvicorn.lifespan.on",
+)
 """What Minutebook imports inside functions, and a server or its client needs soon."""
 
 READ_ONCE = ("PYTHON", "LD_", "OMP_", "OPENBLAS_", "MALLOC_", "GLIBC_")

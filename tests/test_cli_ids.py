@@ -108,24 +108,21 @@ def completed(*words: str) -> list[str]:
     return [each.value for each in shell.get_completions(list(whole), last)]
 
 
-@pytest.mark.parametrize(
-    ("words", "some"),
-    [
-        (["rem"], {"remember"}),
-        (["remember", "--t"], {"--type", "--title", "--tag"}),
-        (["list", "--scope", ""], {"system", "organization", "repository", "user"}),
-        (["settings", "set", "daemon"], {"daemon", "daemon_idle", "daemon_wait"}),
-        (["completion", ""], {"bash", "zsh", "fish"}),
-        (["show", "0mb"], {THIRD.ljust(20, "0")}),
-        (["invalidate", FIRST, "--superseded-by", "0mb"], {THIRD.ljust(20, "0")}),
-        (["session", "tu"], {"tuesday"}),
-        (["show", "proposal_"], set()),
-    ],
-)
-def test_a_shell_completes_commands_options_values_and_ids(
-    kept: dict[str, str], words: list[str], some: set[str]
-) -> None:
-    assert set(completed(*words)) == some
+COMPLETED: dict[tuple[str, ...], set[str]] = {
+    ("rem",): {"remember"},
+    ("remember", "--t"): {"--type", "--title", "--tag"},
+    ("list", "--scope", ""): {"system", "organization", "repository", "user"},
+    ("settings", "set", "daemon"): {"daemon", "daemon_idle", "daemon_wait"},
+    ("completion", ""): {"bash", "zsh", "fish"},
+    ("show", "0mb"): {THIRD.ljust(20, "0")},
+    ("invalidate", FIRST, "--superseded-by", "0mb"): {THIRD.ljust(20, "0")},
+    ("session", "tu"): {"tuesday"},
+    ("show", "proposal_"): set(),
+}
+
+
+def test_a_shell_completes_commands_options_values_and_ids(kept: dict[str, str]) -> None:
+    assert {words: set(completed(*words)) for words in COMPLETED} == COMPLETED
 
 
 def test_what_is_completed_is_of_the_store_that_is_named(

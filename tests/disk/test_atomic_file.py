@@ -67,7 +67,7 @@ def test_writers_that_are_killed_leave_a_whole_file_and_the_next_write_clears_up
     tmp_path: Path,
 ) -> None:
     path, chance = tmp_path / "file", Random(7)
-    for _ in range(12):
+    for _ in range(5):
         process = subprocess.Popen([sys.executable, "-P", "-c", WRITER, str(path)])
         wait_until(path.exists)
         time.sleep(chance.uniform(0.01, 0.1))

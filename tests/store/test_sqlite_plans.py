@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,9 +53,10 @@ def equal(**values: object) -> Filter:
     return replace(ACME, equal=values)
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[SqliteStore]:
-    store = SqliteStore(tmp_path / "store.db", durability="normal")
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """A store with a record of each kind, which no test changes."""
+    store = SqliteStore(tmp_path_factory.mktemp("plans") / "store.db", durability="normal")
     graph = (memory("a"), version("a"), entity("e"), edge(Mention, "a", "e"), entry(1))
     for record in (
         *graph,
