@@ -1,7 +1,9 @@
-"""How many examples Hypothesis draws: some in `make test`, many in `make test-all`."""
+"""How many examples Hypothesis draws, and which cases of a table run: some in `make test`, all in `.ci/run`."""
 
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
+import pytest
 from hypothesis import settings
 
 SHARE: Final = {"same": 0.2, "minutebook": 0.1, "all": 2.0}
@@ -11,6 +13,24 @@ SHARE: Final = {"same": 0.2, "minutebook": 0.1, "all": 2.0}
 def examples(named: int) -> int:
     """Return the number of examples that a test draws in the profile that is loaded."""
     return max(1, round(named * SHARE.get(settings.get_current_profile_name(), 1.0)))
+
+
+def parametrize_in_part(
+    names: str | tuple[str, ...],
+    cases: Iterable[Any],
+    *,
+    every: int = 3,
+    ids: Callable[[Any], str] | None = None,
+) -> pytest.MarkDecorator:
+    """Parametrize a test of which `make test` runs each third case, say; the others are `thorough`."""
+    rows = [
+        pytest.param(
+            *(case if isinstance(names, tuple) else [case]),
+            marks=[pytest.mark.thorough] if number % every else [],
+        )
+        for number, case in enumerate(cases)
+    ]
+    return pytest.mark.parametrize(names, rows, ids=ids)
 
 
 def register() -> None:

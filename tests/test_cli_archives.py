@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.examples import parametrize_in_part
 from tests.terminal import Run, remembered
 
 
@@ -266,7 +267,7 @@ def link(name: str) -> tuple[tarfile.TarInfo, bytes]:
     return member, b""
 
 
-@pytest.mark.parametrize(
+@parametrize_in_part(
     ("change", "reason"),
     [
         (lambda held: held.pop(), "before its manifest"),

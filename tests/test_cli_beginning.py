@@ -19,6 +19,7 @@ import pytest
 from minutebook.__main__ import main as start
 from minutebook.cli.terminal import interruptible
 from minutebook.invocation import INTERRUPTED
+from tests.examples import parametrize_in_part
 from tests.terminal import Run, leaf_commands, remembered
 
 BEGIN = {
@@ -68,7 +69,7 @@ def test_the_lists_name_commands_that_there_are() -> None:
     assert READ
 
 
-@pytest.mark.parametrize("words", READ, ids=" ".join)
+@parametrize_in_part("words", READ, ids=" ".join)
 def test_no_store_begins_in_a_folder_that_was_mistyped(
     run: Run, tmp_path: Path, words: tuple[str, ...]
 ) -> None:

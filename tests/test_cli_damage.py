@@ -17,6 +17,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
+from tests.examples import parametrize_in_part
 from tests.terminal import Run, remembered
 
 PAGE = 4096
@@ -184,7 +185,7 @@ def test_a_folder_in_which_no_store_was_kept_begins_one(run: Run, home: Path) ->
     assert "1 of 1" in run("list").output
 
 
-@pytest.mark.parametrize("seed", range(6))
+@parametrize_in_part("seed", range(6))
 def test_no_damage_leads_to_a_traceback(run: Run, home: Path, seed: int) -> None:
     chance = Random(seed)
     content = bytearray(database(home).read_bytes())

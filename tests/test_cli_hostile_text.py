@@ -15,6 +15,7 @@ from minutebook.cli.printing import body, shown, style
 from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
+from tests.examples import parametrize_in_part
 from tests.store import samples
 from tests.terminal import Run, leaf_commands
 
@@ -191,7 +192,7 @@ def test_every_command_is_tried() -> None:
     assert {words for words, _ in leaf_commands()} == set(TYPED) | set(OPENS_NO_STORE)
 
 
-@pytest.mark.parametrize("command", TYPED, ids=" ".join)
+@parametrize_in_part("command", TYPED, ids=" ".join)
 def test_no_command_lets_stored_text_steer_the_terminal(
     run: Run, ids: dict[str, str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:

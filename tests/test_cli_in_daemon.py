@@ -15,6 +15,7 @@ from minutebook.config import Settings, load
 from minutebook.invocation import DAEMON_COMMANDS, read_command
 from minutebook.server.daemon.commands import ClientLost, Command, Host, LeftToClient, Stream
 from minutebook.server.daemon.process import shared
+from tests.examples import parametrize_in_part
 from tests.terminal import Run, remembered
 
 SESSION = "morning"
@@ -94,7 +95,7 @@ def test_each_command_of_the_daemon_is_one_of_the_command_line() -> None:
     assert set(_typed_for_each("", "")) == set(DAEMON_COMMANDS)
 
 
-@pytest.mark.parametrize("name", DAEMON_COMMANDS)
+@parametrize_in_part("name", DAEMON_COMMANDS)
 def test_a_command_prints_and_ends_as_it_does_in_a_process_of_its_own(
     name: str, daemon: Daemon, run: Run
 ) -> None:

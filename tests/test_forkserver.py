@@ -12,7 +12,10 @@ import pytest
 
 from tests import forkserver
 
-pytestmark = pytest.mark.skipif(not forkserver.AVAILABLE, reason="starts are fresh here")
+pytestmark = [
+    pytest.mark.thorough,
+    pytest.mark.skipif(not forkserver.AVAILABLE, reason="starts are fresh here"),
+]
 
 WARM = "import gc, sys; sys.exit(0 if gc.get_freeze_count() else 7)"
 """Exits with 0 in a forked process, with 7 in a fresh one."""

@@ -16,6 +16,7 @@ from minutebook.code.chunks import (
 )
 from minutebook.code.languages import LANGUAGES, Language, language_named, language_of
 from tests.code.given import SAMPLES, Sample, mutated
+from tests.examples import parametrize_in_part
 
 PYTHON = language_named("python")
 LINES = [
@@ -81,7 +82,7 @@ def test_long_files_of_few_lines_keep_the_laws(
     check_laws(ending.join(lines), language)
 
 
-@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+@parametrize_in_part("ending", ["\n", "\r\n", "\r"])
 @pytest.mark.parametrize("sample", SAMPLES, ids=repr)
 def test_a_sample_is_cut_as_written_down_whatever_ends_its_lines(
     sample: Sample, ending: str

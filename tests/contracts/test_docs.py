@@ -19,6 +19,7 @@ from tools.write_docs import (
 )
 
 
+@pytest.mark.thorough
 def test_pages_are_written_once_and_then_in_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

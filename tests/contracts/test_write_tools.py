@@ -14,6 +14,7 @@ from minutebook.domain.records import Role
 from tests.contracts.governed import INTENTS
 from tests.contracts.ledgered import WHY
 from tests.contracts.requirements import requirement
+from tests.examples import parametrize_in_part
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
 
 Arguments = Callable[[Given], dict[str, Any]]
@@ -188,7 +189,7 @@ def shown(answer: Answer, given: Given) -> str:
     return text
 
 
-@pytest.mark.parametrize("call", [*NAMED, *PLACED, *OTHERS], ids="/".join)
+@parametrize_in_part("call", [*NAMED, *PLACED, *OTHERS], ids="/".join)
 def test_a_token_of_a_repository_writes_into_it_and_nowhere_else(
     population: Population, call: Call
 ) -> None:

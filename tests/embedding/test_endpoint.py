@@ -12,6 +12,7 @@ import pytest
 
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.embedding.endpoint import Endpoint, EndpointEmbedder, open_endpoint
+from tests.examples import parametrize_in_part
 
 KEY = "sk-secret-4711"
 
@@ -259,7 +260,7 @@ TWISTS: dict[str, Callable[[dict[str, Any]], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", TWISTS)
+@parametrize_in_part("name", TWISTS)
 def test_an_answer_that_is_no_embedding_is_refused(name: str, service: Service, url: str) -> None:
     embedder, _ = opened(url)
     service.twist = TWISTS[name]

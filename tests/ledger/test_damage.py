@@ -11,6 +11,7 @@ import pytest
 from minutebook.domain.errors import LedgerDamaged
 from minutebook.ledger.history import damage_in, news, read_all
 from minutebook.ledger.repository import Repository
+from tests.examples import parametrize_in_part
 from tests.ledger.given import FOLDER, git, numbered, own, person, record, shared
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -96,7 +97,7 @@ for name, way in ways.items():
 """
 
 
-@pytest.mark.parametrize("where", PLACES)
+@parametrize_in_part("where", PLACES, every=2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_whatever_meets_a_damaged_object_ends_and_names_it(
     tmp_path: Path, where: str, kind: str

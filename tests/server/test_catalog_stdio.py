@@ -14,6 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 from minutebook.contracts.catalog import catalog
 from tests.contracts.requirements import requirement
+from tests.examples import parametrize_in_part
 from tests.server.stdio.speaking import Pipe, parameters, serving
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "shared" / "contracts" / "catalog.md"
@@ -183,7 +184,7 @@ def test_resources_are_listed_and_read_by_a_real_client(tmp_path: Path, mode: st
     talk(tmp_path, told, "catalog", mode=mode)
 
 
-@pytest.mark.parametrize("mode", ["legacy", LISTEN])
+@parametrize_in_part("mode", [LISTEN, "legacy"])
 @requirement("catalog/resources/completion")
 def test_an_id_is_completed_by_a_real_client(tmp_path: Path, mode: str) -> None:
     async def told(client: Client) -> None:

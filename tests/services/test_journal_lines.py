@@ -12,6 +12,7 @@ from minutebook.domain.archive import Mode
 from minutebook.domain.errors import InvalidArchive
 from minutebook.domain.records import Entry, Kind, Record, Summary, Turn
 from minutebook.domain.turns import summary_id
+from tests.examples import parametrize_in_part
 from tests.services.maintenance.test_archives import (
     AGENT,
     exported,
@@ -138,7 +139,7 @@ def test_a_summary_that_was_taken_in_stands_until_its_session_grows(world: World
     assert [each.turn_count for each in world.app.summaries.summarize_all(AGENT).done] == [2]
 
 
-@pytest.mark.parametrize(
+@parametrize_in_part(
     ("second", "reason"),
     [
         ({name: TURN[name] for name in TURN if name != "response"}, "response"),

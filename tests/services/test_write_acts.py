@@ -24,6 +24,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.source_drafts import MemoryDraft, Place
 from minutebook.services.maintenance.archives import Archives
+from tests.examples import parametrize_in_part
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
 from tests.services.decided import SECRET, draft
 
@@ -195,7 +196,7 @@ def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Popul
 
 
 @pytest.mark.parametrize("scope", [each for each in SCOPES if each != "own"])
-@pytest.mark.parametrize("act", [*NAMED, *PLACED])
+@parametrize_in_part("act", [*NAMED, *PLACED])
 def test_a_token_of_a_repository_changes_nothing_beyond_it(
     population: Population, act: str, scope: str
 ) -> None:
@@ -232,7 +233,7 @@ def test_an_act_on_all_there_is_leaves_what_is_beyond_the_token(
             assert getattr(record, "repository", "one") == "one", record
 
 
-@pytest.mark.parametrize("act", [*NAMED, *PLACED, *HOMELY])
+@parametrize_in_part("act", [*NAMED, *PLACED, *HOMELY])
 def test_a_token_of_a_repository_writes_into_it(population: Population, act: str) -> None:
     own = population.fill("own")
     before = population.records()
@@ -245,7 +246,7 @@ def test_a_token_of_a_repository_writes_into_it(population: Population, act: str
         assert getattr(record, "repository", "one") == "one"
 
 
-@pytest.mark.parametrize("act", [*NAMED, *PLACED, *HOMELY, *MANY])
+@parametrize_in_part("act", [*NAMED, *PLACED, *HOMELY, *MANY])
 def test_a_viewer_changes_nothing(population: Population, act: str) -> None:
     before, given = population.records(), population.given["organization"]
     viewer = replace(BEARER, role=Role.VIEWER, repository_bound=False, repositories=None)
@@ -254,7 +255,7 @@ def test_a_viewer_changes_nothing(population: Population, act: str) -> None:
     assert population.records() == before
 
 
-@pytest.mark.parametrize("act", [*NAMED, *PLACED, *HOMELY])
+@parametrize_in_part("act", [*NAMED, *PLACED, *HOMELY])
 def test_the_systems_is_changed_through_no_contract(population: Population, act: str) -> None:
     before, given = population.records(), population.given["system"]
     anyone = Caller(name="ada", role=Role.ADMIN, organization=SYSTEM_ORGANIZATION)

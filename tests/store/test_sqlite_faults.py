@@ -30,6 +30,7 @@ from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.tables import microseconds
 from minutebook.store.sqlite import SqliteStore, schema
 from minutebook.store.sqlite.tables import ALL_TABLES
+from tests.examples import parametrize_in_part
 from tests.store.given import anything
 from tests.store.samples import SPACES, START, decision, edge, entity, memory, turn, unit
 from tests.store.small_index import small_index
@@ -62,7 +63,7 @@ def test_a_newer_file_is_refused_with_both_versions_and_left_as_it_is(path: Path
     assert path.read_bytes() == before
 
 
-@pytest.mark.parametrize("version", range(1, schema.VERSION))
+@parametrize_in_part("version", range(1, schema.VERSION))
 def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     path: Path, version: int
 ) -> None:
@@ -397,9 +398,10 @@ def _put_a_file_in_its_place(folder: Path) -> None:
     folder.write_text("in the way")
 
 
-@pytest.fixture
-def filled(path: Path) -> Iterator[Path]:
-    """A store whose index has several files and dead records."""
+@pytest.fixture(scope="module")
+def filled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store whose index has several files and dead records."""
+    path = tmp_path_factory.mktemp("filled") / "store.db"
     with small_index():
         store = SqliteStore(path)
         for number in range(12):
@@ -412,6 +414,14 @@ def filled(path: Path) -> Iterator[Path]:
         store.delete(Memory, "acme", "07")
         store.nearest(Memory, ACME, SPACES[0], direction(0), 5)
         store.close()
+    return path.parent
+
+
+@pytest.fixture
+def filled(filled_once: Path, path: Path) -> Iterator[Path]:
+    """A copy of that store."""
+    shutil.copytree(filled_once, path.parent, dirs_exist_ok=True)
+    with small_index():
         yield path
 
 

@@ -12,6 +12,7 @@ from minutebook.domain.records import Category, Turn
 from minutebook.summarizing.extractive import summarize
 from minutebook.summarizing.summary_draft import MAX_TITLE, MAX_TITLE_WORDS, SummaryDraft
 from minutebook.summarizing.titles import phrases, title_of
+from tests.examples import parametrize_in_part
 from tests.store.samples import START, turn
 
 Said = tuple[str, str, str]
@@ -93,7 +94,7 @@ def test_little_is_told_of_little(said: list[Said], title: str, summary: str) ->
     assert (told.title, told.summary) == (title, summary)
 
 
-@pytest.mark.parametrize(
+@parametrize_in_part(
     "said",
     [
         "a",
@@ -112,6 +113,7 @@ def test_little_is_told_of_little(said: list[Said], title: str, summary: str) ->
         "\ud800",
         "\0",
     ],
+    every=5,
 )
 def test_a_megabyte_of_anything_is_summarised(said: str) -> None:
     told = account([(said * (1_000_000 // len(said)), "", said * 1000)])

@@ -3,13 +3,12 @@
 import re
 from html.parser import HTMLParser
 
-import pytest
-
 from minutebook.domain.caller import Call, Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Role
 from minutebook.web.markup import LONGEST_MARKDOWN, markdown, visible
+from tests.examples import parametrize_in_part
 from tests.web.conftest import AGENT, OWNER, Site
 
 HOSTILE = [
@@ -136,10 +135,7 @@ def check_inert(page: str) -> None:
     assert re.search(r"<script(?![^>]*src=)", page) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [*HOSTILE[:4], *(pytest.param(each, marks=pytest.mark.thorough) for each in HOSTILE[4:])],
-)
+@parametrize_in_part("text", HOSTILE, every=4)
 def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     name = " ".join(visible(text).split())[:90].replace("\\", "/") or "x"
     origin = Origin(client=name, version=name, session="s")
@@ -204,7 +200,7 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
     check_inert(browser.get(f"/memories/{memory.id}").text)
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@parametrize_in_part("text", HOSTILE, every=4)
 def test_hostile_addresses_and_forms_are_inert(site: Site, text: str) -> None:
     memory = site.remember("Tea")
     browser = site.owner()

@@ -15,6 +15,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import MemoryType, Role, Status
 from minutebook.web.application import VIEWS
+from tests.examples import parametrize_in_part
 from tests.web.conftest import Browser, Site, site_on
 
 HIDDEN: dict[str, dict[str, Any]] = {
@@ -137,7 +138,7 @@ def plain(page: str) -> str:
     return re.sub(r'name="csrf" value="[^"]+"', "", page)
 
 
-@pytest.mark.parametrize("asker", ASKERS)
+@parametrize_in_part("asker", ASKERS, every=2)
 def test_no_page_shows_what_is_anothers(walk: Walk, asker: str) -> None:
     hidden = ASKERS[asker][1]
     browser = walk.asker(asker)
@@ -163,7 +164,7 @@ def test_no_count_changes_by_what_is_anothers(walk: Walk, asker: str) -> None:
         assert f"hush{name}" in browser.get("/?q=hush").text
 
 
-@pytest.mark.parametrize("asker", ASKERS)
+@parametrize_in_part("asker", reversed(ASKERS), every=2)
 def test_no_act_of_a_page_reaches_what_is_anothers(walk: Walk, asker: str) -> None:
     browser = walk.asker(asker)
     browser.get("/")

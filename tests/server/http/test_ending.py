@@ -14,6 +14,7 @@ import httpx2
 import mcp_types as types
 import pytest
 
+from tests.examples import parametrize_in_part
 from tests.server.http.speaking import Server, call, posted, served
 
 AT_ONCE = 20.0
@@ -89,6 +90,7 @@ def test_a_call_that_waits_does_not_hold_it_up(tmp_path: Path) -> None:
     assert took[0] < AT_ONCE
 
 
+@pytest.mark.thorough
 def test_a_long_call_leaves_a_sound_store(tmp_path: Path) -> None:
     folder = tmp_path / "project"
     folder.mkdir()
@@ -103,7 +105,7 @@ def test_a_long_call_leaves_a_sound_store(tmp_path: Path) -> None:
         assert not server.post("/mcp", call("get_status")).json()["result"]["isError"]
 
 
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL])
+@parametrize_in_part("ending", [signal.SIGKILL, signal.SIGTERM])
 def test_what_was_acknowledged_is_kept_whenever_it_ends(
     tmp_path: Path, ending: signal.Signals
 ) -> None:

@@ -14,7 +14,7 @@ from minutebook.contracts import openapi
 from minutebook.contracts.journal import journal
 from minutebook.domain.records import Role
 from tests.contracts.requirements import requirement
-from tests.examples import examples
+from tests.examples import examples, parametrize_in_part
 from tests.server.http.speaking import Server, call, served, token
 
 TURN = {"prompt": "Why does the build fail?", "thought": "A lock is held.", "response": "Wait."}
@@ -30,7 +30,7 @@ def described(server: Server) -> Any:
 
 
 @requirement("journal/openapi/served")
-@pytest.mark.parametrize("name", [*(n for n in OPERATIONS if n not in STOPPING), *STOPPING])
+@parametrize_in_part("name", [*(n for n in OPERATIONS if n not in STOPPING), *STOPPING])
 def test_every_operation_answers_as_the_document_says(described: Any, name: str) -> None:
     operation = described[OPERATIONS[name].path][OPERATIONS[name].method]
 

@@ -22,6 +22,7 @@ from minutebook.server.app_loader import AppLoader
 from minutebook.server.stdio.early import VERSIONS, EarlyAnswers
 from minutebook.server.stdio.in_process import connection_server
 from minutebook.server.stdio.transport import serve_on
+from tests.examples import parametrize_in_part
 from tests.server.stdio.speaking import INITIALIZE, INITIALIZED
 
 TOOLS = {"jsonrpc": "2.0", "id": "tools", "method": "tools/list"}
@@ -79,7 +80,7 @@ def test_the_revisions_with_a_handshake_are_those_of_the_sdk() -> None:
     assert VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
 
 
-@pytest.mark.parametrize("spelling", ["contract", "safe"])
+@parametrize_in_part("spelling", ["contract", "safe"])
 @pytest.mark.parametrize("names", [*([name] for name in CONTRACTS), *TOGETHER], ids=",".join)
 def test_each_answer_is_the_servers_at_every_revision(names: list[str], spelling: str) -> None:
     for version in (*VERSIONS, "2026-07-28", "1999-01-01"):

@@ -25,6 +25,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.turns import summary_id, turn_id
 from minutebook.services.maintenance.importing import Imported
+from tests.examples import parametrize_in_part
 from tests.world import NOON, Opener, World, everything
 
 AGENT = Caller(name="ana", role=Role.AGENT)
@@ -318,7 +319,7 @@ WRONG: dict[str, tuple[bytes, int | None, str]] = {
 }
 
 
-@pytest.mark.parametrize("mode", Mode)
+@parametrize_in_part("mode", Mode)
 @pytest.mark.parametrize("name", WRONG)
 def test_a_file_that_does_not_hold_is_refused_by_line_and_changes_nothing(
     world: World, name: str, mode: Mode

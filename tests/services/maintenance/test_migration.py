@@ -91,7 +91,11 @@ class Pair:
 
 
 @pytest.fixture(
-    params=[("sqlite", "postgres"), ("postgres", "sqlite")], ids=["to a server", "to a file"]
+    params=[
+        pytest.param(("sqlite", "postgres"), id="to a server"),
+        # `make test` moves one store back, in tests/test_cli_migrating.py.
+        pytest.param(("postgres", "sqlite"), id="to a file", marks=pytest.mark.thorough),
+    ]
 )
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     made = Pair((engine_named(request.param[0]), engine_named(request.param[1])), tmp_path)
