@@ -15,6 +15,7 @@ from minutebook import cli
 from minutebook.cli import SUBJECTS, main
 from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
+from minutebook.install.known_clients import CLIENTS
 from minutebook.invocation import HIDDEN
 from tests.terminal import Run, remembered, typed
 
@@ -83,6 +84,17 @@ def test_forget_asks_first_and_then_removes(run: Run) -> None:
             "must not name store_memory, which writes, with read_only",
         ),
         (["install", "cursor", "--tools", "recal"], "the nearest is recall"),
+        (["install", "cursor", "--token-env", "T"], "--token-env needs --url"),
+        (["install", "cursor", "--url", "x.org"], "url must be such as https://"),
+        (
+            ["install", "cursor", "--url", "https://x.org", "--read-only"],
+            "the server there decides",
+        ),
+        (
+            ["install", "cursor", "--url", "https://x.org/mcp", "--contract", "ledger"],
+            "cannot be used with a --url that has a path already",
+        ),
+        (["install", "continue"], "must be project, by --project"),
         (["serve", "catalog", "governance"], "must not name both catalog and governance"),
         (["serve", "--ui"], "--ui needs --http"),
         (["serve", "--ui", "--http", "0.0.0.0:0"], "would send its cookies over plain http"),
@@ -216,6 +228,30 @@ def test_install_passes_on_the_contracts_and_the_spelling_of_tool_names(
     entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
     assert entry["args"][:3] == ["serve", "catalog", "knowledge"]
     assert entry["args"][-2:] == ["--tool-names", "safe"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "path"),
+    [
+        (("--url", "https://x.org"), "/mcp"),
+        (("--url", "https://x.org/", "--contract", "ledger"), "/mcp/ledger"),
+        (("--url", "https://x.org/team/mcp"), "/team/mcp"),
+    ],
+)
+def test_install_leads_a_client_to_a_teams_server(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], path: str
+) -> None:
+    done = run("install", "cursor", *asked, "--token-env", "TEAM_TOKEN")
+    assert done.exit_code == 0, done.stderr
+    assert "The token goes into the variable TEAM_TOKEN" in done.stdout
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    assert entry["url"] == f"https://x.org{path}"
+    assert entry["headers"] == {"Authorization": "Bearer ${env:TEAM_TOKEN}"}
+
+
+def test_help_names_every_client(run: Run) -> None:
+    words = re.findall(r"[a-z-]+", run("install", "--help").stdout)
+    assert set(CLIENTS) <= set(words)
 
 
 def test_install_passes_on_which_tools_are_served(run: Run, tmp_path: Path) -> None:

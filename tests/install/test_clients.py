@@ -1,77 +1,50 @@
 import json
 import os
+import re
 import stat
 import sys
-import tomllib
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import timedelta, timezone
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.install.clients import (
-    CLIENTS,
-    Installation,
     Places,
+    Scope,
     apply,
     location,
     plan,
     plan_removal,
     unsafe_entries,
 )
+from minutebook.install.known_clients import CLIENTS
+from tests.install.installing import (
+    COMMAND,
+    FORMS,
+    HOME,
+    NOW,
+    PLATFORMS,
+    PROJECT,
+    install,
+    parsed,
+    path_of,
+    places,
+    scope_of,
+)
 
-NOW = datetime(2026, 3, 1, 12, 30, 5, tzinfo=UTC)
-COMMAND = ["/opt/mine book/bin/minutebook", "serve"]
-HOME, PROJECT = Path("/home/zoë k"), Path("/work/my project")
-NOTHING: Mapping[str, str] = MappingProxyType({})
-PLATFORMS = ["linux", "darwin", "win32"]
+AT_HOME = {
+    "copilot": ".copilot/mcp-config.json",
+    "windsurf": ".codeium/windsurf/mcp_config.json",
+    "cline": ".cline/data/settings/cline_mcp_settings.json",
+    "junie": ".junie/mcp/mcp.json",
+    "kiro": ".kiro/settings/mcp.json",
+    "amp": ".config/amp/settings.json",
+}
+"""Clients whose file is at the same place of the home on every platform."""
 
-
-def places(
-    home: Path = HOME,
-    cwd: Path = PROJECT,
-    platform: str = "linux",
-    variables: Mapping[str, str] = NOTHING,
-) -> Places:
-    return Places(platform=platform, home=home, cwd=cwd, variables=variables)
-
-
-@pytest.fixture
-def here(tmp_path: Path) -> Places:
-    home, cwd = tmp_path / "zoë k", tmp_path / "my project"
-    home.mkdir()
-    cwd.mkdir()
-    return places(home, cwd)
-
-
-def install(
-    client: str,
-    here: Places,
-    *,
-    command: Sequence[str] = COMMAND,
-    environment: Mapping[str, str] = NOTHING,
-    now: datetime = NOW,
-    server_name: str = "minutebook",
-) -> Installation:
-    planned = plan(
-        client,
-        command=command,
-        environment=environment,
-        scope="user",
-        places=here,
-        now=now,
-        server_name=server_name,
-    )
-    apply(planned)
-    return planned
-
-
-def parsed(planned: Installation) -> Any:
-    text = planned.path.read_text(encoding="utf-8")
-    return tomllib.loads(text) if planned.path.suffix == ".toml" else json.loads(text)
+ROO = "globalStorage/rooveterinaryinc.roo-cline/settings/mcp_settings.json"
 
 
 @pytest.mark.parametrize(
@@ -99,6 +72,19 @@ def parsed(planned: Installation) -> Any:
         ("codex", "linux", ".codex/config.toml"),
         ("codex", "darwin", ".codex/config.toml"),
         ("codex", "win32", ".codex/config.toml"),
+        *((name, each, path) for name, path in AT_HOME.items() for each in PLATFORMS),
+        ("zed", "linux", ".config/zed/settings.json"),
+        ("zed", "darwin", ".config/zed/settings.json"),
+        ("zed", "win32", "AppData/Roaming/Zed/settings.json"),
+        ("roo", "linux", f".config/Code/User/{ROO}"),
+        ("roo", "darwin", f"Library/Application Support/Code/User/{ROO}"),
+        ("roo", "win32", f"AppData/Roaming/Code/User/{ROO}"),
+        ("opencode", "linux", ".config/opencode/opencode.json"),
+        ("opencode", "darwin", ".config/opencode/opencode.json"),
+        ("opencode", "win32", ".config/opencode/opencode.json"),
+        ("goose", "linux", ".config/goose/config.yaml"),
+        ("goose", "darwin", ".config/goose/config.yaml"),
+        ("goose", "win32", "AppData/Roaming/Block/goose/config/config.yaml"),
     ],
 )
 def test_the_users_configuration_is_where_the_client_looks(
@@ -115,6 +101,13 @@ def test_the_users_configuration_is_where_the_client_looks(
         ("vscode", ".vscode/mcp.json"),
         ("gemini", ".gemini/settings.json"),
         ("codex", ".codex/config.toml"),
+        ("copilot", ".github/mcp.json"),
+        ("roo", ".roo/mcp.json"),
+        ("continue", ".continue/mcpServers/mcp.json"),
+        ("opencode", "opencode.json"),
+        ("junie", ".junie/mcp/mcp.json"),
+        ("kiro", ".kiro/settings/mcp.json"),
+        ("amp", ".amp/settings.json"),
     ],
 )
 @pytest.mark.parametrize("platform", PLATFORMS)
@@ -133,6 +126,9 @@ def test_the_projects_configuration_is_in_the_project(
         ("vscode", "linux", "XDG_CONFIG_HOME", "Code/User/mcp.json"),
         ("vscode", "win32", "APPDATA", "Code/User/mcp.json"),
         ("claude-desktop", "win32", "APPDATA", "Claude/claude_desktop_config.json"),
+        ("zed", "darwin", "XDG_CONFIG_HOME", "zed/settings.json"),
+        ("goose", "win32", "APPDATA", "Block/goose/config/config.yaml"),
+        ("cline", "linux", "CLINE_MCP_SETTINGS_PATH", ""),
     ],
 )
 def test_a_variable_of_the_client_or_the_platform_moves_the_users_file(
@@ -156,35 +152,22 @@ def test_a_packaged_claude_desktop_on_windows_has_settings_of_its_own(tmp_path: 
     assert location(CLIENTS["claude-desktop"], "user", here) == used
 
 
-def test_a_client_without_project_configuration_says_so() -> None:
+@pytest.mark.parametrize(
+    ("client", "scope"), [("claude-desktop", "project"), ("goose", "project"), ("continue", "user")]
+)
+def test_a_client_without_such_a_configuration_says_so(client: str, scope: Scope) -> None:
     with pytest.raises(InvalidInput) as refused:
-        location(CLIENTS["claude-desktop"], "project", places())
+        location(CLIENTS[client], scope, places())
     assert refused.value.argument == "scope"
 
 
-@pytest.mark.parametrize(
-    ("client", "section", "typed"),
-    [
-        ("claude-code", "mcpServers", True),
-        ("claude-desktop", "mcpServers", False),
-        ("cursor", "mcpServers", True),
-        ("vscode", "servers", True),
-        ("gemini", "mcpServers", False),
-        ("codex", "mcp_servers", False),
-    ],
-)
+@pytest.mark.parametrize("client", CLIENTS)
 def test_a_fresh_installation_holds_the_entry_in_the_clients_form(
-    here: Places, client: str, section: str, typed: bool
+    here: Places, client: str
 ) -> None:
     planned = install(client, here, environment={"MINUTEBOOK_HOME": "/data/minute book"})
-    expected: dict[str, Any] = {
-        "command": COMMAND[0],
-        "args": ["serve"],
-        "env": {"MINUTEBOOK_HOME": "/data/minute book"},
-    }
-    if typed:
-        expected = {"type": "stdio", **expected}
-    assert parsed(planned) == {section: {"minutebook": expected}}
+    section, entry = FORMS[client]
+    assert parsed(planned) == {section: {"minutebook": entry}}
     assert planned.before is None
     assert planned.backup is None
     assert planned.note
@@ -192,8 +175,8 @@ def test_a_fresh_installation_holds_the_entry_in_the_clients_form(
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_without_variables_the_entry_has_no_table_of_them(here: Places, client: str) -> None:
-    assert '"env"' not in install(client, here).after
-    assert "env =" not in install(client, here).after
+    after = install(client, here).after
+    assert not re.search(r'"env(ironment)?"|env =|envs:', after)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
@@ -214,16 +197,17 @@ def test_removing_takes_out_what_installing_put_in_and_nothing_else(
 ) -> None:
     other = install(client, here, server_name="other", command=["/bin/other"])
     install(client, here)
-    removal = plan_removal(client, scope="user", places=here, now=NOW + timedelta(hours=1))
+    at = NOW + timedelta(hours=1)
+    removal = plan_removal(client, scope=scope_of(client), places=here, now=at)
     apply(removal)
     assert other.path.read_text(encoding="utf-8").strip() == other.after.strip()
-    again = plan_removal(client, scope="user", places=here, now=NOW)
+    again = plan_removal(client, scope=scope_of(client), places=here, now=NOW)
     assert not again.changed
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_removing_where_there_is_no_file_makes_none(here: Places, client: str) -> None:
-    removal = plan_removal(client, scope="user", places=here, now=NOW)
+    removal = plan_removal(client, scope=scope_of(client), places=here, now=NOW)
     apply(removal)
     assert not removal.changed
     assert not removal.path.exists()
@@ -231,7 +215,7 @@ def test_removing_where_there_is_no_file_makes_none(here: Places, client: str) -
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_an_empty_file_is_an_empty_configuration(here: Places, client: str) -> None:
-    path = location(CLIENTS[client], "user", here)
+    path = path_of(client, here)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"")
     assert "minutebook" in str(parsed(install(client, here)))
@@ -313,7 +297,7 @@ def test_a_linked_configuration_stays_a_link(here: Places, tmp_path: Path, exist
 def test_a_broken_configuration_is_refused_untouched(
     here: Places, client: str, content: bytes, told: str
 ) -> None:
-    path = location(CLIENTS[client], "user", here)
+    path = path_of(client, here)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content)
     with pytest.raises(InvalidInput) as refused:
@@ -423,7 +407,8 @@ def test_an_entry_that_lets_the_working_directory_run_code_is_found_and_mended(
         CLIENTS[client].title,
         "minutebook",
     )
-    assert f"`minutebook install {client} --name minutebook`" in found.remedy
+    options = " --project" * (scope_of(client) == "project")
+    assert f"`minutebook install {client}{options} --name minutebook`" in found.remedy
     install(client, here, now=NOW + timedelta(seconds=1))
     assert unsafe_entries(here) == []
 

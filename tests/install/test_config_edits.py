@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -295,3 +296,115 @@ def test_broken_toml_is_refused_with_its_place() -> None:
     with pytest.raises(InvalidInput) as refused:
         changed(Format.TOML, "a = 1\nb 2\n", "s", "minutebook", ENTRY)
     assert "line 2" in refused.value.remedy
+
+
+# YAML: an entry is a block of lines between others, or a person's to edit.
+
+GOOSE = """\
+# models
+GOOSE_MODEL: "gpt: 5"   # mine
+since: 2026-01-31
+extensions:
+    # those that I use
+    developer:
+        enabled: true
+        timeout: 300
+
+    'minutebook':   # ours
+        enabled: false
+        timeout: 0o17
+        cmd: old
+        notes:
+        - one
+
+    other: {type: builtin}
+
+# the end
+TAIL: |
+  minutebook:
+    cmd: no
+"""
+YAML_ENTRY: Entry = {"type": "stdio", "enabled": True, "cmd": "/a b/x", "args": ["serve: #x", "é"]}
+
+
+def test_a_yaml_entry_is_changed_in_its_place_and_nothing_else_is() -> None:
+    after = changed(Format.YAML, GOOSE, "extensions", "minutebook", YAML_ENTRY)
+    start, end = GOOSE.index("    'minutebook'"), GOOSE.index("\n    other")
+    assert after.startswith(GOOSE[:start])
+    assert after.endswith(GOOSE[end:])
+    assert yaml.safe_load(after)["extensions"]["minutebook"] == {
+        **YAML_ENTRY,
+        "timeout": "0o17",
+        "notes": ["one"],
+    }
+    assert edited(Format.YAML, after, "extensions", "minutebook", YAML_ENTRY) == after
+    gone = changed(Format.YAML, after, "extensions", "minutebook", None)
+    assert gone == GOOSE[:start] + GOOSE[end:]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# nothing\n",
+        "a: 1",
+        "a: 1\r\nextensions:\r\n",
+        "extensions: {}  # none\n",
+        "extensions:\nb: 2\n",
+        "extensions:\n  # only this\n",
+        "extensions:\n   x:\n      cmd: y\n",
+        "\ufeffextensions:\n  x: {cmd: y}\n",
+    ],
+)
+def test_a_yaml_entry_is_added_however_the_section_is_written(text: str) -> None:
+    after = changed(Format.YAML, text, "extensions", "minutebook", YAML_ENTRY)
+    before = yaml.safe_load(text.removeprefix("\ufeff")) or {}
+    servers = before.get("extensions") or {}
+    expected = {**before, "extensions": {**servers, "minutebook": YAML_ENTRY}}
+    assert yaml.safe_load(after.removeprefix("\ufeff")) == expected
+    assert after.startswith("\ufeff") == text.startswith("\ufeff")
+    assert ("\r\n" in text) == ("\r\n" in after)
+    gone = changed(Format.YAML, after, "extensions", "minutebook", None)
+    assert yaml.safe_load(gone.removeprefix("\ufeff")) == {**before, "extensions": servers}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "extensions: {a: {cmd: x}}\n",
+        "{extensions: {a: {cmd: x}}}\n",
+        "? extensions\n: a: {cmd: x}\n",
+        "a: &all\n  b: 1\nextensions: *all\n",
+    ],
+)
+def test_a_yaml_text_that_only_a_person_can_edit_is_left_to_them(text: str) -> None:
+    assert edited(Format.YAML, text, "extensions", "minutebook", YAML_ENTRY) is None
+
+
+yaml_names = st.sampled_from(["a", "minutebook", "é f", "extensions", "on", "7", "a: b", "# c"])
+yaml_leaves = st.sampled_from([True, 7, 1.5, "x", "", "a: b", "# no", "two\nlines", "é", "null"])
+yaml_entries = st.dictionaries(yaml_names, yaml_leaves | st.lists(yaml_leaves), max_size=3)
+yaml_configurations = st.dictionaries(
+    yaml_names.filter(lambda name: name != "extensions"), yaml_leaves | yaml_entries, max_size=3
+)
+
+
+@given(yaml_configurations, st.dictionaries(yaml_names, yaml_entries, max_size=3), st.data())
+def test_what_is_drawn_as_yaml_holds_the_entry_afterwards_and_all_else(
+    rest: dict[str, Any], servers: dict[str, Any], data: st.DataObject
+) -> None:
+    text = yaml.safe_dump(
+        {**rest, "extensions": servers},
+        indent=data.draw(st.sampled_from([2, 4])),
+        sort_keys=data.draw(st.booleans()),
+        allow_unicode=True,
+    )
+    after = edited(Format.YAML, text, "extensions", "minutebook", YAML_ENTRY)
+    if after is None:
+        return
+    ours = {**servers.get("minutebook", {}), **YAML_ENTRY}
+    assert yaml.safe_load(after) == {**rest, "extensions": {**servers, "minutebook": ours}}
+    gone = edited(Format.YAML, after, "extensions", "minutebook", None)
+    servers.pop("minutebook", None)
+    assert gone is not None
+    assert yaml.safe_load(gone) == {**rest, "extensions": servers}

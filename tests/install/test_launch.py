@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from minutebook.install.clients import CLIENTS, Places, location
+from minutebook.install.clients import Places, location
 from minutebook.install.config_edits import Format
+from minutebook.install.known_clients import CLIENTS
 from minutebook.install.launch import import_path, lasting_command, module_command, source_of
 from tests.server.stdio.speaking import INITIALIZE
 from tests.terminal import Run
@@ -36,7 +38,8 @@ def entry_of(client: str, home: Path) -> dict[str, Any]:
     """The server in a client's own configuration."""
     found = CLIENTS[client]
     path = location(found, "user", Places(platform=sys.platform, home=home, cwd=home, variables={}))
-    read = tomllib.loads if found.format is Format.TOML else json.loads
+    readers = {Format.TOML: tomllib.loads, Format.YAML: yaml.safe_load}
+    read = readers.get(found.format, json.loads)
     entry: dict[str, Any] = read(path.read_text())[found.section]["minutebook"]
     return entry
 
@@ -69,14 +72,19 @@ def test_what_each_client_is_told_to_start_runs_nothing_of_the_folder_it_stands_
     # An empty part is the working directory, too.
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(["", str(tmp_path), "."]))
     entries = []
-    for client in CLIENTS:
+    clients = [name for name, client in CLIENTS.items() if client.user is not None]
+    commands = []
+    for client in clients:
         assert run("install", client).exit_code == 0
-        entries.append(entry_of(client, tmp_path))
-    commands = [[each["command"], *each["args"]] for each in entries]
-    assert all(each["env"] == {"PYTHONPATH": str(tmp_path)} for each in entries)
+        entry, form = entry_of(client, tmp_path), CLIENTS[client].local
+        entries.append(entry)
+        program = entry[form.command]
+        arguments = [] if form.arguments is None else entry[form.arguments]
+        commands.append([*([program] if isinstance(program, str) else program), *arguments])
+        assert entry[form.environment] == {"PYTHONPATH": str(tmp_path)}
     # They differ in the name of the client alone, which ends them: one start tells of all.
-    assert [command.pop() for command in commands] == list(CLIENTS)
-    assert commands == commands[:1] * len(CLIENTS)
+    assert [command.pop() for command in commands] == clients
+    assert commands == commands[:1] * len(clients)
     answer = started([*commands[0], "any client"], hostile, entries[0]["env"])
     assert answer["result"]["serverInfo"]["name"] == "memory-mcp"
     assert ran(hostile) == []

@@ -11,7 +11,8 @@ import webbrowser
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -24,7 +25,7 @@ from minutebook.invocation import DEFAULT_CONTRACT, FLAGS, PREFIX, SERVING
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
-    from minutebook.install.clients import Places
+    from minutebook.install.clients import Installation, Places, Scope
 
 
 @click.command(short_help="Serve contracts to MCP clients, over stdio or HTTP.")
@@ -181,6 +182,12 @@ def _show_pages(*, keep: bool, opens_browser: bool) -> None:
 @click.option("--project", is_flag=True, help="Write this folder's configuration, not yours.")
 @click.option("--name", "server_name", default="minutebook", show_default=True)
 @click.option("--contract", "contracts", multiple=True, help="Contract to serve; may be repeated.")
+@click.option("--url", help="Lead the client to a server that runs at this URL; start none.")
+@click.option(
+    "--token-env",
+    metavar="VAR",
+    help="With --url: the variable from which the client takes the token; it is written nowhere.",
+)
 @click.option("--remove", is_flag=True, help="Take the entry out again.")
 @click.option("--dry-run", is_flag=True, help="Show the change; write nothing.")
 @serving
@@ -190,40 +197,38 @@ def install(
     project: bool,  # noqa: FBT001
     server_name: str,
     contracts: tuple[str, ...],
+    url: str | None,
+    token_env: str | None,
     remove: bool,  # noqa: FBT001
     dry_run: bool,  # noqa: FBT001
 ) -> None:
     """Enter Minutebook into the configuration of CLIENT.
 
-    CLIENT is claude-code, claude-desktop, cursor, vscode, gemini or codex. What else the
-    configuration holds stays; the file as it was is kept beside it. What the client writes is
-    recorded under its name; --agent chooses another.
+    CLIENT is claude-code, claude-desktop, cursor, vscode, gemini, codex, copilot, windsurf, zed, cline,
+    roo, continue, opencode, goose, junie, kiro or amp. What else the configuration holds stays; the file
+    as it was is kept beside it. What the client writes is recorded under its name; --agent chooses another.
     """
-    from minutebook.contracts.registry import opened
     from minutebook.install import clients
-    from minutebook.install.launch import import_path, installed_command
 
-    settings = load(options)
-    names = contracts or (settings.contract or DEFAULT_CONTRACT,)
-    opened(names, read_only=settings.read_only, tools=settings.tools)
-    serve_command = [*installed_command(), *_arguments(settings, client, contracts)]
-    places = places_here()
+    given: dict[str, Any] = {
+        "places": places_here(),
+        "now": datetime.now(UTC),
+        "server_name": server_name,
+    }
     scope: clients.Scope = "project" if project else "user"
-    now = datetime.now(UTC)
+    if url is None and token_env is not None:
+        raise InvalidInput(
+            "--token-env", "needs --url: a server that the client starts takes no token"
+        )
     if remove:
-        plan = clients.plan_removal(
-            client, scope=scope, places=places, now=now, server_name=server_name
+        plan = clients.plan_removal(client, scope=scope, **given)
+    elif url is not None:
+        _check_remote(options, contracts)
+        plan = clients.plan_remote(
+            client, url=_endpoint(url, contracts), token_variable=token_env, scope=scope, **given
         )
     else:
-        plan = clients.plan(
-            client,
-            command=serve_command,
-            environment=import_path(environment()),
-            scope=scope,
-            places=places,
-            now=now,
-            server_name=server_name,
-        )
+        plan = _local_plan(load(options), client, contracts, scope, given)
     _show_difference(plan.before or "", plan.after, plan.path)
     if not plan.changed:
         echo(f"{plan.path} is as it should be.")
@@ -235,6 +240,53 @@ def install(
         if plan.backup is not None:
             echo(f"The file as it was: {plan.backup}")
         echo(body(plan.note))
+        if token_env is not None and not remove:
+            echo(
+                body(f"The token goes into the variable {token_env} of whatever starts the client.")
+            )
+
+
+def _local_plan(
+    settings: Settings,
+    client: str,
+    contracts: tuple[str, ...],
+    scope: "Scope",
+    given: dict[str, Any],
+) -> "Installation":
+    """Plan an entry by which the client starts a server of its own."""
+    from minutebook.contracts.registry import opened
+    from minutebook.install import clients
+    from minutebook.install.launch import import_path, installed_command
+
+    names = contracts or (settings.contract or DEFAULT_CONTRACT,)
+    opened(names, read_only=settings.read_only, tools=settings.tools)
+    command = [*installed_command(), *_arguments(settings, client, contracts)]
+    return clients.plan(
+        client, command=command, environment=import_path(environment()), scope=scope, **given
+    )
+
+
+def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:
+    """Raise InvalidInput if something is asked for that the server at a URL decides itself."""
+    for name in options:
+        if name in SERVING:
+            raise InvalidInput(
+                option_of(name), "cannot be used with --url: the server there decides"
+            )
+    if len(contracts) > 1:
+        raise InvalidInput("--contract", "must name one with --url: each has a path of its own")
+
+
+def _endpoint(url: str, contracts: tuple[str, ...]) -> str:
+    """Return the URL of a contract; one without a path is that of a whole server."""
+    from minutebook.contracts.registry import opened
+
+    opened(contracts)
+    if urlsplit(url).path.strip("/"):
+        if contracts:
+            raise InvalidInput("--contract", "cannot be used with a --url that has a path already")
+        return url
+    return "/".join([url.rstrip("/"), "mcp", *contracts])
 
 
 def places_here() -> "Places":

@@ -11,28 +11,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import StrEnum
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
 
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import Conflict, InvalidInput
-from minutebook.install.config_edits import Format, edited, read
+from minutebook.install.config_edits import Value, edited, read
+from minutebook.install.known_clients import CLIENTS, Base, Client
 
 Scope = Literal["user", "project"]
 
 _SERVER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _VARIABLE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_REMOTE_KEYS = ("url", "httpUrl", "serverUrl")
+_REMOTE_KEYS = ("url", "httpUrl", "serverUrl", "uri")
+_LOCAL_KEYS = ("command", "cmd")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _PRIVATE = 0o600
-
-
-class Base(StrEnum):
-    """What a client's path starts from: the home, or where applications keep their settings."""
-
-    HOME = "home"
-    APPLICATIONS = "applications"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +36,7 @@ class Places:
     """Whose machine this is: `sys.platform`, home, working directory and process environment.
 
     Of the environment these are looked at: APPDATA, LOCALAPPDATA, XDG_CONFIG_HOME,
-    CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME.
+    and those that the clients name (`moved`).
     """
 
     platform: str
@@ -59,94 +55,11 @@ class Places:
             return self.folder("APPDATA", "AppData", "Roaming")
         if self.platform == "darwin":
             return self.home / "Library" / "Application Support"
+        return self.configuration()
+
+    def configuration(self) -> Path:
+        """Return the folder in which programs of a terminal keep their settings."""
         return self.folder("XDG_CONFIG_HOME", ".config")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
-    """One MCP client: where its configuration lives, in which form, and how it notices a change.
-
-    `moved` is the variable that puts the user's file elsewhere, and its path from there.
-    `package` matches the folder of a packaged Windows application, which sees a settings folder
-    of its own. `typed` entries say `"type": "stdio"`.
-    """
-
-    name: str
-    title: str
-    user: tuple[str, ...]
-    reload: str
-    format: Format = Format.JSONC
-    section: str = "mcpServers"
-    typed: bool = False
-    base: Base = Base.HOME
-    moved: tuple[str, tuple[str, ...]] | None = None
-    package: str | None = None
-    project: tuple[str, ...] | None = None
-    project_reload: str = ""
-
-
-CLIENTS: Mapping[str, Client] = {
-    client.name: client
-    for client in (
-        Client(
-            name="claude-code",
-            title="Claude Code",
-            format=Format.JSON,
-            typed=True,
-            user=(".claude.json",),
-            moved=("CLAUDE_CONFIG_DIR", (".claude.json",)),
-            project=(".mcp.json",),
-            reload="Start a new session; /mcp shows the connection.",
-            project_reload="Start a new session in this project and approve the server when asked.",
-        ),
-        Client(
-            name="claude-desktop",
-            title="Claude Desktop",
-            format=Format.JSON,
-            base=Base.APPLICATIONS,
-            user=("Claude", "claude_desktop_config.json"),
-            package="Claude_*",
-            reload="Quit Claude Desktop (closing the window is not enough) and start it again.",
-        ),
-        Client(
-            name="cursor",
-            title="Cursor",
-            typed=True,
-            user=(".cursor", "mcp.json"),
-            project=(".cursor", "mcp.json"),
-            reload="Switch the server on in Cursor's settings under Tools & MCP, or restart Cursor.",
-        ),
-        Client(
-            name="vscode",
-            title="VS Code",
-            section="servers",
-            typed=True,
-            base=Base.APPLICATIONS,
-            user=("Code", "User", "mcp.json"),
-            project=(".vscode", "mcp.json"),
-            reload="Run “MCP: List Servers” from the command palette, start the server and trust it.",
-        ),
-        Client(
-            name="gemini",
-            title="Gemini CLI",
-            user=(".gemini", "settings.json"),
-            moved=("GEMINI_CLI_HOME", (".gemini", "settings.json")),
-            project=(".gemini", "settings.json"),
-            reload="Restart Gemini CLI in a trusted folder (it starts no servers in others).",
-        ),
-        Client(
-            name="codex",
-            title="Codex",
-            format=Format.TOML,
-            section="mcp_servers",
-            user=(".codex", "config.toml"),
-            moved=("CODEX_HOME", ("config.toml",)),
-            project=(".codex", "config.toml"),
-            reload="Start a new session; /mcp shows the connection.",
-            project_reload="Start a new session; Codex reads this file in trusted projects only.",
-        ),
-    )
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,9 +101,42 @@ def plan(
     """
     found = _client(client)
     entry = _entry(found, server_name, command, environment)
+    return _plan(found, entry, _REMOTE_KEYS, scope, places, now, server_name)
+
+
+def plan_remote(
+    client: str,
+    *,
+    url: str,
+    token_variable: str | None,
+    scope: Scope,
+    places: Places,
+    now: datetime,
+    server_name: str = "minutebook",
+) -> Installation:
+    """Work out the configuration that leads a client to a server by its URL, as `plan` does.
+
+    `token_variable` names the variable of the client's environment that holds a token; the token
+    itself is written nowhere. Raises InvalidInput, too, for a URL over which a token would cross the
+    network in the open, and for a client whose file takes no remote server, or no variable.
+    """
+    found = _client(client)
+    entry = _remote_entry(found, server_name, url, token_variable)
+    return _plan(found, entry, _LOCAL_KEYS, scope, places, now, server_name)
+
+
+def _plan(
+    found: Client,
+    entry: dict[str, Value],
+    unfit: Sequence[str],
+    scope: Scope,
+    places: Places,
+    now: datetime,
+    server_name: str,
+) -> Installation:
     path = location(found, scope, places)
     before = _read(path)
-    _check_room(found, path, read(found.format, before or "", str(path)), server_name)
+    _check_room(found, path, read(found.format, before or "", str(path)), server_name, unfit)
     after = edited(found.format, before or "", found.section, server_name, entry)
     if after is None:
         pasted = edited(found.format, "", found.section, server_name, entry)
@@ -270,16 +216,24 @@ def unsafe_entries(places: Places) -> list[UnsafeEntry]:
         except (InvalidInput, Conflict):
             continue
         for name, entry in servers.items() if isinstance(servers, dict) else ():
-            if isinstance(entry, dict) and _imports_from_folder(entry.get("args")):
+            if isinstance(entry, dict) and _imports_from_folder(_words(client, entry)):
                 options = " --project" * (scope == "project") + f" --name {name}"
                 remedy = f'put "-P" before "-m" there, or run `minutebook install {client.name}{options}`'
                 found.setdefault((path, name), UnsafeEntry(path, client.title, name, remedy))
     return list(found.values())
 
 
-def _imports_from_folder(arguments: object) -> bool:
+def _words(client: Client, entry: Mapping[str, Any]) -> list[str]:
+    """Return the command of an entry and its arguments, as far as they are such."""
+    program, key = entry.get(client.local.command), client.local.arguments
+    arguments = program if key is None else entry.get(key)
+    words = [program] if isinstance(program, str) else []
+    return [*words, *(map(str, arguments) if isinstance(arguments, list) else ())]
+
+
+def _imports_from_folder(command: Sequence[str]) -> bool:
     # The options of Python, as far as they stand before the module.
-    words = " ".join(map(str, arguments)) if isinstance(arguments, list) else ""
+    words = " ".join(command[1:])
     options, module, _ = f" {words} ".partition(" -m minutebook ")
     return bool(module) and not re.search(r" -[a-zA-Z]*[PI]", options)
 
@@ -301,6 +255,8 @@ def set_up(places: Places) -> list[SetUp]:
     """Say of each client whether its own configuration starts Minutebook, and under which names."""
     found = []
     for client in CLIENTS.values():
+        if client.user is None:
+            continue
         path = location(client, "user", places)
         try:
             servers = read(client.format, _read(path) or "", str(path)).get(client.section)
@@ -308,17 +264,14 @@ def set_up(places: Places) -> list[SetUp]:
             found.append(SetUp(client, path, trouble=str(error)))
             continue
         entries = servers.items() if isinstance(servers, dict) else ()
-        names = tuple(name for name, entry in entries if _starts_minutebook(entry))
+        names = tuple(name for name, entry in entries if _starts_minutebook(client, entry))
         found.append(SetUp(client, path, names))
     return found
 
 
-def _starts_minutebook(entry: object) -> bool:
-    if not isinstance(entry, dict):
-        return False
-    arguments = entry.get("args")
-    words = [entry.get("command"), *(arguments if isinstance(arguments, list) else ())]
-    return any(isinstance(each, str) and Path(each).stem == "minutebook" for each in words)
+def _starts_minutebook(client: Client, entry: object) -> bool:
+    words = _words(client, entry) if isinstance(entry, dict) else []
+    return any(Path(each).stem == "minutebook" for each in words)
 
 
 def location(client: Client, scope: Scope, places: Places) -> Path:
@@ -332,6 +285,10 @@ def location(client: Client, scope: Scope, places: Places) -> Path:
                 "scope", f"must be user: {client.title} has no project configuration"
             )
         return places.cwd.joinpath(*client.project)
+    if client.user is None:
+        raise InvalidInput(
+            "scope", f"must be project, by --project: {client.title} has no file of yours to edit"
+        )
     if client.moved is not None and places.variables.get(client.moved[0], "").strip():
         return places.folder(client.moved[0]).joinpath(*client.moved[1])
     if client.package is not None and places.platform == "win32":
@@ -340,8 +297,14 @@ def location(client: Client, scope: Scope, places: Places) -> Path:
         files = [home.joinpath(*client.user) for home in homes]
         if files:
             return next((file for file in files if file.exists()), files[0])
-    base = places.home if client.base is Base.HOME else places.applications()
-    return base.joinpath(*client.user)
+    if client.on_windows is not None and places.platform == "win32":
+        return places.applications().joinpath(*client.on_windows)
+    bases = {
+        Base.HOME: places.home,
+        Base.APPLICATIONS: places.applications(),
+        Base.CONFIGURATION: places.configuration(),
+    }
+    return bases[client.base].joinpath(*client.user)
 
 
 def _client(name: str) -> Client:
@@ -353,10 +316,8 @@ def _client(name: str) -> Client:
 
 def _entry(
     client: Client, server_name: str, command: Sequence[str], environment: Mapping[str, str]
-) -> dict[str, Any]:
-    if not _SERVER_NAME.fullmatch(server_name):
-        remedy = "must be at most 64 letters, digits, hyphens and underscores"
-        raise InvalidInput("server_name", remedy)
+) -> dict[str, Value]:
+    _check_name(server_name)
     if not command or not command[0]:
         raise InvalidInput("command", "must be a program and its arguments")
     _check_text("command", command)
@@ -364,11 +325,69 @@ def _entry(
         if not _VARIABLE_NAME.fullmatch(name):
             raise InvalidInput("environment", f"must name variables; {name!r} is no such name")
     _check_text("environment", environment.values())
-    entry: dict[str, Any] = {"type": "stdio"} if client.typed else {}
-    entry |= {"command": command[0], "args": list(command[1:])}
+    form = client.local
+    entry: dict[str, Value] = {"name": server_name} if client.names_entry else {}
+    entry |= form.also or {}
+    if form.arguments is None:
+        entry[form.command] = list(command)
+    else:
+        entry |= {form.command: command[0], form.arguments: list(command[1:])}
     if environment:
-        entry["env"] = dict(environment)
+        entry[form.environment] = dict(environment)
     return entry
+
+
+def _remote_entry(
+    client: Client, server_name: str, url: str, token_variable: str | None
+) -> dict[str, Value]:
+    _check_name(server_name)
+    _check_url(url)
+    form = client.remote
+    if form is None:
+        reason = f"{client.title} takes no remote server in its configuration"
+        raise InvalidInput("url", f"cannot be used: {reason} ({client.documentation})")
+    entry: dict[str, Value] = {"name": server_name} if client.names_entry else {}
+    entry |= {**(form.also or {}), form.url: url}
+    if token_variable is None:
+        return entry
+    if not _VARIABLE_NAME.fullmatch(token_variable):
+        remedy = (
+            f"must be the name of a variable, not a token; {token_variable[:4]!r}… is no such name"
+        )
+        raise InvalidInput("token_env", remedy)
+    if form.token_variable is not None:
+        entry[form.token_variable] = token_variable
+    elif form.variable is not None:
+        entry["headers"] = {"Authorization": f"Bearer {form.variable.format(token_variable)}"}
+    else:
+        reason = f"{client.title} reads no variable in a header, by its documentation"
+        remedy = f"leave it out and enter the token there by hand ({client.documentation})"
+        raise InvalidInput("token_env", f"cannot be used: {reason}; {remedy}")
+    return entry
+
+
+def _check_name(server_name: str) -> None:
+    if not _SERVER_NAME.fullmatch(server_name):
+        remedy = "must be at most 64 letters, digits, hyphens and underscores"
+        raise InvalidInput("server_name", remedy)
+
+
+def _check_url(url: str) -> None:
+    _check_text("url", [url])
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or not url.isprintable() or " " in url:
+        raise InvalidInput("url", "must be such as https://memory.example.org/mcp")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise InvalidInput(
+            "url", "must have no user, query or fragment: a token goes into a variable"
+        )
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        reason = "over plain http what is asked and the token would cross the network in the open"
+        raise InvalidInput("url", f"must be https: {reason}")
 
 
 def _check_text(argument: str, texts: Iterable[str]) -> None:
@@ -394,15 +413,19 @@ def _installation(
     )
 
 
-def _check_room(client: Client, path: Path, data: Mapping[str, Any], server_name: str) -> None:
+def _check_room(
+    client: Client, path: Path, data: Mapping[str, Any], server_name: str, unfit: Sequence[str]
+) -> None:
     servers = data.get(client.section, {})
     if not isinstance(servers, dict):
         raise InvalidInput(str(path), f"must have a table of servers at {client.section}")
     entry = servers.get(server_name, {})
-    if not isinstance(entry, dict) or not isinstance(entry.get("env", {}), dict):
+    tables = (client.local.environment, "headers")
+    if not isinstance(entry, dict) or not all(isinstance(entry.get(t, {}), dict) for t in tables):
         raise InvalidInput(str(path), f"must have a table at {client.section}.{server_name}")
-    if any(key in entry for key in _REMOTE_KEYS):
-        reason = f"{client.section}.{server_name} is a remote server; remove it or choose a name"
+    if any(key in entry for key in unfit):
+        kind = "remote" if unfit == _REMOTE_KEYS else "local"
+        reason = f"{client.section}.{server_name} is a {kind} server; remove it or choose a name"
         raise Conflict(str(path), reason)
 
 

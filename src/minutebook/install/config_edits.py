@@ -13,6 +13,7 @@ from itertools import zip_longest
 from typing import Any
 
 import tomlkit
+import yaml
 from tomlkit.exceptions import TOMLKitError
 
 from minutebook.domain.errors import InvalidInput
@@ -21,13 +22,17 @@ _BOM = "\ufeff"
 _SPACES = re.compile(r"[ \t]*")
 _Path = tuple[str, ...]
 
+Value = str | bool | list[str] | dict[str, str]
+"""What an entry holds under a key."""
+
 
 class Format(StrEnum):
-    """How a configuration is written: strict JSON, JSON with comments, TOML."""
+    """How a configuration is written: strict JSON, JSON with comments, TOML, YAML."""
 
     JSON = "json"
     JSONC = "jsonc"
     TOML = "toml"
+    YAML = "yaml"
 
 
 def read(format: Format, text: str, source: str) -> dict[str, Any]:
@@ -39,6 +44,8 @@ def read(format: Format, text: str, source: str) -> dict[str, Any]:
     try:
         if format is Format.TOML:
             return tomllib.loads(text, parse_float=_number)
+        if format is Format.YAML:
+            return _read_yaml(text, source)
         data = _JSON.decode(_bare(format, text)) if text.strip() else {}
     except json.JSONDecodeError as error:
         fault = f"{error.msg} (at line {error.lineno}, column {error.colno})"
@@ -53,7 +60,7 @@ def read(format: Format, text: str, source: str) -> dict[str, Any]:
 
 
 def _unreadable(format: Format, fault: str) -> str:
-    kind = "TOML" if format is Format.TOML else "JSON"
+    kind = format.name.removesuffix("C")
     return f"must be valid {kind}; correct this by hand first: {fault}"
 
 
@@ -62,7 +69,7 @@ def edited(
 ) -> str | None:
     """Merge an entry into `section.name` of a text that `read` accepts, or take it out with None.
 
-    An entry holds texts, lists of texts and tables of texts; tables merge, all else replaces, and
+    An entry holds texts, switches, lists of texts and tables of texts; tables merge, all else replaces, and
     what it does not name stays (a merge patch, RFC 7396). Gives None when the text is laid out so
     that only a person can change it: the result, read again, must say just what it should.
     """
@@ -72,7 +79,9 @@ def edited(
         return text
     bom, body = (_BOM, text[1:]) if text.startswith(_BOM) else ("", text)
     try:
-        if format is Format.TOML and entry is None:
+        if format is Format.YAML:
+            body = _yaml_edited(body, section, name, merged.get(section, {}).get(name))
+        elif format is Format.TOML and entry is None:
             body = _toml_without(body, section, name)
         elif format is Format.TOML:
             body = _toml_with(body, section, name, entry or {})
@@ -81,7 +90,7 @@ def edited(
         else:
             body = _json_with(body, {section: {name: entry}})
         proven = _pruned(read(format, body, "after")) == _pruned(merged)
-    except (InvalidInput, TOMLKitError):
+    except (InvalidInput, TOMLKitError, yaml.YAMLError):
         return None
     return bom + body if proven else None
 
@@ -393,3 +402,102 @@ def _path(data: Any) -> _Path:
         ((key, data),) = data.items()
         path += (key,)
     return path
+
+
+# YAML. PyYAML writes nothing back as it was, so that an entry is a block of lines between others: the
+# parser says what the text holds, before and after, and anything but such a block is left to a person.
+
+_YAML_KEY = re.compile(r"( *)(?:'([^']*)'|\"([^\"\\]*)\"|([^\s'\"#:][^:#]*?)) *:(?=\s|$)")
+
+
+def _read_yaml(text: str, source: str) -> dict[str, Any]:
+    try:
+        data = yaml.load(text, Loader=_YamlReader)  # noqa: S506 - a SafeLoader that keeps numbers as written
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = "" if mark is None else f" (at line {mark.line + 1}, column {mark.column + 1})"
+        raise InvalidInput(source, _unreadable(Format.YAML, f"{error.problem}{where}")) from error
+    except yaml.YAMLError as error:
+        fault = f"{str(error).splitlines()[0]} (at line 1)"
+        raise InvalidInput(source, _unreadable(Format.YAML, fault)) from error
+    if data is None:
+        return {}
+    if not isinstance(data, dict) or not all(isinstance(key, str) for key in data):
+        raise InvalidInput(source, _unreadable(Format.YAML, "it is no table of names (at line 1)"))
+    return {key: {} if value is None else value for key, value in data.items()}
+
+
+class _YamlReader(yaml.SafeLoader):  # type: ignore[misc]
+    """Reads numbers and times as the texts that they are written as, in a tuple."""
+
+
+for _tag in ("int", "float", "timestamp"):
+    _YamlReader.add_constructor(
+        f"tag:yaml.org,2002:{_tag}", lambda loader, node: _number(loader.construct_scalar(node))
+    )
+
+
+class _YamlWriter(yaml.SafeDumper):  # type: ignore[misc]
+    """Writes them as they were."""
+
+    def as_read(self, value: tuple[str]) -> Any:
+        """Return the node of a number or a time."""
+        tag = self.resolve(yaml.ScalarNode, value[0], (True, False))
+        return self.represent_scalar(tag, value[0])
+
+
+_YamlWriter.add_representer(tuple, _YamlWriter.as_read)
+
+
+def _yaml_edited(text: str, section: str, name: str, entry: Mapping[str, Any] | None) -> str:
+    """Put an entry in the place of the one by that name, or first in its section; None takes it out.
+
+    Where the text is laid out in another way it comes back as it is, or wrong: `edited` finds out.
+    """
+    newline, lines = _newline(text), _LINE.findall(text)
+    if lines and not lines[-1].endswith("\n"):
+        lines[-1] += newline
+    head = next((at for at, line in enumerate(lines) if _yaml_key(line) == (0, section)), None)
+    if head is None:
+        lines.append(f"{section}:{newline}")
+        head = len(lines) - 1
+    lines[head] = re.sub(r":\s*\{\s*\}", ":", lines[head], count=1)
+    end = _yaml_end(lines, head, 0)
+    inside = [(at, key) for at in range(head + 1, end) if (key := _yaml_key(lines[at])) is not None]
+    margin = inside[0][1][0] if inside else 2
+    block = "" if entry is None else _yaml_block(name, entry, margin, newline)
+    at = next((at for at, key in inside if key == (margin, name)), None)
+    if at is None:
+        return "".join([*lines[: head + 1], block, *lines[head + 1 :]])
+    after = _yaml_end(lines, at, margin)
+    if entry is None and [key for _, key in inside if key[0] == margin] == [(margin, name)]:
+        lines[head] = f"{section}: {{}}{newline}"
+    return "".join([*lines[:at], block, *lines[after:]])
+
+
+def _yaml_block(name: str, entry: Mapping[str, Any], margin: int, newline: str) -> str:
+    tree = {name: dict(entry)}
+    written = yaml.dump(
+        tree, Dumper=_YamlWriter, sort_keys=False, allow_unicode=True, width=1_000_000
+    )
+    return "".join(f"{' ' * margin}{line}{newline}" for line in written.splitlines())
+
+
+def _yaml_key(line: str) -> tuple[int, str] | None:
+    found = _YAML_KEY.match(line)
+    if found is None:
+        return None
+    return len(found[1]), next(part for part in found.groups()[1:] if part is not None)
+
+
+def _yaml_end(lines: list[str], at: int, margin: int) -> int:
+    """Return the line after the block that a key at this margin begins."""
+    last = at
+    for number in range(at + 1, len(lines)):
+        line = lines[number]
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if len(line) - len(line.lstrip(" ")) <= margin and not line.lstrip().startswith("- "):
+            break
+        last = number
+    return last + 1

@@ -14,7 +14,8 @@ from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import Kind, MemoryType, Role, ScopeLevel, Token
 from minutebook.domain.redaction import redacted_for
-from minutebook.install.clients import CLIENTS, set_up
+from minutebook.install.clients import set_up
+from minutebook.install.known_clients import CLIENTS
 from minutebook.services.access.tokens import Issued
 from minutebook.web.catalogue import LANGUAGES, Later, later
 from minutebook.web.catalogue import text as _
