@@ -7,6 +7,7 @@ memories by the services. Afterwards each memory that a call had acknowledged is
 audit trail verified. `--alone` needs no Citus: one server is killed and started again.
 """
 
+import logging
 import socket
 import tempfile
 import threading
@@ -286,6 +287,34 @@ def moved(cluster: Cluster, app: App, seconds: float) -> tuple[list[tuple[Cell, 
     return [judged(what, app, [writers[name]], "moved"), judged(what, app, others, "others")], took
 
 
+def rates(programs: Path, cluster: Cluster, seconds: float) -> Table:
+    """Count the writes a second of all writers together, on one server and on the cluster."""
+    rows: list[tuple[Cell, ...]] = []
+
+    def counted(where: str, apps: Mapping[str, App]) -> None:
+        with writing(apps) as writers:
+            time.sleep(seconds)
+        rows.append((where, sum(len(each.at) for each in writers.values()) / seconds))
+
+    with ExitStack() as stack:
+        alone = Node(programs, has_citus=False)
+        stack.callback(alone.stop)
+        one = stack.enter_context(app_on(alone.url()))
+        by = [
+            stack.enter_context(app_on(node.url()))
+            for node in (cluster.coordinator, *cluster.nodes[:2])
+        ]
+        for _ in range(2):
+            counted("one server", dict.fromkeys(ORGANIZATIONS, one))
+            counted("cluster, by the coordinator", dict.fromkeys(ORGANIZATIONS, by[0]))
+            counted(
+                "cluster, by two nodes",
+                {name: by[1 + place % 2] for place, name in enumerate(ORGANIZATIONS)},
+            )
+    note = "all servers and writers share the machine, so a cluster has no more processors than one server"
+    return Table("Eight writers together", ("where", "writes a second"), rows, note)
+
+
 def latency(programs: Path, cluster: Cluster, rounds: int) -> Table:
     """Time a write and a search on one server, by the coordinator and by a node, in turn."""
     with ExitStack() as stack:
@@ -314,7 +343,7 @@ def latency(programs: Path, cluster: Cluster, rounds: int) -> Table:
         "One call, nobody else calling; ms",
         ("where", "write, median", "p99", "search, median", "p99"),
         [(w, written[w].p50, written[w].p99, found[w].p50, found[w].p99) for w in apps],
-        "the third write finds what the second has, as both are one store",
+        "the two ways into the cluster lead to one store",
     )
 
 
@@ -324,6 +353,8 @@ def main() -> None:
     parser.add_argument("--postgres", type=Path, required=True, help="the folder of its programs")
     parser.add_argument("--alone", action="store_true", help="one server, without Citus")
     given = parser.parse_args()
+    # It tells of each connection that is refused while a node is away.
+    logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     seconds = 2.0 if given.quick else 8.0
     method = machine()
     rows = one_server(given.postgres, seconds)
@@ -337,6 +368,7 @@ def main() -> None:
                 rows += node_killed(cluster, app, seconds)
             with app_on(cluster.nodes[1].url()) as app:
                 rows += coordinator_killed(cluster, app, seconds)
+            tables.append(rates(given.postgres, cluster, seconds))
             tables.append(latency(given.postgres, cluster, 20 if given.quick else 60))
             with app_on(cluster.coordinator.url()) as app:
                 further, took = moved(cluster, app, seconds)

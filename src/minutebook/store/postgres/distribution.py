@@ -66,6 +66,8 @@ def begin_change(connection: Connection, place: str) -> None:
     if _has_citus(connection) and _placed(connection):
         _check_coordinator(connection, place)
         connection.execute(_IN_TURN)
+        # A writer that has begun would wait for a table here, and the change for its rows elsewhere.
+        connection.execute("LOCK TABLE feeds IN EXCLUSIVE MODE")
 
 
 def place_new(connection: Connection, place: str) -> None:

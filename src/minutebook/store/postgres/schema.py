@@ -293,10 +293,17 @@ def prepare(connection: Connection, place: str) -> None:
         if scripts:
             distribution.begin_change(connection, place)
         for script in scripts:
-            connection.execute(script.encode())
+            for statement in _statements(script):
+                connection.execute(statement.encode())
         if scripts:
             distribution.place_new(connection, place)
         connection.execute("UPDATE format SET version = %s", (VERSION,))
+
+
+def _statements(script: str) -> list[str]:
+    """Return the statements of a script one by one, as a cluster must be given them."""
+    without_comments = re.sub(r"--.*", "", script)
+    return [each for each in without_comments.split(";") if each.strip()]
 
 
 def _is_current(connection: Connection, place: str) -> bool:
