@@ -197,6 +197,7 @@ def test_a_store_is_closed_even_if_its_server_is_gone(
         (errors.CannotConnectNow(), StoreBusy, "try again"),
         (errors.AdminShutdown(), StoreError, "ended the connection"),
         (errors.DiskFull(), StoreError, "disk is full"),
+        (errors.InternalError_("no shard 7"), StoreError, "the server failed (no shard 7)"),
         (errors.OutOfMemory(), StoreError, "memory"),
         (errors.InsufficientPrivilege(), StoreError, "privilege"),
     ],
