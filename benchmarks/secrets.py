@@ -5,7 +5,8 @@ secrets (`benchmarks.secret_samples`), which are filled when they are read. `par
 each format, `context` secrets that only what stands around them gives away, `clean` what only
 resembles a secret. `fresh context` and `fresh clean` were written after all tuning and judged once.
 A secret is found if all of it lies in what is found, or all but the last of its characters; whatever else
-is found is a false alarm. The real texts are the sources and documentation of the Python packages that are installed.
+is found is a false alarm. `instructions.jsonl` holds texts that read as instructions to the reader, and others
+that are about such things; of it too, *fresh* ones were judged once. The real texts are the sources and documentation of the Python packages that are installed.
 """
 
 import json
@@ -28,9 +29,11 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
 from minutebook.domain.records import MemoryType, Role
+from minutebook.screening.instructions import marks_of
 from minutebook.screening.secrets import find
 
 LABELLED = Path(__file__).with_name("secrets.jsonl")
+ORDERS = Path(__file__).with_name("instructions.jsonl")
 NOTES = Path(__file__).with_name("notes.jsonl")
 REAL_BYTES = 20_000_000
 CALLER = Caller(name="bench", role=Role.HUMAN)
@@ -100,6 +103,19 @@ def speed(quick: bool) -> Table:
     return Table("Speed, and what is found in texts of others", columns, rows)
 
 
+def orders() -> Table:
+    """Judge which labelled texts are marked as instructions to the reader."""
+    texts = [json.loads(line) for line in ORDERS.read_text(encoding="utf-8").splitlines()]
+    rows: list[tuple[Cell, ...]] = []
+    for part in ("seen", "fresh"):
+        of_part = [each for each in texts if each["part"] == part]
+        orders = [marks_of(each["text"]) for each in of_part if each["reads_as_instructions"]]
+        others = [marks_of(each["text"]) for each in of_part if not each["reads_as_instructions"]]
+        marked, alarms = sum(map(bool, orders)), sum(map(bool, others))
+        rows.append((part, f"{marked}/{len(orders)}", f"{alarms}/{len(others)}"))
+    return Table("Text that reads as instructions", ("part", "marked", "false alarms"), rows)
+
+
 def writes(rounds: int) -> Table:
     """Time what a write costs with and without looking, in turn, without a model."""
     notes = [json.loads(line)["text"] for line in NOTES.read_text(encoding="utf-8").splitlines()]
@@ -139,7 +155,7 @@ def main() -> None:
                     f"{each.part}: missed {each.missed}, false {each.alarms}: {each.text[:160]!r}"
                 )
     method = {**machine(), "texts": len(found), "written": "by the author of the formats"}
-    tables = [quality(found), speed(given.quick), writes(50 if given.quick else 1000)]
+    tables = [quality(found), orders(), speed(given.quick), writes(50 if given.quick else 1000)]
     publish("secrets", method, tables, quick=given.quick)
 
 

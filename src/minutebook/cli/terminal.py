@@ -366,7 +366,7 @@ def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         )
         asks = replace(person_of(settings, options, user), call=call)
         yield app, asks
-        warn(*(note.text for note in asks.call.notes.values()))
+        warn(*(note.text for note in asks.call.notes.values() if note.text))
 
 
 def person_of(settings: Settings, options: dict[str, str], user: str) -> Caller:

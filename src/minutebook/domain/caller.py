@@ -33,7 +33,7 @@ Raises Unanswered if the client or its user declines, or if the answer is of no 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What is said beside an answer: facts for programs, a sentence for readers."""
+    """What is said beside an answer: facts for programs, a sentence for readers (empty: none)."""
 
     facts: Mapping[str, object]
     text: str

@@ -62,7 +62,7 @@ def show(visit: Visit) -> Page:
     facts["names"] = _choices([each.id for each in known], asked.fields.get("project"))
     languages = app.code_reading.languages(caller)
     facts["languages"] = _choices(languages, asked.fields.get("language"))
-    facts["notes"] = {name: note.text for name, note in caller.call.notes.items()}
+    facts["notes"] = {name: note.text for name, note in caller.call.notes.items() if note.text}
     return Page("code_results.html" if visit.wants_part else "code.html", facts)
 
 

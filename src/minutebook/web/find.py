@@ -92,7 +92,9 @@ def show(visit: Visit) -> Page:
         )
         # Memories of the system are everybody's: a store with nothing else is still an empty one.
         facts |= {"listed": page, "is_empty": not page.total and not asked.is_narrowed}
-    facts["notes"] = {name: note.text for name, note in visit.caller.call.notes.items()}
+    facts["notes"] = {
+        name: note.text for name, note in visit.caller.call.notes.items() if note.text
+    }
     return Page("results.html" if visit.wants_part else "find.html", facts)
 
 

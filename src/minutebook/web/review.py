@@ -11,7 +11,9 @@ from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import may_write_to
 from minutebook.domain.records import Decision, Memory, Status
 from minutebook.domain.redaction import redacted_for
+from minutebook.screening.instructions import marks_of
 from minutebook.services.knowledge.similar import Pair
+from minutebook.services.screening import masked_fields
 from minutebook.web.catalogue import later, later_number_of
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import differences
@@ -147,11 +149,20 @@ def _memories(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
     return {
         "statuses": STATUSES,
         "status": status,
-        "memories": [(each, may_write_to(caller, each)) for each in page.memories],
+        "memories": [(each, may_write_to(caller, each), _warnings(each)) for each in page.memories],
         "total": page.total,
         "offset": at,
         "size": LISTED,
     }
+
+
+def _warnings(memory: Memory) -> list[str]:
+    """Return what a person should look at before they confirm a memory."""
+    texts = (
+        (_("reads as instructions"), marks_of(memory.text)),
+        (_("holds a secret"), masked_fields(memory)[1]),
+    )
+    return [text for text, found in texts if found]
 
 
 def _alike(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:

@@ -1,6 +1,8 @@
 """The journal's operations over plain HTTP, held to their OpenAPI document."""
 
+import json
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import httpx2
@@ -10,6 +12,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
+from benchmarks.secret_samples import filled
 from minutebook.contracts import openapi
 from minutebook.contracts.journal import journal
 from minutebook.domain.records import Role
@@ -46,6 +49,17 @@ def test_every_operation_answers_as_the_document_says(described: Any, name: str)
         case.call_and_validate(excluded_checks=[positive_data_acceptance])
 
     hold()
+
+
+def test_a_header_names_what_was_masked_and_no_secret(server: Server) -> None:
+    text, (secret,) = filled("The key is {{npm token}}", Random(1))
+    answer = post(server, "add_memory", TURN | {"prompt": text, "sessionId": "keys"})
+    assert answer.status_code == 200
+    facts = json.loads(answer.headers["minutebook-notes"])["secrets"]["found"]
+    assert facts == [{"kind": "npm token", "field": "prompt", "action": "masked"}]
+    kept = post(server, "get_session_memories", {"sessionId": "keys"})
+    assert "[secret: npm token]" in kept.text
+    assert secret not in kept.text + answer.text
 
 
 @requirement("journal/openapi/served", "journal/openapi/yaml", "journal/openapi/3.0")

@@ -14,6 +14,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, Memory, MemoryType
 from minutebook.search.fusion import Signal
+from minutebook.services.access.provenance import attribute
 from minutebook.services.code.projects import IndexingProgress
 from minutebook.services.knowledge.entities import Direction
 from minutebook.services.search.combined import Ranked
@@ -45,7 +46,9 @@ def store_memory(
 
 def get_memory(app: App, caller: Caller, id: str) -> Shape:
     """Show one memory."""
-    return _whole(app, caller, app.memories.read(caller, id))
+    memory = app.memories.read(caller, id)
+    attribute(caller, [memory])
+    return _whole(app, caller, memory)
 
 
 def update_memory(
@@ -273,6 +276,7 @@ def search_code(
 ) -> Shape:
     """Rank chunks of code by meaning and words."""
     found = app.code_search.search(caller, query, limit, project=project_id)
+    attribute(caller, (each.chunk for each in found))
     results = [
         {
             "id": each.chunk.id,

@@ -27,6 +27,9 @@ from minutebook.server.protocol.provenance import agent_of
 NOTES = "Minutebook-Notes"
 """The header with what the body of an answer has no room for: an object of facts by the note's name."""
 
+LONGEST_NOTE = 2000
+"""Characters of a note that goes into a header; proxies take some 8,000 for all headers."""
+
 
 def plain_routes(
     contract: Contract,
@@ -84,10 +87,13 @@ def _described(contract: Contract) -> list[BaseRoute]:
 
 
 def _noted(answer: Answer) -> dict[str, str] | None:
-    """Return the header with the facts of the answer's notes, which the promised body has no room for."""
-    if not answer.notes:
-        return None
-    return {NOTES: json.dumps({name: dict(note.facts) for name, note in answer.notes.items()})}
+    """Return the header with the facts of the answer's notes, which the promised body has no room for.
+
+    A note that is too long for a header is left out.
+    """
+    facts = {name: dict(note.facts) for name, note in answer.notes.items()}
+    short = {name: each for name, each in facts.items() if len(json.dumps(each)) <= LONGEST_NOTE}
+    return {NOTES: json.dumps(short)} if short else None
 
 
 async def _arguments(request: Request, limits: Limits) -> Mapping[str, Any]:

@@ -108,7 +108,7 @@ def _as_result(outcome: Answer | Failure) -> types.CallToolResult:
     if failure is not None and failure.code is not None:
         raise protocol_error(failure)
     structured = answer.content if failure is None else failure.structured
-    texts = [answer.text, *(note.text for note in answer.notes.values())]
+    texts = [answer.text, *(note.text for note in answer.notes.values() if note.text)]
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text) for text in texts],
         structured_content=None if structured is None else dict(structured),

@@ -17,6 +17,7 @@ from minutebook.domain.turns import (
     turns_of,
 )
 from minutebook.services.access.audit import Trail
+from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.record_writer import RecordWriter
@@ -116,6 +117,7 @@ class Sessions:
                 )
                 turns += found
             total += self._store.count(Turn, here)
+        attribute(caller, turns)
         return TurnPage(turns, total)
 
     def overview(self, caller: Caller, limit: int, offset: int) -> SessionPage:

@@ -13,6 +13,7 @@ from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.turns import Session
 from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed, page_of
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.journal.sessions import Sessions
@@ -111,7 +112,9 @@ class Summaries:
         """Return a page of the summaries that the caller may see; with a category, those in it."""
         named = {} if category is None else {"category": category}
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        return SummaryPage(*page_of(self._store, Summary, reach, "-at", limit, offset))
+        page = SummaryPage(*page_of(self._store, Summary, reach, "-at", limit, offset))
+        attribute(caller, page.summaries)
+        return page
 
     def of(self, session: Session) -> Summary | None:
         """Return the summary of a session that the caller may see, or None if there is none yet."""

@@ -27,6 +27,7 @@ from minutebook.domain.records import (
 )
 from minutebook.domain.validity import ended, reinstated
 from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed, page_of, read, sees_ends
 from minutebook.services.embeddings import TextEmbedding
 from minutebook.services.knowledge.links import Links
@@ -280,7 +281,9 @@ class Memories:
             reach = [where.narrow(each) for each in reach]
         if where is not None and where.asks_metadata:
             return self._page_by_metadata(reach, where, limit, offset)
-        return Page(*page_of(self._store, Memory, reach, NEWEST_FIRST, limit, offset))
+        page = Page(*page_of(self._store, Memory, reach, NEWEST_FIRST, limit, offset))
+        attribute(caller, page.memories)
+        return page
 
     def valid_at(
         self, caller: Caller, instant: datetime | None, user: str | None, limit: int
@@ -294,7 +297,9 @@ class Memories:
         wheres = [
             narrowed(replace(each, valid_at=at), **named) for each in filters(self._store, caller)
         ]
-        return self._store.page(Memory, wheres, order=[NEWEST_FIRST], limit=limit)
+        found = self._store.page(Memory, wheres, order=[NEWEST_FIRST], limit=limit)
+        attribute(caller, found)
+        return found
 
     def invalidate(
         self, caller: Caller, id: str, reason: str | None, superseded_by: str | None

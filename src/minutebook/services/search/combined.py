@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CodeChunk, Decision, Kind, Memory
 from minutebook.search.fusion import Hit, Signal, z_normalise
+from minutebook.services.access.provenance import attribute
 from minutebook.services.search.code import CodeSearch
 from minutebook.services.search.recall import Recall
 from minutebook.services.search.signals import Key
@@ -67,7 +68,9 @@ class CombinedRecall:
                 caller, query, limit, project=project, language=language, weights=weights
             )
             code = [Ranked(each.chunk, each.score, each.hit) for each in found]
-        return Ranking(_merged(texts.results, code, limit), texts.subgraph_nodes)
+        ranked = _merged(texts.results, code, limit)
+        attribute(caller, (each.record for each in ranked))
+        return Ranking(ranked, texts.subgraph_nodes)
 
     def _texts(
         self,

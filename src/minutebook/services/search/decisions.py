@@ -10,6 +10,7 @@ from minutebook.domain.lineage import scoped_target
 from minutebook.domain.records import Decision, DecisionStatus, Proposal
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import TextQuery, parse_query
+from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.ledger.repositories import Ledgers
@@ -109,7 +110,9 @@ class DecisionSearch:
             record, followed = found.records[hit.id], found.followed.get(hit.id, ())
             ranked.append(FoundDecision(record, _ranked(record, hit.score), hit, followed))
         ranked.sort(key=lambda each: (-each.score, each.record.id))
-        return list(_shown(ranked, mode))[:limit]
+        shown = list(_shown(ranked, mode))[:limit]
+        attribute(caller, (each.record for each in shown))
+        return shown
 
     def truths(self, caller: Caller, asked: QueryEmbedding | None, query: TextQuery) -> Truths:
         """Return the signals of the active decisions, to be ranked with other records."""

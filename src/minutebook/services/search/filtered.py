@@ -18,6 +18,7 @@ from minutebook.domain.records import Memory, MemoryType, Status
 from minutebook.domain.validity import holds_at
 from minutebook.search.calibration import CUT, rank_score, relevance, strength_of_cosine
 from minutebook.search.text import TextQuery, parse_query, word_terms
+from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.recall import CANDIDATES, Found
@@ -71,7 +72,7 @@ class FilteredSearch:
             vector = self._signals.embed(query, caller, Memory)
             scores = self._relevance(wheres, vector, parse_query(query))
             found = self._ranked(wheres, scores)
-        return self._current_first(wheres, narrowing, found)
+        return _attributed(caller, self._current_first(wheres, narrowing, found))
 
     def by_vector(
         self,
@@ -103,10 +104,12 @@ class FilteredSearch:
             if narrowing.fits_metadata(memory)
         ]
         best = {key: score for score, key in sorted(near, key=lambda n: (-n[0], n[1]))[:limit]}
-        return [
+        nearest = [
             SimilarMemory(memory, similarity[key], best[key])
             for key, memory in self._read(wheres, best)
         ]
+        attribute(caller, (each.memory for each in nearest))
+        return nearest
 
     def governed(
         self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int
@@ -258,6 +261,13 @@ class FilteredSearch:
         if not np.isfinite(length) or length == 0.0:
             raise InvalidInput("vector", "must have a length that is finite and not 0")
         return cast("Vectors", (given / length).astype(np.float32))
+
+
+def _attributed(caller: Caller, found: Iterator[Found]) -> Iterator[Found]:
+    """Note of each memory whose words it is, as it is read."""
+    for each in found:
+        attribute(caller, [each.memory])
+        yield each
 
 
 def _divided(

@@ -7,6 +7,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import Kind, Memory, MemoryType, Status, Version
 from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.provenance import attribute
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.search.filtered import FilteredSearch
 
@@ -28,6 +29,7 @@ class GovernedMemories:
         """Return the few memories that answer best, and audit each. Raises EmbeddingNotReady."""
         found = [each.memory for each in self._search.governed(caller, query, types, limit)]
         self._audit(caller, found)
+        attribute(caller, found)
         return found
 
     def read(self, caller: Caller, id: str) -> tuple[Memory, list[Version]]:
@@ -35,6 +37,7 @@ class GovernedMemories:
         memory = self._memories.read(caller, id)
         versions = self._memories.history(caller, memory).versions
         self._audit(caller, [memory])
+        attribute(caller, [memory])
         return memory, versions
 
     def edit(self, caller: Caller, id: str, content: str, type: MemoryType) -> Memory:

@@ -11,6 +11,7 @@ from minutebook.domain.records import Decision, Memory, Status
 from minutebook.search.calibration import relevance
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, Signal, fuse
 from minutebook.search.text import TextQuery, parse_query
+from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.decisions import DecisionSearch, Truths
@@ -116,18 +117,22 @@ class Recall:
             scores |= {key: relevance(found.likeness(key)) for key in found.vector}
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         read = self._signals.read(Memory, wheres, best)
-        return [Found(read[key], scores[key]) for key in best if key in read]
+        ranked = [Found(read[key], scores[key]) for key in best if key in read]
+        attribute(caller, (each.memory for each in ranked))
+        return ranked
 
     def by_words(self, caller: Caller, query: str, limit: int) -> list[Found]:
         """Rank memories by BM25 over the words and quoted phrases of the query."""
         parsed = parse_query(query)
-        return self._found(
+        found = self._found(
             [
                 (where, self._store.match(Memory, where, parsed, limit))
                 for where in self._current_filters(caller)
             ],
             limit,
         )
+        attribute(caller, (each.memory for each in found))
+        return found
 
     def recall(
         self,

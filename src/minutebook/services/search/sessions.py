@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Category, Summary, Turn
 from minutebook.search.text import parse_query
+from minutebook.services.access.provenance import attribute
 from minutebook.services.access.visibility import filters, narrowed
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.search.signals import COMPARED, Retriever
@@ -75,6 +76,7 @@ class JournalSearch:
             distance = None if cosine is None else 1.0 - cosine
             found.append(Found(records[key], scores[key], distance))
         found.sort(key=_nearest_first)
+        attribute(caller, (each.record for each in found))
         return found
 
 
