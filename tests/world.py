@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import product
 from pathlib import Path
 from random import Random
@@ -17,6 +17,7 @@ from typing import Any
 from uuid import uuid4
 
 import apsw
+import jsonschema
 import numpy as np
 import pytest
 
@@ -25,6 +26,7 @@ from minutebook.config import Settings
 from minutebook.contracts.answers import Failure
 from minutebook.contracts.contract import Contract
 from minutebook.contracts.knowledge import knowledge
+from minutebook.contracts.registry import CONTRACTS
 from minutebook.domain.caller import Call, Caller, in_call
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.filters import Filter
@@ -142,6 +144,25 @@ def loading(release: threading.Event) -> Embedding:
 _CALL = {each.name for each in fields(Call)}
 
 
+@cache
+def validator(contract: str, tool: str) -> jsonschema.Draft202012Validator:
+    """Hold an answer to its output schema, and to what it names alone."""
+    schema = closed(CONTRACTS[contract]().tools[tool].promise["outputSchema"])
+    jsonschema.Draft202012Validator.check_schema(schema)
+    return jsonschema.Draft202012Validator(schema)
+
+
+def closed(schema: dict[str, Any]) -> dict[str, Any]:
+    """The same schema, but that objects have no other properties."""
+    made = dict(schema)
+    if "properties" in made:
+        made["properties"] = {name: closed(each) for name, each in made["properties"].items()}
+        made["additionalProperties"] = False
+    if "items" in made:
+        made["items"] = closed(made["items"])
+    return made
+
+
 @dataclass(frozen=True)
 class World:
     """A contract on an app, as one caller meets it."""
@@ -157,6 +178,8 @@ class World:
         answer = self.contract.call(self.app, self.caller, tool, arguments)
         assert answer.error is None, answer.error
         told: dict[str, Any] = json.loads(json.dumps(answer.content, allow_nan=False))
+        if (promised := self.contract.tools.get(tool)) and "outputSchema" in promised.promise:
+            validator(self.contract.name, tool).validate(told)
         return told
 
     def told(self, tool: str, /, **arguments: Any) -> Any:

@@ -2,14 +2,11 @@
 
 import json
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
-
-import jsonschema
 
 from minutebook.contracts.journal import journal
 from minutebook.domain.caller import Sample
-from tests.world import World
+from tests.world import World, validator
 
 CONTRACT = journal()
 ERRORS = CONTRACT.promise["errors"]
@@ -63,25 +60,7 @@ class Client:
 
 def check_shape(tool: str, answer: dict[str, Any]) -> None:
     """See that an answer is as its output schema says, and holds nothing more."""
-    _validator(tool).validate(answer)
-
-
-@cache
-def _validator(tool: str) -> jsonschema.Draft202012Validator:
-    schema = closed(CONTRACT.tools[tool].promise["outputSchema"])
-    jsonschema.Draft202012Validator.check_schema(schema)
-    return jsonschema.Draft202012Validator(schema)
-
-
-def closed(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same schema, but that objects have no other properties."""
-    made = dict(schema)
-    if "properties" in made:
-        made["properties"] = {name: closed(each) for name, each in made["properties"].items()}
-        made["additionalProperties"] = False
-    if "items" in made:
-        made["items"] = closed(made["items"])
-    return made
+    validator("journal", tool).validate(answer)
 
 
 def told(text: str, code: int | None, structured: Any, name: str) -> tuple[str, str]:

@@ -202,3 +202,11 @@ def test_a_contract_named_twice_is_opened_once_and_an_unknown_one_refused() -> N
     assert [contract.name for contract in opened(["knowledge", "knowledge"])] == ["knowledge"]
     with pytest.raises(InvalidInput, match="nosuch"):
         opened(["nosuch"])
+
+
+def test_each_tool_has_a_title_and_says_what_it_answers() -> None:
+    titles = [tool["title"] for tool in PROMISE["tools"]]
+    assert len(set(titles)) == len(titles)
+    for tool in PROMISE["tools"]:
+        # World.call holds every answer to it.
+        assert tool["outputSchema"]["type"] == "object", tool["name"]
