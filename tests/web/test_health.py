@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from minutebook.domain.caller import Caller
-from minutebook.domain.records import Entry, Role
+from minutebook.domain.decision_drafts import DecisionDraft
+from minutebook.domain.records import Entry, Role, Status
+from minutebook.web.health import STALE_AFTER
 from tests.web.conftest import OWNER, Site
 
 
@@ -64,8 +66,61 @@ def test_nobody_else_has_it_made_anew(site: Site) -> None:
 
 def test_backups_are_told_to_those_who_answer_for_the_store(site: Site, tmp_path: Path) -> None:
     browser = site.owner()
-    assert "No backup is known." in browser.get("/health").text
+    assert "none is known" in browser.get("/health").text
     path = tmp_path / "kept.tar"
     site.app.backups.make(OWNER, path)
     assert str(path) in browser.get("/health").text
     assert str(path) not in site.bearer(Role.ADMIN, organization="default").get("/health").text
+
+
+def test_rebuilding_is_on_the_trail(site: Site) -> None:
+    browser = site.owner()
+    browser.get("/health")
+    browser.post("/health/mend")
+    assert "<b>rebuild</b>" in browser.get("/activity?act=rebuild").text
+
+
+def test_a_backup_is_made_by_a_button_and_named(site: Site) -> None:
+    site.remember("Tea at four")
+    browser = site.owner()
+    page = browser.get("/health").text
+    assert "none is known" in page
+    assert "backup_every" in page
+    page = browser.followed(browser.post("/health/backup")).text
+    assert "A backup was made, and restored for a test." in page
+    (path, _), *others = site.app.backups.known()
+    assert not others
+    assert str(path) in page
+    assert "<b>backup</b>" in browser.get("/activity?act=backup").text
+
+
+@pytest.mark.parametrize(
+    ("role", "organization"), [(Role.ADMIN, "default"), (Role.HUMAN, None), (Role.MANAGER, None)]
+)
+def test_nobody_makes_a_backup_who_does_not_answer_for_all(
+    site: Site, role: Role, organization: str | None
+) -> None:
+    browser = site.bearer(role, organization=organization)
+    assert "/health/backup" not in browser.get("/health").text
+    assert browser.post("/health/backup").status_code == 403
+    assert site.app.backups.known() == []
+
+
+def test_what_a_person_should_look_at_is_counted_and_leads_there(site: Site) -> None:
+    for number in range(2):
+        site.remember(f"Guess {number}", initial=Status.UNVERIFIED)
+    store = site.app.infrastructure.store
+    old = site.remember("Tea at three")
+    store.put(replace(old, ingestion_time=old.ingestion_time - 2 * STALE_AFTER))
+    for title in ("Tea at four", "Tea at five"):
+        draft = DecisionDraft(title, "tea", "Because everybody said so at the meeting.")
+        decision = site.app.decisions.record(OWNER, replace(draft, target=title))
+        store.put(replace(decision, target="tea"))
+    browser = site.owner()
+    page = browser.get("/health").text
+    assert "2 memories of agents" in page
+    assert "1 memory kept more than 180 days ago" in page
+    assert "1 target with several decisions" in page
+    listed = browser.followed_link(page, "/?status=active").replace("Tea at four", "")
+    assert "Tea at three" in listed
+    assert "Guess" not in listed

@@ -138,10 +138,10 @@ def _findings(options: dict[str, str], *, repair: bool) -> "list[Finding]":
 
     findings = []
     try:
-        with opened(options) as (app, _):
+        with opened(options) as (app, caller):
             if repair:
                 try:
-                    app.doctor.mend()
+                    app.doctor.mend(caller)
                 except StoreDamaged as error:
                     finding = f"What is derived could not be rebuilt: {error.what}"
                     findings.append(Finding(finding, "", is_damage=True))

@@ -1,12 +1,15 @@
 """Health: what is kept, how store and model are, what is not in order and what mends it."""
 
+from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from minutebook.domain.errors import Forbidden
+from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.policy import may_read_metrics
-from minutebook.domain.records import Kind
+from minutebook.domain.records import Kind, Status
 from minutebook.web.catalogue import Later, later
 from minutebook.web.pages import Goto, Page, View, Visit
+from minutebook.web.review import contradictions
 
 COUNTED: dict[Kind, Later] = {
     Kind.MEMORY: later("Memories"),
@@ -32,7 +35,10 @@ def examine(visit: Visit) -> Page:
             "examine the store",
             "it concerns all organizations; its owner may, and an admin's token that is held to none",
         )
-    return Page("health.html", _facts(visit) | {"findings": visit.app.doctor.examine()})
+    findings = visit.app.doctor.examine()
+    pairs, looked_at = visit.app.similar.pairs(visit.caller, LOOKED_AT)
+    alike = {"alike": len(pairs), "looked_at": looked_at}
+    return Page("health.html", _facts(visit) | {"findings": findings} | alike)
 
 
 def mend(visit: Visit) -> Goto:
@@ -42,17 +48,39 @@ def mend(visit: Visit) -> Goto:
             "mend the store",
             "its owner may, at this page as `minutebook ui` opens it, or by `minutebook doctor --repair`",
         )
-    visit.app.doctor.mend()
+    visit.app.doctor.mend(visit.caller)
     return Goto("/health/examined?done=mend")
+
+
+def back_up(visit: Visit) -> Goto:
+    """Make a backup and restore it for a test. Raises Forbidden to those who do not answer for all."""
+    if not _answers_for_all(visit):
+        raise Forbidden(
+            "back up the store",
+            "it holds all organizations; its owner may, and an admin's token that is held to none",
+        )
+    made = visit.app.scheduled_backups.run(visit.caller)
+    return Goto(f"/health?done={'backup' if made else 'busy'}#backups")
 
 
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {
     ("GET", "/health"): ("health", show),
     ("GET", "/health/examined"): ("examine", examine),
     ("POST", "/health/mend"): ("mend", mend),
+    ("POST", "/health/backup"): ("back up", back_up),
 }
 
-DONE = {"mend": later("Every index and every mention was made anew from the records.")}
+DONE = {
+    "mend": later("Every index and every mention was made anew from the records."),
+    "backup": later("A backup was made, and restored for a test."),
+    "busy": later("Another process is making a backup; look again in a moment."),
+}
+
+LOOKED_AT = 100
+"""Memories, those kept last, among which an examination looks for near-duplicates: 5 ms each."""
+
+STALE_AFTER = timedelta(days=180)
+"""How long ago a memory was kept that nobody has verified since, for a person to look at it again."""
 
 
 def _facts(visit: Visit) -> dict[str, Any]:
@@ -73,7 +101,29 @@ def _facts(visit: Visit) -> dict[str, Any]:
         "may_examine": may_examine,
         "may_mend": _is_owner(visit),
         "backups": app.backups.known() if may_examine else [],
+        "backup_state": app.scheduled_backups.state() if may_examine else None,
+        "may_back_up": may_examine and app.scheduled_backups.is_possible,
+        **_for_review(visit),
         "done": DONE.get(visit.query.get("done", "")),
+    }
+
+
+def _for_review(visit: Visit) -> dict[str, Any]:
+    """Count what a person should look at."""
+    app, caller = visit.app, visit.caller
+    before = (app.clock() - STALE_AFTER).date()
+    until = datetime.combine(before, time(), UTC)
+    stale = MemoryQuery(status=Status.ACTIVE, until=until)
+    return {
+        "unverified": app.overview.memories(caller, MemoryQuery(status=Status.UNVERIFIED)),
+        "contradictions": len(contradictions(visit)),
+        "stale": app.overview.memories(caller, stale),
+        # The day itself counts in an address, but not here.
+        "stale_address": f"/?status=active&until={before - timedelta(days=1)}",
+        "stale_days": STALE_AFTER.days,
+        "finds_alike": not app.embedding.is_off,
+        "alike": None,
+        "looked_at": 0,
     }
 
 

@@ -178,17 +178,22 @@ def _alike(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _decisions(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
-    app, caller = visit.app, visit.caller
+def contradictions(visit: Visit) -> list[list[Decision]]:
+    """Return the decisions of which several hold for one target, target by target."""
     by_target: dict[tuple[str, str, str | None, str | None], list[Decision]] = {}
-    for each in app.decisions.truths(caller):
+    for each in visit.app.decisions.truths(visit.caller):
         key = (each.organization, each.target.casefold(), each.repository, each.user)
         by_target.setdefault(key, []).append(each)
+    return [each for each in by_target.values() if len(each) > 1]
+
+
+def _decisions(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
+    app, caller = visit.app, visit.caller
     waiting = app.proposals.pending(caller)
     return {
         "waiting": [(each, app.proposals.opens(each)) for each in waiting[:LISTED]],
         "more_waiting": max(0, len(waiting) - LISTED),
-        "contradictions": [each for each in by_target.values() if len(each) > 1],
+        "contradictions": contradictions(visit),
     }
 
 

@@ -32,7 +32,9 @@ def test_what_is_derived_is_made_again_and_finds_as_before(world: World) -> None
         world.remember(text)
     world.entity("Ana")
     before = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
-    world.app.doctor.mend()
+    world.app.doctor.mend(world.caller)
     again = [world.call(tool, query="Ana boiler") for tool in ("search", "search_text", "recall")]
     assert again == before
     assert findings(world) == []
+    last = world.app.trail.entries(world.caller, limit=1)
+    assert [(each.act, each.actor) for each in last] == [("rebuild", world.caller.name)]

@@ -5,10 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreDamaged
+from minutebook.domain.filters import default_organization
 from minutebook.domain.lineage import Rule
+from minutebook.domain.records import Kind
 from minutebook.embedding.service import Embedding
-from minutebook.services.access.audit import Trail
+from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.repositories import Ledgers
@@ -72,10 +75,15 @@ class Doctor:
             findings.append(Finding(reason, "run `minutebook model prepare`"))
         return findings
 
-    def mend(self) -> None:
-        """Rebuild every index and the mentions from the records. Raises StoreDamaged if they are not whole."""
+    def mend(self, caller: Caller) -> None:
+        """Rebuild every index and the mentions from the records, and enter it in the trail.
+
+        Raises StoreDamaged if the records are not whole.
+        """
         self._store.rebuild()
         self._mentions.rebuild()
+        home = default_organization(caller)
+        self._trail.log(caller, home, "rebuild", Kind.HEAD, [EVERYTHING])
 
     def _read(self, what: str, look: Callable[[], list[Finding]]) -> list[Finding]:
         try:

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter
+from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.policy import Policy, Rules
 from minutebook.domain.records import (
     CLASSES,
@@ -61,6 +61,11 @@ class Overview:
         """Count what the caller may see of some kinds."""
         reach = filters(self._store, caller)
         return Counter({kind: sum(self._count(kind, where) for where in reach) for kind in kinds})
+
+    def memories(self, caller: Caller, query: MemoryQuery) -> int:
+        """Count the memories that the caller may see and that a query selects."""
+        reach = filters(self._store, caller)
+        return sum(self._store.count(Memory, query.narrow(where)) for where in reach)
 
     def organization_with(self, caller: Caller, id: UUID) -> str:
         """Return the organization with a UUID."""

@@ -86,6 +86,11 @@ class ScheduledBackups:
         self._locks = locks
         self._clock = clock
 
+    @property
+    def is_possible(self) -> bool:
+        """Whether the store is one that this makes backups of."""
+        return self._schedule is not None
+
     def state(self) -> BackupState:
         """Tell how the backups of the schedule are."""
         schedule = self._schedule
