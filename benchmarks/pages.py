@@ -123,7 +123,12 @@ def _fill(app: App, size: int) -> None:
     with store.transaction(home):
         store.put(_project(began, files))
         for number in range(pieces):
-            _put(store, _chunk(drawn, number, number % files), code, drawn.vectors(1))
+            _put(
+                store,
+                _chunk(drawn, number, number % files, number // files),
+                code,
+                drawn.vectors(1),
+            )
     for number in range(200):
         app.trail.log(OWNER, home, "read", Kind.MEMORY, [str(number)])
 
@@ -165,9 +170,9 @@ def _project(at: datetime, files: int) -> Project:
     )
 
 
-def _chunk(drawn: Records, number: int, file: int) -> CodeChunk:
+def _chunk(drawn: Records, number: int, file: int, place: int) -> CodeChunk:
     lines = [f"    {name} = make({name!r})" for name in drawn.words(30)]
-    first = 1 + number // max(1, file + 1) * 31
+    first = 1 + place * 31
     return CodeChunk(
         organization=DEFAULT_ORGANIZATION,
         id=f"c{number}",
@@ -290,6 +295,9 @@ def pages(app: App, rounds: int) -> dict[str, Callable[[int], str]]:
         "Graph, 40 of 1,080": lambda _: "/graph?at=e0",
         "Graph, 1,000 things": lambda _: "/graph?at=e0&show=1000",
         "Activity": lambda _: "/activity",
+        "Code, a question": lambda at: f"/code?q={questions[at]}",
+        "Code, the projects": lambda _: "/code",
+        "Code, lines of a file": lambda at: f"/code/file?project=kettle&path=src/part{at}.py",
     }
 
 

@@ -68,3 +68,15 @@ def test_each_command_of_a_page_is_one_with_these_options(page: Path) -> None:
 def test_a_command_that_there_is_not_is_found(words: list[str]) -> None:
     with pytest.raises(click.UsageError):
         parsed(words)
+
+
+def test_each_picture_that_a_page_shows_is_there_and_each_that_is_there_is_shown() -> None:
+    shown = {
+        (page.parent / name).resolve()
+        for page in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+        for name in re.findall(r'(?:src|srcset)="([^":]+)"', page.read_text(encoding="utf-8"))
+    }
+    there = set((ROOT / "docs" / "pictures").iterdir())
+    assert shown == there
+    assert max(path.stat().st_size for path in there) <= 150_000
+    assert len(there) <= 8

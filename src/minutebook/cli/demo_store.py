@@ -1,5 +1,6 @@
 """A store worth looking at: two months of a small team that rebuilds its billing, made up."""
 
+import secrets
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,6 +12,7 @@ from minutebook.domain.caller import Call, Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Refused
+from minutebook.domain.ids import RandomBits
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
 
@@ -172,13 +174,16 @@ export async function checkout(cart: Cart, billing: Billing): Promise<Receipt> {
 """The team's code, by path."""
 
 
-def fill(settings: Settings, ends: datetime | None = None) -> None:
+def fill(
+    settings: Settings, ends: datetime | None = None, randbits: RandomBits = secrets.randbits
+) -> None:
     """Fill the new store of these settings with the story; texts get their vectors once it is opened.
 
     The story ends at an instant, by default a minute ago.
     """
     clock = _Clock((ends or now()) - timedelta(minutes=1))
-    with closing(open_app(replace(settings, embedder="none"), clock=clock)) as app:
+    settings = replace(settings, embedder="none")
+    with closing(open_app(settings, clock=clock, randbits=randbits)) as app:
         _Story(app, clock).tell(settings.home / "billing")
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, visible_filter
-from minutebook.domain.records import Decision, Edge, Entity, Memory, Proposal
+from minutebook.domain.records import Decision, Edge, Entity, Memory, Proposal, Record
 from minutebook.search.excerpt import excerpt, matched_words, sought_terms
 from minutebook.search.fusion import Hit, Signal
 from minutebook.search.text import words
@@ -154,22 +154,27 @@ class ExplainedRecall:
 
     def _steps(self, where: Filter, ids: Iterable[str]) -> dict[str, dict[str, Step]]:
         """Return, for each node, the steps along its edges that the caller may see, by id."""
-        nodes, seen = set(ids), dict[str, Memory | Entity | None]()
+        nodes = set(ids)
+        edges = self._store.edges(where.organization, sorted(nodes), EDGES) if nodes else []
+        seen = self._visible(where, edges)
         steps: defaultdict[str, dict[str, Step]] = defaultdict(dict)
-        for edge in self._store.edges(where.organization, sorted(nodes), EDGES) if nodes else []:
+        for edge in edges:
             for node, other in ((edge.source, edge.target), (edge.target, edge.source)):
-                if node not in nodes:
-                    continue
-                if other not in seen:
-                    seen[other] = self._visible(where, edge, other)
-                if (record := seen[other]) is not None:
+                if node in nodes and (record := seen.get(other)) is not None:
                     steps[node][other] = Step(edge.type, record)
         return steps
 
-    def _visible(self, where: Filter, edge: Edge, id: str) -> Memory | Entity | None:
-        record = self._store.get(edge.class_of(id), where.organization, id)
-        is_seen = record is not None and replace(where, valid_at=None).passes(record)
-        return record if is_seen and isinstance(record, Memory | Entity) else None
+    def _visible(self, where: Filter, edges: Sequence[Edge]) -> dict[str, Memory | Entity]:
+        """Return what edges join and the caller may see, by id."""
+        ends = {(each.class_of(id), id) for each in edges for id in (each.source, each.target)}
+
+        def among(of: type[Record]) -> Filter:
+            return replace(where, valid_at=None, ids=frozenset(id for k, id in ends if k is of))
+
+        seen: dict[str, Memory | Entity] = {}
+        seen |= {each.id: each for each in self._store.find(Memory, among(Memory))}
+        seen |= {each.id: each for each in self._store.find(Entity, among(Entity))}
+        return seen
 
 
 def _way(

@@ -6,7 +6,7 @@ from heapq import nsmallest
 from statistics import median
 
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import Edge, Entity, Memory
+from minutebook.domain.records import Edge, Entity, Memory, Record
 from minutebook.search.calibration import relevance
 from minutebook.search.pagerank import arrivals
 from minutebook.search.text import without_names, words
@@ -60,11 +60,9 @@ class GraphWalk:
         if not edges:
             return 0
         arrived = arrivals([(e.source, e.target, e.weight) for e in edges], starts)
-        ranks = {
-            id: rank
-            for id, rank in arrived.items()
-            if rank > LEAST_RANK and self._visible_memory(where, id) is not None
-        }
+        near = frozenset(id for id, rank in arrived.items() if rank > LEAST_RANK)
+        visible = set(self._store.ids(Memory, replace(where, ids=near), ["id"])) if near else set()
+        ranks = {id: rank for id, rank in arrived.items() if id in visible}
         if named:
             by_meaning = found.vector is not None
             led = self._scores(where, query, named, ranks, by_meaning=by_meaning)
@@ -126,25 +124,34 @@ class GraphWalk:
             if not frontier:
                 break
             following: set[str] = set()
-            for edge in self._store.edges(where.organization, sorted(frontier), EDGES_A_HOP):
+            found = self._store.edges(where.organization, sorted(frontier), EDGES_A_HOP)
+            passable = self._passable(where, found, reached)
+            for edge in found:
                 ends = {edge.source, edge.target} - reached
-                if all(self._is_passable(where, end, edge) for end in ends):
+                if all((edge.class_of(end), end) in passable for end in ends):
                     edges[edge.id] = edge
                     following |= ends
                     reached |= ends
             frontier = following
         return [edges[id] for id in sorted(edges)]
 
-    def _is_passable(self, where: Filter, id: str, edge: Edge) -> bool:
-        if edge.class_of(id) is Memory:
-            memory = self._visible_memory(replace(where, valid_at=None), id)
-            return memory is not None and (where.passes(memory) or memory.superseded_by is not None)
-        entity = self._store.get(Entity, where.organization, id)
-        return entity is not None and where.passes(entity)
-
-    def _visible_memory(self, where: Filter, id: str) -> Memory | None:
-        memory = self._store.get(Memory, where.organization, id)
-        return memory if memory is not None and where.passes(memory) else None
+    def _passable(
+        self, where: Filter, edges: Sequence[Edge], reached: Collection[str]
+    ) -> set[tuple[type[Record], str]]:
+        """Return the ends of edges that lead on: what the caller may see, as far as it holds or has a successor."""
+        ends = {(each.class_of(id), id) for each in edges for id in (each.source, each.target)}
+        passable: set[tuple[type[Record], str]] = set()
+        for of in {of for of, _ in ends}:
+            here = replace(
+                where, ids=frozenset(id for kind, id in ends if kind is of) - set(reached)
+            )
+            if here.ids:
+                passable |= {(of, id) for id in self._store.ids(of, here, ["id"])}
+                if of is Memory:
+                    ever = replace(here, valid_at=None)
+                    rows = self._store.values(Memory, ever, ("id", "superseded_by"))
+                    passable |= {(of, id) for id, successor in rows if successor is not None}
+        return passable
 
 
 def _nearness(ranks: Mapping[str, float]) -> dict[str, float]:
