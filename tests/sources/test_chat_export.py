@@ -9,7 +9,6 @@ import pytest
 
 from minutebook.domain.source_drafts import Found, LeftOut, TurnDraft
 from minutebook.sources import json_arrays
-from minutebook.sources.files import Source
 from minutebook.sources.registry import SOURCES, found_in
 
 
@@ -65,7 +64,7 @@ CLAUDE = {
 
 def found(path: Path) -> list[Found]:
     kind = SOURCES["chat-export"]
-    return list(found_in(Source(path, kind.is_wanted), kind))
+    return list(found_in(kind.files(path), kind))
 
 
 def turns(told: list[Found]) -> list[TurnDraft]:

@@ -6,7 +6,6 @@ import pytest
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import EntityDraft, Found, LeftOut, MemoryDraft, RelationDraft
-from minutebook.sources.files import Source
 from minutebook.sources.registry import SOURCES, found_in
 from tests.terminal import Run, remembered
 from tests.test_cli_importing import done
@@ -44,7 +43,7 @@ I like [[Beans|good beans]] and ![[cup.png]].
 
 def found(folder: Path) -> list[Found]:
     kind = SOURCES["markdown"]
-    return list(found_in(Source(folder, kind.is_wanted), kind))
+    return list(found_in(kind.files(folder), kind))
 
 
 def written(folder: Path, **files: str) -> Path:

@@ -13,7 +13,6 @@ import pytest
 
 from minutebook.domain.records import MemoryType
 from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft
-from minutebook.sources.files import Source
 from minutebook.sources.registry import SOURCES, found_in
 from tests.terminal import Run
 from tests.test_cli_importing import done
@@ -42,7 +41,7 @@ def with_rows(path: Path, *rows: tuple[object, ...]) -> Path:
 
 def found(path: Path) -> list[Found]:
     kind = SOURCES["mcp-memory-service"]
-    return list(found_in(Source(path, kind.is_wanted), kind))
+    return list(found_in(kind.files(path), kind))
 
 
 def test_a_memory_has_its_type_its_tags_its_instant_and_its_metadata(tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from minutebook.domain.records import Entity, Memory
 from minutebook.domain.source_drafts import LeftOut
-from minutebook.sources.files import Source
 from minutebook.sources.registry import SOURCES, found_in
 from tests.sources.transcripts import lines
 from tests.terminal import Run
@@ -42,7 +41,7 @@ def graph_of(path: Path) -> list[str]:
 
 def taken(world: World, path: Path) -> Any:
     kind = SOURCES["server-memory"]
-    source = Source(path, kind.is_wanted)
+    source = kind.files(path)
     return world.app.source_imports.run(
         world.caller, "server-memory", found_in(source, kind), lambda: 1.0, dry_run=False
     )
@@ -114,7 +113,7 @@ def test_what_another_may_not_see_stays_here(world: World, tmp_path: Path) -> No
 )
 def test_a_line_of_another_form_is_left_out(tmp_path: Path, line: dict[str, Any]) -> None:
     kind = SOURCES["server-memory"]
-    source = Source(lines(tmp_path / "m.jsonl", line), kind.is_wanted)
+    source = kind.files(lines(tmp_path / "m.jsonl", line))
     assert any(isinstance(each, LeftOut) for each in found_in(source, kind))
 
 

@@ -8,7 +8,6 @@ import pytest
 
 from minutebook.domain.source_drafts import Found, LeftOut, TurnDraft
 from minutebook.sources.conversation import LONGEST_PIECE
-from minutebook.sources.files import Source
 from minutebook.sources.registry import SOURCES, found_in
 from tests.sources.transcripts import (
     SESSION,
@@ -23,7 +22,7 @@ from tests.sources.transcripts import (
 
 def found(name: str, path: Path) -> list[Found]:
     kind = SOURCES[name]
-    return list(found_in(Source(path, kind.is_wanted), kind))
+    return list(found_in(kind.files(path), kind))
 
 
 def turns(name: str, path: Path) -> list[TurnDraft]:

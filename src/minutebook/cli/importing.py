@@ -112,12 +112,11 @@ def _import_source(
     dry_run: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    from minutebook.sources.files import Source
     from minutebook.sources.registry import found_in
 
     kind = SOURCES[name]
     place = _place(name, kind, path)
-    source = Source(place, kind.is_wanted)
+    source = kind.files(place)
     if dry_run and not _is_begun(options):
         from minutebook.services.maintenance.source_imports import counted_as_new
 

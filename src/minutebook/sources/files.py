@@ -59,12 +59,16 @@ class SourceFile:
 class Source:
     """A file, or the files of a folder that a reader wants, in the order of their names.
 
+    Folders of the names `passed_over` are not looked into.
     Links are left out: what they lead to may lie outside the folder. Raises InvalidInput if there
     is nothing at the path.
     """
 
-    def __init__(self, root: Path, wanted: Wanted) -> None:
+    def __init__(
+        self, root: Path, wanted: Wanted, passed_over: frozenset[str] = frozenset()
+    ) -> None:
         self.root = root.resolve()
+        self._passed_over = passed_over
         self.left_out: list[LeftOut] = []
         self.files: list[SourceFile] = []
         self.read = 0
@@ -156,7 +160,7 @@ class Source:
             self.left_out.append(LeftOut(place, f"cannot be read: {error.strerror or error}"))
 
         for folder, below, names in os.walk(self.root, onerror=note):
-            below.sort()
+            below[:] = sorted(set(below) - self._passed_over)
             for name in list(below):
                 if os.path.islink(Path(folder, name)):  # noqa: PTH114
                     below.remove(name)

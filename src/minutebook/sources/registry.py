@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from minutebook.domain.source_drafts import Found
 from minutebook.sources import (
@@ -9,6 +10,7 @@ from minutebook.sources import (
     claude_code,
     codex,
     gemini_cli,
+    instructions,
     markdown,
     mcp_memory_service,
     server_memory,
@@ -24,6 +26,11 @@ class SourceKind:
     is_wanted: Wanted
     read: Callable[[Source], Iterator[Found]]
     usual_place: UsualPlace | None = None
+    passed_over: frozenset[str] = frozenset()
+
+    def files(self, root: Path) -> Source:
+        """List its files at a path. Raises InvalidInput if there is nothing."""
+        return Source(root, self.is_wanted, self.passed_over)
 
 
 SOURCES: Mapping[str, SourceKind] = {
@@ -46,6 +53,12 @@ SOURCES: Mapping[str, SourceKind] = {
     ),
     chat_export.NAME: SourceKind(
         "conversations of ChatGPT or Claude", chat_export.is_wanted, chat_export.read
+    ),
+    instructions.NAME: SourceKind(
+        "instructions for agents",
+        instructions.is_wanted,
+        instructions.read,
+        passed_over=instructions.PASSED_OVER,
     ),
 }
 

@@ -1,0 +1,107 @@
+"""Instructions that people wrote for agents: CLAUDE.md, AGENTS.md, rules of editors, section by section."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePath
+
+from minutebook.domain.records import MemoryType
+from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft, Place
+from minutebook.sources import front_matter
+from minutebook.sources.conversation import modified
+from minutebook.sources.files import Source, SourceFile
+
+NAME = "instructions"
+
+PASSED_OVER = frozenset(
+    {".git", ".hg", ".venv", "venv", "node_modules", "__pycache__", "target", "dist", "build"}
+)
+"""Folders of a project that hold no instructions of its own."""
+
+_NAMES = frozenset(
+    {
+        *("CLAUDE.md", "CLAUDE.local.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md"),
+        *(".cursorrules", ".windsurfrules", ".clinerules", "copilot-instructions.md"),
+    }
+)
+_FOLDERS = {
+    (".cursor", "rules"): (".mdc", ".md"),
+    (".windsurf", "rules"): (".md",),
+    (".roo", "rules"): (".md",),
+    (".claude", "rules"): (".md",),
+    (".github", "instructions"): (".instructions.md",),
+}
+"""The endings of the files in, or below, some folders."""
+
+_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
+_FENCE = re.compile(r"\s*(```|~~~)")
+
+
+def is_wanted(path: PurePath) -> bool:
+    """Tell whether a file holds instructions."""
+    if path.name in _NAMES or (".clinerules" in path.parts[:-1] and path.suffix == ".md"):
+        return True
+    pairs = zip(path.parts, path.parts[1:], strict=False)
+    return any(path.name.endswith(_FOLDERS[pair]) for pair in pairs if pair in _FOLDERS)
+
+
+def read(source: Source) -> Iterator[Found]:
+    """Yield a memory each section that says something, with path, headings and line."""
+    for file in source.files:
+        text = source.text(file)
+        if isinstance(text, LeftOut):
+            yield text
+            continue
+        try:
+            fields, body, first = front_matter.split(text)
+        except ValueError as error:
+            # Editors read rules whose front matter is no YAML: `globs: *.py` is none.
+            fields, body, first = {"front": str(error)}, text, 1
+        seen: Counter[str] = Counter()
+        for headings, line, content in _sections(body, first):
+            path = " › ".join(headings)
+            seen[path] += 1
+            yield MemoryDraft(
+                key=f"{file.name}\0{path}\0{seen[path]}",
+                place=Place(str(file.path), line),
+                program=NAME,
+                content=content,
+                type=MemoryType.CONVENTION,
+                title=_title(file, headings),
+                at=modified(file.modified),
+                metadata={**fields, "path": file.name, "line": line, "headings": list(headings)},
+            )
+
+
+def _title(file: SourceFile, headings: tuple[str, ...]) -> str:
+    return " › ".join((file.path.name, *headings))
+
+
+def _sections(text: str, first: int) -> Iterator[tuple[tuple[str, ...], int, str]]:
+    """Yield the headings above each section, the number of its first line, and its text."""
+    open_headings: list[tuple[int, str]] = []
+    lines: list[str] = []
+    begun, fence = first, ""
+    for number, line in enumerate(text.split("\n"), first):
+        mark = _FENCE.match(line)
+        if mark is not None and fence in ("", mark[1]):
+            fence = "" if fence else mark[1]
+        heading = None if fence else _HEADING.fullmatch(line)
+        if heading is None:
+            lines.append(line)
+            continue
+        yield from _section(open_headings, begun, lines)
+        level = len(heading[1])
+        open_headings = [each for each in open_headings if each[0] < level]
+        open_headings.append((level, heading[2]))
+        lines, begun = [], number + 1
+    yield from _section(open_headings, begun, lines)
+
+
+def _section(
+    headings: list[tuple[int, str]], begun: int, lines: list[str]
+) -> Iterator[tuple[tuple[str, ...], int, str]]:
+    blank = next((index for index, line in enumerate(lines) if line.strip()), None)
+    if blank is not None:
+        content = "\n".join(lines[blank:]).rstrip()
+        yield tuple(name for _, name in headings), begun + blank, content
