@@ -7,12 +7,15 @@ from pathlib import Path
 from minutebook.domain.source_drafts import Found
 from minutebook.sources import (
     chat_export,
+    chroma,
     claude_code,
+    claude_mem,
     codex,
     gemini_cli,
     instructions,
     markdown,
     mcp_memory_service,
+    mem0,
     server_memory,
 )
 from minutebook.sources.files import Source, UsualPlace, Wanted
@@ -60,6 +63,11 @@ SOURCES: Mapping[str, SourceKind] = {
         instructions.read,
         passed_over=instructions.PASSED_OVER,
     ),
+    chroma.NAME: SourceKind("collections of Chroma", chroma.is_wanted, chroma.read),
+    claude_mem.NAME: SourceKind(
+        "memories of claude-mem", claude_mem.is_wanted, claude_mem.read, claude_mem.USUAL_PLACE
+    ),
+    mem0.NAME: SourceKind("memories of mem0", mem0.is_wanted, mem0.read),
 }
 
 

@@ -37,8 +37,10 @@ class ForeignDatabase:
         """Return the names of a table's columns; none if there is no such table."""
         return self._tables.get(table, [])
 
-    def rows(self, table: str, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a table by the columns that it has among these; text that is none is left out.
+    def rows(
+        self, table: str, columns: Sequence[str], order: str | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the rows of a table by those of the columns that it has, sorted by one of them.
 
         Raises StoreError if the file is damaged.
         """
@@ -46,7 +48,8 @@ class ForeignDatabase:
         if not known:
             return
         listed = ", ".join(map(_quoted, known))
-        statement = f"SELECT {listed} FROM {_quoted(table)}"  # noqa: S608 - quoted names
+        sorted_by = f" ORDER BY {_quoted(order)}" if order in known else ""
+        statement = f"SELECT {listed} FROM {_quoted(table)}{sorted_by}"  # noqa: S608 - quoted names
         try:
             with closing(self._connection.cursor()) as cursor:
                 for row in cursor.execute(statement):

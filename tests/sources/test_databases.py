@@ -1,0 +1,174 @@
+"""Chroma's, claude-mem's and mem0's memories, read from small files of their own forms."""
+
+import json
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from minutebook.domain.records import MemoryType
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    Found,
+    LeftOut,
+    MemoryDraft,
+    RelationDraft,
+    TurnDraft,
+)
+from minutebook.sources.registry import SOURCES, found_in
+
+CHROMA = """
+CREATE TABLE collections (id TEXT PRIMARY KEY, name TEXT NOT NULL, dimension INTEGER);
+CREATE TABLE segments (id TEXT PRIMARY KEY, type TEXT, scope TEXT, collection TEXT);
+CREATE TABLE embeddings (id INTEGER PRIMARY KEY, segment_id TEXT, embedding_id TEXT, seq_id BLOB,
+    created_at TIMESTAMP);
+CREATE TABLE embedding_metadata (id INTEGER, key TEXT, string_value TEXT, int_value INTEGER,
+    float_value REAL, bool_value INTEGER, PRIMARY KEY (id, key));
+INSERT INTO collections VALUES ('c', 'drawers', 3);
+INSERT INTO segments VALUES ('s', 'metadata', 'METADATA', 'c');
+INSERT INTO embeddings VALUES (1, 's', 'a', x'00', '2026-01-02 03:04:05');
+INSERT INTO embeddings VALUES (2, 's', 'b', x'00', '2026-01-02 03:04:05');
+INSERT INTO embeddings VALUES (4, 's', 'd', x'00', '2026-01-02 03:04:05');
+INSERT INTO embedding_metadata VALUES (4, 'chroma:document', 'Tea', NULL, NULL, NULL);
+INSERT INTO embedding_metadata VALUES (3, 'chroma:document', 'Orphan', NULL, NULL, NULL);
+INSERT INTO embedding_metadata VALUES (1, 'room', 'kitchen', NULL, NULL, NULL);
+INSERT INTO embedding_metadata VALUES (1, 'chroma:document', 'Coffee', NULL, NULL, NULL);
+INSERT INTO embedding_metadata VALUES (1, 'cups', NULL, 2, NULL, NULL);
+INSERT INTO embedding_metadata VALUES (1, 'hot', NULL, NULL, NULL, 1);
+"""
+
+CLAUDE_MEM = """
+CREATE TABLE observations (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT, text TEXT,
+    type TEXT, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT,
+    files_read TEXT, files_modified TEXT, created_at_epoch INTEGER);
+CREATE TABLE session_summaries (id INTEGER PRIMARY KEY, memory_session_id TEXT, project TEXT,
+    request TEXT, investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT,
+    created_at_epoch INTEGER);
+CREATE TABLE user_prompts (id INTEGER PRIMARY KEY, content_session_id TEXT, prompt_number INTEGER,
+    prompt_text TEXT, created_at_epoch INTEGER);
+CREATE TABLE directives (id INTEGER PRIMARY KEY, scope TEXT, content TEXT, status TEXT,
+    created_at_epoch INTEGER);
+INSERT INTO observations VALUES (1, 'm', 'proj', NULL, 'decision', 'Use WAL', 'Why',
+    '["fast", "safe"]', 'We chose it.', '["trade-off"]', '["a.py"]', '[]', 1767323045000);
+INSERT INTO observations VALUES (2, 'm', 'proj', NULL, 'change', NULL, NULL, '[', NULL, NULL, NULL,
+    NULL, 9223372036854775807);
+INSERT INTO session_summaries VALUES (1, 'm', 'proj', 'Mend it', NULL, 'It leaks', 'Mended', NULL,
+    NULL, 1767323045000);
+INSERT INTO user_prompts VALUES (1, 'cs', 1, 'Mend it', 1767323045000);
+INSERT INTO user_prompts VALUES (2, 'cs', 2, 'And now?', 1767323045000);
+INSERT INTO directives VALUES (1, 'global', 'Be brief', 'active', 1767323045000);
+"""
+
+MEM0 = {
+    "results": [
+        {
+            "id": "m1",
+            "memory": "Dev works at TechCorp",
+            "hash": "h",
+            "metadata": {"type": "professional"},
+            "score": 0.3,
+            "created_at": "2025-06-01T10:00:00-07:00",
+            "updated_at": None,
+            "user_id": "dev",
+        },
+        {"id": "m2"},
+    ],
+    "relations": [{"source": "dev", "relationship": "works_at", "target": "techcorp"}, {}],
+}
+
+
+def made(path: Path, script: str) -> Path:
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(script)
+    return path
+
+
+def found(name: str, path: Path) -> list[Found]:
+    kind = SOURCES[name]
+    return list(found_in(kind.files(path), kind))
+
+
+def memories(told: list[Found]) -> list[MemoryDraft]:
+    return [each for each in told if isinstance(each, MemoryDraft)]
+
+
+def reasons(told: list[Found]) -> list[str]:
+    return [each.reason for each in told if isinstance(each, LeftOut)]
+
+
+def test_a_document_of_chroma_has_its_collection_and_metadata(tmp_path: Path) -> None:
+    made(tmp_path / "chroma.sqlite3", CHROMA)
+    told = found("chroma", tmp_path)
+    assert [(each.content, each.metadata) for each in memories(told)] == [
+        ("Coffee", {"room": "kitchen", "cups": 2, "hot": True, "collection": "drawers", "id": "a"}),
+        ("Tea", {"collection": "drawers", "id": "d"}),
+    ]
+    assert memories(told)[0].at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert reasons(told) == ["the record has no document, only a vector"]
+
+
+def test_what_claude_mem_observed_summed_up_and_was_told(tmp_path: Path) -> None:
+    made(tmp_path / "claude-mem.db", CLAUDE_MEM)
+    told = found("claude-mem", tmp_path)
+    observation, summary, directive = memories(told)
+    assert (observation.title, observation.type) == ("Use WAL", MemoryType.DECISION_LOG)
+    assert observation.content == "Why\n\nWe chose it.\n\n- fast\n- safe"
+    assert observation.metadata["concepts"] == ["trade-off"]
+    assert observation.metadata["project"] == "proj"
+    assert observation.at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert summary.content == "Request: Mend it\n\nLearned: It leaks\n\nCompleted: Mended"
+    assert (directive.content, directive.type) == ("Be brief", MemoryType.CONVENTION)
+    turns = [each for each in told if isinstance(each, TurnDraft)]
+    assert [(each.session, each.prompt) for each in turns] == [
+        ("claude-mem cs", "Mend it"),
+        ("claude-mem cs", "And now?"),
+    ]
+    assert turns[0].at < turns[1].at
+    assert reasons(told) == ["the observation is empty"]
+
+
+@pytest.mark.parametrize("document", [MEM0, MEM0["results"]])
+def test_memories_of_mem0_keep_what_it_says_of_them(tmp_path: Path, document: Any) -> None:
+    (tmp_path / "all.json").write_text(json.dumps(document))
+    told = found("mem0", tmp_path)
+    (memory,) = memories(told)
+    assert memory.metadata == {"type": "professional", "hash": "h", "user_id": "dev", "id": "m1"}
+    assert memory.at == datetime(2025, 6, 1, 17, tzinfo=UTC)
+    if isinstance(document, dict):
+        assert len([each for each in told if isinstance(each, EntityDraft)]) == 2
+        assert len([each for each in told if isinstance(each, RelationDraft)]) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [("chroma", "chroma.sqlite3"), ("claude-mem", "claude-mem.db"), ("mem0", "all.json")],
+)
+@pytest.mark.parametrize(
+    "content", [b"", b"SQLite format 3\0" + b"\xff" * 5000, b"{}", b"[[[", b"7"]
+)
+def test_what_is_another_file_is_left_out(
+    tmp_path: Path, name: str, file: str, content: bytes
+) -> None:
+    (tmp_path / file).write_bytes(content)
+    assert reasons(found(name, tmp_path))
+
+
+def test_tables_may_hold_values_of_any_type(tmp_path: Path) -> None:
+    for script, file in ((CHROMA, "chroma.sqlite3"), (CLAUDE_MEM, "claude-mem.db")):
+        path = made(tmp_path / file, script)
+        with closing(apsw.Connection(str(path))) as connection:
+            for (table,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type='table'"
+            ).fetchall():
+                for row in connection.execute(
+                    f"SELECT name FROM pragma_table_info('{table}')"
+                ).fetchall():
+                    if row[0] != "id":
+                        connection.execute(
+                            f"UPDATE {table} SET {row[0]} = x'ff00fe' WHERE rowid = 1"
+                        )
+    assert found("chroma", tmp_path)
+    assert found("claude-mem", tmp_path)
