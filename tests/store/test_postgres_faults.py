@@ -9,7 +9,7 @@ import psycopg
 import pytest
 from psycopg import errors
 
-from minutebook.domain.errors import InvalidInput, StoreBusy, StoreError, StoreTooNew
+from minutebook.domain.errors import InvalidInput, StoreBusy, StoreClosed, StoreError, StoreTooNew
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
@@ -187,6 +187,25 @@ def test_a_store_is_closed_even_if_its_server_is_gone(
     store.open()
     assert store.ids(Memory, ACME, ()) == ["a"]
     store.close()
+
+
+def test_whether_the_server_answers_is_asked_each_time(
+    folder: Path, database: str, url: str
+) -> None:
+    store = opened(url, folder, wait=5.0)
+    store.put(memory("a"))
+    assert store.organizations(["acme"]) == ["acme"]
+    store.check_answers()
+    server().execute(f"ALTER DATABASE {database} ALLOW_CONNECTIONS false")
+    _end_connections(database)
+    # What was found once is known; whether there is an answer is not.
+    assert store.organizations(["acme"]) == ["acme"]
+    with pytest.raises(StoreError):
+        store.check_answers()
+    store.close()
+    for ask in (store.check_answers, lambda: store.organizations(["acme"])):
+        with pytest.raises(StoreClosed):
+            ask()
 
 
 @pytest.mark.parametrize(

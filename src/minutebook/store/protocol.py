@@ -346,6 +346,9 @@ class Tended(Store, Protocol):
     def facts(self) -> SharedFacts | None:
         """The facts that all servers over the store share; None: its processes share a data directory."""
 
+    def check_answers(self) -> None:
+        """Raise StoreError unless the store can be read at this moment."""
+
     def size(self) -> int:
         """Return the size of the store in bytes, its indices included."""
 

@@ -142,7 +142,7 @@ class Database:
     def is_reachable(self) -> bool:
         """Tell whether the store answers; one that was stopped answers when it is started."""
         try:
-            self._engine.organizations(())
+            self._engine.check_answers()
         except StoreClosed:
             return True
         except StoreError as error:

@@ -228,6 +228,7 @@ class PostgresStore:
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
         """Return the organizations that hold or have held a record, sorted; with `among`, only those in it."""
+        self._check_open()
         if among is not None:
             return self._connections.with_records(among)
         with self._connections.reading() as connection:
@@ -462,6 +463,12 @@ class PostgresStore:
         files = (path for path in self._indices.folder.glob("*/*") if path.is_file())
         return of_database + sum(path.stat().st_size for path in files)
 
+    def check_answers(self) -> None:
+        """Raise StoreError unless the database answers at this moment."""
+        self._check_open()
+        with self._connections.committed() as connection:
+            connection.execute("SELECT 1")
+
     def placement(self) -> Placement:
         """Return on how many machines the records are."""
         with self._connections.committed() as connection:
@@ -513,9 +520,12 @@ class PostgresStore:
                 self._connections.close()
 
     def _number_of(self, organization: str) -> int | None:
+        self._check_open()
+        return self._connections.number_of(organization)
+
+    def _check_open(self) -> None:
         if not self._is_open:
             raise StoreClosed(f"{self._place}: the store was closed")
-        return self._connections.number_of(organization)
 
     @contextmanager
     def _writing(self, organization: str) -> Iterator[tuple[Connection, int]]:

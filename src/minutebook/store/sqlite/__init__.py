@@ -371,6 +371,10 @@ class SqliteStore:
         with self._connections.reading() as connection:
             return text_analysis.remaining(connection)
 
+    def check_answers(self) -> None:
+        """Raise StoreError unless the file can be read at this moment."""
+        self.organizations(())
+
     def placement(self) -> None:
         """Return None: the records are in a file."""
 
