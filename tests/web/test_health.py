@@ -2,9 +2,11 @@
 
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from benchmarks.secret_samples import filled
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Entry, Role, Status
@@ -124,3 +126,13 @@ def test_what_a_person_should_look_at_is_counted_and_leads_there(site: Site) -> 
     listed = browser.followed_link(page, "/?status=active").replace("Tea at four", "")
     assert "Tea at three" in listed
     assert "Guess" not in listed
+
+
+def test_secrets_that_are_kept_are_counted_with_what_helps(site: Site) -> None:
+    text, (secret,) = filled("The key is {{npm token}}", Random(1))
+    site.remember(text)
+    page = site.owner().get("/health/examined").text
+    assert "1 secret is kept" in page
+    assert "minutebook scan --mask" in page
+    assert "Everything is in order." not in page
+    assert secret not in page

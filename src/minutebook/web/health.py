@@ -37,8 +37,10 @@ def examine(visit: Visit) -> Page:
         )
     findings = visit.app.doctor.examine()
     pairs, looked_at = visit.app.similar.pairs(visit.caller, LOOKED_AT)
-    alike = {"alike": len(pairs), "looked_at": looked_at}
-    return Page("health.html", _facts(visit) | {"findings": findings} | alike)
+    is_readable = not any(each.is_damage for each in findings)
+    secrets = sum(visit.app.secret_scan.counts(visit.caller).values()) if is_readable else 0
+    found = {"alike": len(pairs), "looked_at": looked_at, "secrets": secrets}
+    return Page("health.html", _facts(visit) | {"findings": findings} | found)
 
 
 def mend(visit: Visit) -> Goto:
