@@ -20,14 +20,13 @@ _LEAST_SHORT_KEY = 10
 _LEAST_KEY = 16
 _KEY_BITS = 3.0
 _PASSPHRASE_WORDS = 4
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}")
-_CODE = re.compile(r"[()\[\]{}<>\s]|::|\$\(|^[$@%&*/.~#]|^https?:|^arn:|^data:|^file:")
-_MEMBER = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_IS_ABOUT_IT = re.compile(
-    r"(?:\As|name|id|ids|file|path|url|uri|field|type|hash|hashed|length|len|count|policy|ttl|expiry|expires|"
+_UUID = r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+_CODE = r"[()\[\]{}<>\s]|::|\$\(|^[$@%&*/.~#]|^https?:|^arn:|^data:|^file:"
+_MEMBER = r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+"
+_IS_ABOUT_IT = (
+    r"(?i)(?:\As|name|id|ids|file|path|url|uri|field|type|hash|hashed|length|len|count|policy|ttl|expiry|expires|"
     r"expires_in|header|env|ref|arn|digest|label|prefix|version|hint|hasher|limit|usage|budget|strength|"
-    r"rotation|size|column|regex|pattern|format|min|max|validator|error|timeout|lifetime)\Z",
-    re.IGNORECASE,
+    r"rotation|size|column|regex|pattern|format|min|max|validator|error|timeout|lifetime)\Z"
 )
 
 
@@ -80,17 +79,17 @@ def _is_assigned(match: re.Match[str]) -> bool:
     """Tell whether the value that a name like `password` or `api_key` gets is a secret."""
     value, name = match["secret"], match["name"].casefold()
     before = match.string[max(0, match.start() - _LONGEST_PREFIX) : match.start()]
-    if before.endswith((":", "/")) or _IS_ABOUT_IT.search(match["rest"]):
+    if before.endswith((":", "/")) or re.search(_IS_ABOUT_IT, match["rest"]):
         return False
-    if is_placeholder(value) or _CODE.search(value) or _MEMBER.fullmatch(value):
+    if is_placeholder(value) or re.search(_CODE, value) or re.fullmatch(_MEMBER, value):
         return False
     if name in _SHORT_NAMES and (
-        match["rest"] or before[-1:].isalnum() or not _ASSIGNS.search(match["sign"])
+        match["rest"] or before[-1:].isalnum() or not re.search(_ASSIGNS, match["sign"])
     ):
         return False
-    if name == "key" and not _KEY_OF.search(before):
+    if name == "key" and not re.search(_KEY_OF, before):
         return False
-    if name == "token" and _NO_CREDENTIAL.search(before):
+    if name == "token" and re.search(_NO_CREDENTIAL, before):
         return False
     is_said = match["sign"].strip(" :").replace(" ", "").isalpha()
     if match["quote"] == "" and is_said and classes_of(value) <= 2:
@@ -111,7 +110,7 @@ def _is_password(value: str) -> bool:
 
 
 def _is_key(value: str, *, is_token: bool) -> bool:
-    if is_made_of_words(value) or is_identifier(value) or (is_token and _UUID.fullmatch(value)):
+    if is_made_of_words(value) or is_identifier(value) or (is_token and re.fullmatch(_UUID, value)):
         return False
     classes = classes_of(value)
     if len(value) < _LEAST_KEY:
@@ -124,15 +123,11 @@ _PASSWORDS = (
     "пароль", "密码", "密碼", "パスワード", "비밀번호",
 )  # fmt: skip
 _LONGEST_PREFIX = 16
-_ASSIGNS = re.compile(r"[=:：]")
+_ASSIGNS = r"[=:：]"
 _SHORT_NAMES = ("pass", "pw", "pwd")
 """Those that are parts of other words."""
-_KEY_OF = re.compile(
-    r"(?i:api|access|secret|private|auth|signing|encryption|account|master|service|license|app)[_\- ]?\Z"
-)
-_NO_CREDENTIAL = re.compile(
-    r"(?i:page|next|continuation|sync|cursor|csrf|xsrf|cancellation|pad|eos|bos|stop|special|design)[_\- ]?\Z"
-)
+_KEY_OF = r"(?i:api|access|secret|private|auth|signing|encryption|account|master|service|license|app)[_\- ]?\Z"
+_NO_CREDENTIAL = r"(?i:page|next|continuation|sync|cursor|csrf|xsrf|cancellation|pad|eos|bos|stop|special|design)[_\- ]?\Z"
 _ASSIGNED = (
     r"(?i:(?P<name>passw(?:or)?[dt]|passphrase|pass|pwd|pw|kennwort|contrase[nñ]a|mot de passe|wachtwoord|"
     r"hasło|senha|пароль|密码|密碼|パスワード|비밀번호|secret|token|key)(?P<rest>[\w\-]{0,20}?)"

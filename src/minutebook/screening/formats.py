@@ -22,7 +22,7 @@ ALPHABETS = {
 """The characters that a run of a format is made of, by the letter that names them in a body."""
 
 _BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_RUN = re.compile(r"<([A-Z]):(\d+)(?:-(\d+))?>")
+_RUN = r"<([A-Z]):(\d+)(?:-(\d+))?>"
 _ESCAPES = ("\\n", "\\r", "\\t", "%20", "%3D", "%22")
 """What may stand before a token as letters although it is none: an escape."""
 
@@ -45,7 +45,7 @@ Part = Run | str
 def parts_of(body: str) -> Iterator[Part]:
     """Yield the runs of a body (`<A:30>`, `<H:32-64>`) and the literals between them, in order."""
     end = 0
-    for run in _RUN.finditer(body):
+    for run in re.finditer(_RUN, body):
         if run.start() > end:
             yield body[end : run.start()]
         yield Run(run[1], int(run[2]), int(run[3] or run[2]))

@@ -77,7 +77,7 @@ HIDDEN = "has hidden characters"
 """The mark of characters that a reader of the text does not see."""
 
 # Tags (U+E0000), bidirectional controls, and zero-width characters where no script or emoji needs them.
-_HIDDEN = re.compile(
+_HIDDEN = (
     "[\U000e0000-\U000e007f\u202a-\u202e\u2066-\u2069\u2060-\u2064\u00ad]{2}"
     "|[\U000e0001-\U000e007e]|[\u202d\u202e]|(?<=.)[\u200b\ufeff]|(?<=[A-Za-z])[\u200c\u200d](?=[A-Za-z])"
 )
@@ -92,7 +92,7 @@ def marks_of(text: str) -> list[str]:
     """
     plain = text.lower()
     found = [each.name for each in MARKS if each.is_in(text, plain)]
-    if not text.isascii() and _HIDDEN.search(text) and not _is_flag(text):
+    if not text.isascii() and re.search(_HIDDEN, text) and not _is_flag(text):
         found.append(HIDDEN)
     return found
 
@@ -100,4 +100,4 @@ def marks_of(text: str) -> list[str]:
 def _is_flag(text: str) -> bool:
     """Tell whether the tag characters of a text are those of a regional flag, which begins with U+1F3F4."""
     rest = re.sub("\U0001f3f4[\U000e0020-\U000e007e]{1,10}\U000e007f", "", text)
-    return _HIDDEN.search(rest) is None
+    return re.search(_HIDDEN, rest) is None

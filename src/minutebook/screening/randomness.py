@@ -7,7 +7,7 @@ from collections import Counter
 LEAST_BITS = 2.5
 """Bits a character below which a text of a token's form is no token: 0000…, xxxx…, abcabc…."""
 
-_PLACEHOLDERS = re.compile(
+_PLACEHOLDERS = (
     r"x{4}|\*{3}|\.{3}|…|0{8}|1234567890|12345678$|abcdefgh|example|change.?me|place.?holder|redacted"
     r"|your[_\-. ]|dummy|\[secret:|insert[_\-. ]|todo|sample|fake|<|>|\$\{|\{\{|%\(|\}\}"
 )
@@ -21,13 +21,11 @@ _SAME_FOR_ALL = frozenset(
         "pass123", "username", "postgres", "guest", "foobar", "secret123",
     }
 )  # fmt: skip
-_HUMPS = re.compile(r"[A-Z]*[a-z]+|[A-Z]+|\d+")
+_HUMPS = r"[A-Z]*[a-z]+|[A-Z]+|\d+"
 _HUMP = 4
 """Characters of the parts of a name, on average; of a random text it is fewer than two."""
-_PIECES = re.compile(r"[_\-./: ]+")
-_NAMED = re.compile(
-    r"[a-z]+|[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|v?\d{1,4}|[a-z]{2,}\d{1,2}|[A-Z]{2,}\d{1,2}"
-)
+_PIECES = r"[_\-./: ]+"
+_NAMED = r"[a-z]+|[A-Z]+|[A-Z]?[a-z]+(?:[A-Z][a-z]+)*|v?\d{1,4}|[a-z]{2,}\d{1,2}|[A-Z]{2,}\d{1,2}"
 
 
 def entropy(text: str) -> float:
@@ -39,7 +37,7 @@ def entropy(text: str) -> float:
 def is_placeholder(text: str) -> bool:
     """Tell whether a text stands for a secret in documentation: `your-key`, `xxxx`, `…EXAMPLE`."""
     plain = text.casefold()
-    return plain in _SAME_FOR_ALL or _PLACEHOLDERS.search(plain) is not None
+    return plain in _SAME_FOR_ALL or re.search(_PLACEHOLDERS, plain) is not None
 
 
 def looks_random(text: str) -> bool:
@@ -49,12 +47,12 @@ def looks_random(text: str) -> bool:
 
 def is_made_of_words(text: str) -> bool:
     """Tell whether a text reads as a name: words and short numbers between `-`, `_`, `.`, `/`, `:`."""
-    return all(_NAMED.fullmatch(piece) for piece in _PIECES.split(text) if piece)
+    return all(re.fullmatch(_NAMED, piece) for piece in re.split(_PIECES, text) if piece)
 
 
 def is_identifier(text: str) -> bool:
     """Tell whether a text reads as a name in code: several words without a gap, `Ed25519PrivateKey`."""
-    return text.isalnum() and len(_HUMPS.findall(text)) <= len(text) / _HUMP
+    return text.isalnum() and len(re.findall(_HUMPS, text)) <= len(text) / _HUMP
 
 
 def classes_of(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from minutebook.screening.contexts import CONTEXTS
 from minutebook.screening.formats import shortest
@@ -9,12 +10,6 @@ from minutebook.screening.vendors import FORMATS
 
 _STARTS = tuple((start, each) for each in FORMATS for start in each.starts)
 _CONTEXTS = tuple((word, each) for each in CONTEXTS for word in each.words)
-_SHORTEST = min(
-    len(start) + shortest(each.before) + shortest(each.body)
-    for each in FORMATS
-    for start in each.starts
-)
-"""Characters of the shortest token: a text without a word of that length has none."""
 
 _SHOWN = 4
 """Characters of a secret that are shown of it: those that tell what it is."""
@@ -78,8 +73,19 @@ def shortened(text: str, secret: Secret) -> str:
     return f"{beginning}… ({length} characters)"
 
 
+@cache
+def _shortest() -> int:
+    """Return the characters of the shortest token: a text without a word of that length has none."""
+    return min(
+        len(start) + shortest(each.before) + shortest(each.body)
+        for each in FORMATS
+        for start in each.starts
+    )
+
+
 def _of_formats(text: str) -> Iterator[Secret]:
-    words = " ".join(word for word in text.split() if len(word) >= _SHORTEST)
+    least = _shortest()
+    words = " ".join(word for word in text.split() if len(word) >= least)
     if not words:
         return
     for start, format in _STARTS:
