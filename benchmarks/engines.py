@@ -222,7 +222,7 @@ def inserts(known: Sequence[Engine], count: int) -> Table:
     rows: list[tuple[str | float, ...]] = []
     for engine in known:
         with closing(engine.open("first")) as store:
-            for writers, organizations in ((1, 1), (8, 1), (8, 8)):
+            for writers, organizations in ((1, 1), (1, 8), (8, 1), (8, 8)):
                 rate, cpu, beneath = _written(engine, store, writers, organizations, count)
                 what = f"{engine.name}, {writers} writers, {organizations} organizations"
                 rows.append((what, rate, cpu, beneath))
@@ -239,7 +239,11 @@ def _written(
 ) -> tuple[float, float, float]:
     data, each = Records(100 + writers + organizations), count // writers
     made = [
-        [data.next(f"writers-{number % organizations}", None) for _ in range(each)]
+        # One writer takes all in turn, of several each has its own.
+        [
+            data.next(f"writers-{(turn if writers == 1 else number) % organizations}", None)
+            for turn in range(each)
+        ]
         for number in range(writers)
     ]
     ready = threading.Barrier(writers)

@@ -409,7 +409,8 @@ class Settings:
     rate_limit: float = _setting(
         50.0,
         _at_least(0.0),
-        "Requests a second that one token may make, over ten seconds on average; 0: any.",
+        "Requests a second that one token may make of one server, over ten seconds on average; 0: any. Each "
+        "server over a database counts for itself.",
     )
     metrics: Metrics = _setting(
         "admin",

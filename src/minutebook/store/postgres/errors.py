@@ -83,7 +83,8 @@ def fault_of(error: psycopg.Error, place: str) -> StoreError | None:
     # A lost connection has no code of its own, and every OperationalError is the world's fault.
     if isinstance(error, psycopg.OperationalError) or error.diag.severity_nonlocalized in _ENDS:
         return StoreError(
-            f"{place}: the server cannot be reached, or ended the connection ({_told(error)})"
+            f"{place}: the server cannot be reached, or ended the connection ({_told(error)}); see that it "
+            "runs, and that the setting `store` names it"
         )
     if isinstance(error, errors.InternalError_):
         return StoreError(f"{place}: the server failed ({_told(error)}); its log has more")
