@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path, PurePosixPath
 
@@ -86,11 +87,22 @@ def check_python(path: PurePosixPath, text: str) -> Iterator[Finding]:
     for part in (*inside.parts[:-1], inside.stem):
         if part in EMPTY_NAMES:
             yield Finding(str(path), 1, f"{part} says nothing", "name the module for its subject")
-    tree = ast.parse(text, str(path))
-    idle = set(_idle_texts(tree))
-    for node in ast.walk(tree):
+    nodes = _nodes(path, text)
+    idle = set(_idle_texts(nodes))
+    for node in nodes:
         for line, what, remedy in _faults(node, inside, idle):
             yield Finding(str(path), line, what, remedy)
+
+
+@cache
+def _tree(path: PurePosixPath, text: str) -> ast.Module:
+    return ast.parse(text, str(path))
+
+
+@cache
+def _nodes(path: PurePosixPath, text: str) -> Sequence[ast.AST]:
+    """Return every node of a file, which each rule looks at in its turn."""
+    return list(ast.walk(_tree(path, text)))
 
 
 _Fault = tuple[int, str, str]
@@ -172,9 +184,9 @@ def _raises_again(handler: ast.ExceptHandler) -> bool:
     return False
 
 
-def _idle_texts(tree: ast.Module) -> Iterator[ast.AST]:
+def _idle_texts(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     """Yield the strings that only describe, and those that are part of a larger one."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr):
             yield node.value
         elif isinstance(node, ast.JoinedStr):
@@ -229,11 +241,10 @@ def check_docstrings(modules: Mapping[PurePosixPath, str]) -> Iterator[Finding]:
     with "Raises" (or "Raise", where a check is all that the function does) and name each error that
     the body raises itself.
     """
-    trees = {path: ast.parse(text, str(path)) for path, text in modules.items()}
-    errors = _error_names(trees.values())
+    errors = _error_names(node for path, text in modules.items() for node in _nodes(path, text))
     listed = re.compile(rf";\s+({'|'.join(sorted(errors | _BUILTIN_ERRORS))})\b")
-    for path, tree in trees.items():
-        for node in _definitions(tree):
+    for path, text in modules.items():
+        for node in _definitions(_tree(path, text)):
             docstring = ast.get_docstring(node) or ""
             if _GIVES.match(docstring):
                 what = f"the docstring of {node.name} begins with “Give”"
@@ -260,12 +271,11 @@ _GIVES = re.compile(r"Gives?\b")
 _RAISES = re.compile(r"(?:^|(?<=[.!?)”\"`]\s))\s*Raises?\s(?:[^.]|\.(?!\s|$))*", re.MULTILINE)
 
 
-def _error_names(trees: Iterable[ast.Module]) -> set[str]:
-    """Return the names of the exception classes that these modules define."""
+def _error_names(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names of the exception classes that are defined among some nodes."""
     bases = {
         node.name: {base.id for base in node.bases if isinstance(base, ast.Name)}
-        for tree in trees
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.ClassDef)
     }
     names: set[str] = set()
@@ -325,7 +335,7 @@ def _imports(
     module: str, names: Mapping[str, PurePosixPath], text: str
 ) -> Iterator[tuple[str, int]]:
     package = module if names[module].name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(text)):
+    for node in _nodes(names[module], text):
         wanted: list[str] = []
         if isinstance(node, ast.Import):
             wanted = [alias.name for alias in node.names]
