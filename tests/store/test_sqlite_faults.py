@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from minutebook.disk.filelock import FileLock
+from minutebook.disk.filelock import FileLock, queue_of
 from minutebook.domain.errors import (
     InvalidInput,
     StoreBusy,
@@ -29,12 +29,14 @@ from minutebook.search.text import parse_query, terms
 from minutebook.store.protocol import VectorSpace
 from minutebook.store.sql.tables import microseconds
 from minutebook.store.sqlite import SqliteStore, schema
+from minutebook.store.sqlite.missing_database import lock_of
 from minutebook.store.sqlite.tables import ALL_TABLES
 from tests.examples import parametrize_in_part
 from tests.store.given import anything
 from tests.store.samples import SPACES, START, decision, edge, entity, memory, turn, unit
 from tests.store.small_index import small_index
 from tests.store.worker import direction
+from tests.world import wait_until
 
 ACME = Filter(organization="acme")
 
@@ -251,6 +253,27 @@ def test_close_waits_for_readers_in_other_threads(path: Path) -> None:
     for thread in threads:
         thread.join()
     assert said == ["closed"] * 3
+
+
+def test_close_gives_up_a_write_that_waits_for_another_process(path: Path) -> None:
+    store = SqliteStore(path, writer_wait=3600)
+    other = FileLock(lock_of(path))
+    assert other.try_acquire()
+    said: list[str] = []
+
+    def write() -> None:
+        try:
+            store.put(memory("a"))
+        except StoreClosed:
+            said.append("closed")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    wait_until(queue_of(lock_of(path)).exists)
+    store.close()
+    writer.join()
+    assert said == ["closed"]
+    other.close()
 
 
 def test_the_files_are_for_their_owner_alone(path: Path) -> None:

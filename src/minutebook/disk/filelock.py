@@ -5,7 +5,7 @@ import random
 import sys
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,10 @@ class FileLock:
         self._file: int | None = None
         self._closing: weakref.finalize[..., Any] | None = None
 
-    def acquire(self, wait: float) -> None:
+    def acquire(self, wait: float, is_given_up: Callable[[], bool] = lambda: False) -> None:
         """Take the lock, after those who have waited for it longer than twice PATIENCE.
 
-        Raises StoreBusy if it is not free within `wait` seconds.
+        Raises StoreBusy if it is not free within `wait` seconds, or before the wait is given up.
         """
         now = time.monotonic()
         deadline, impatient = now + wait, now + PATIENCE
@@ -48,19 +48,24 @@ class FileLock:
         elif self.try_acquire():
             return
         if _QUEUES and impatient < deadline:
-            if self._poll(impatient):
+            if self._poll(impatient, is_given_up):
                 return
             with _place_in(queue_of(self._path)) as place:
-                if self._poll(deadline, place):
+                if self._poll(deadline, is_given_up, place):
                     return
-        elif self._poll(deadline):
+        elif self._poll(deadline, is_given_up):
             return
         raise StoreBusy(f"{self._path}: another process is writing for over {wait:g} s")
 
-    def _poll(self, until: float, place: lock_queue.Place | None = None) -> bool:
+    def _poll(
+        self,
+        until: float,
+        is_given_up: Callable[[], bool],
+        place: lock_queue.Place | None = None,
+    ) -> bool:
         """Wait until an instant for the lock, and for the turn of a place in its queue; tell whether it is had."""
         pause = _POLL_SECONDS
-        while time.monotonic() < until:
+        while time.monotonic() < until and not is_given_up():
             if place is None or place.is_first():
                 if self.try_acquire():
                     return True

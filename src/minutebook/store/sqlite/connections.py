@@ -168,7 +168,7 @@ class Connections:
                 connection.set_busy_timeout(_BUSY_MILLISECONDS)
 
     def close(self) -> None:
-        """Close every connection, waiting for those in use."""
+        """Close every connection, waiting for those in use; a write that waits for its turn is given up."""
         with self._guard:
             if self._closed:
                 return
@@ -255,13 +255,23 @@ class Connections:
         try:
             if self._closed:
                 raise StoreClosed(f"{self._path}: the store was closed")
-            self._file_lock.acquire(max(0.0, deadline - time.monotonic()))
+            self._wait_for_processes(deadline)
             try:
                 yield
             finally:
                 self._file_lock.release()
         finally:
             self._turn.release()
+
+    def _wait_for_processes(self, deadline: float) -> None:
+        """Take the file lock, unless the store is closed before it is free."""
+        wait = max(0.0, deadline - time.monotonic())
+        try:
+            self._file_lock.acquire(wait, is_given_up=lambda: self._closed)
+        except StoreBusy as error:
+            if self._closed:
+                raise StoreClosed(f"{self._path}: the store was closed") from error
+            raise
 
     @contextmanager
     def _whole_transaction(self, wait: float | None = None) -> Iterator[apsw.Connection]:
