@@ -18,9 +18,11 @@ setup: $(READY)  ## Make the virtual environment and prepare the model.
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
+	@# On all cores, where pip uses one. What a package has for another Python alone is reported, and no error.
+	-$(BIN)/python -m compileall -q -j 0 .venv/lib
 	$(BIN)/minutebook model prepare
 	touch $(READY)
 

@@ -56,7 +56,8 @@ class Server:
             self.make_empty(_TEMPLATE)
             PostgresStore(self.url(_TEMPLATE), self.folder).close()
             self._has_template = True
-        self.execute(f"CREATE DATABASE {database} TEMPLATE {_TEMPLATE}")
+        # To copy files takes half of what it takes to log them.
+        self.execute(f"CREATE DATABASE {database} TEMPLATE {_TEMPLATE} STRATEGY FILE_COPY")
         self.execute("UPDATE identity SET id = replace(gen_random_uuid()::text, '-', '')", database)
 
     def drop(self, database: str) -> None:

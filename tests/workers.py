@@ -10,7 +10,7 @@ With `--reruns N`, up to N tests that failed run once more when all others are d
 on a machine that is busy with the other tests a bound of time may be missed by chance. The summary counts
 these tests as "rerun" and shows how each failed at first; one that fails again has failed.
 
-Where there is no `fork`, and with `--workers 1`, one process runs everything.
+Where there is no `fork`, and with `--workers 1` and no `--reruns`, one process runs everything.
 """
 
 import atexit
@@ -71,7 +71,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 def pytest_runtestloop(session: pytest.Session) -> bool | None:
     option = session.config.option
     is_cut_short = session.testsfailed and not option.continue_on_collection_errors
-    if option.workers < 2 or not hasattr(os, "fork") or option.collectonly or is_cut_short:
+    is_plain = option.workers < 2 and not option.reruns
+    if is_plain or not hasattr(os, "fork") or option.collectonly or is_cut_short:
         return None
     if sys.platform == "linux":
         threads = [*Path("/proc/self/task").iterdir()]
