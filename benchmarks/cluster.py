@@ -4,40 +4,39 @@
 Citus; it is not among the packages, so this is run by hand. A coordinator and two nodes are started on
 this machine, `store distribute` spreads the records, and one thread for each organization keeps writing
 memories by the services. Afterwards each memory that a call had acknowledged is looked for, and each
-audit trail verified. `--alone` needs no Citus: one server is killed and started again.
+audit trail verified. `--alone` needs no Citus: one server is killed and started again; nor does
+`--patroni`: the first of a pair of servers is killed, and the other takes over.
 """
 
 import logging
+import shlex
 import socket
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import psycopg
 
 from benchmarks.measure import Cell, Table, asked, machine, publish, timed_in_turn
-from minutebook.app import App, open_app
-from minutebook.config import Settings
-from minutebook.domain.caller import Caller
-from minutebook.domain.drafts import Draft
-from minutebook.domain.errors import MinutebookError
-from minutebook.domain.filters import Filter
-from minutebook.domain.records import Memory, MemoryType
+from benchmarks.patroni_pair import failover
+from benchmarks.writers import (
+    COLUMNS,
+    ORGANIZATIONS,
+    app_on,
+    caller_of,
+    judged,
+    store,
+    writing,
+)
+from minutebook.app import App
 from minutebook.search.fusion import Signal
 from minutebook.store.postgres import PostgresStore
 from tests.postgres_server import StartedServer
 
 DATABASE = "cluster"
-ORGANIZATIONS = tuple(f"team-{number}" for number in range(8))
 SHARDS = 8
-AFTER_ERROR = 0.1
-"""Seconds after which a writer tries again."""
-
-COLUMNS = ("what", "writers", "acknowledged", "lost", "breaks", "errors", "longest pause, s")
 
 
 class Node(StartedServer):
@@ -117,89 +116,6 @@ class Cluster:
         node = Node(self._programs, has_citus=True)
         self._stack.callback(node.stop)
         return node
-
-
-@dataclass
-class Writer:
-    """What one organization's writer was told."""
-
-    organization: str
-    acknowledged: list[str] = field(default_factory=list)
-    at: list[float] = field(default_factory=list)
-    errors: list[str] = field(default_factory=list)
-
-    @property
-    def longest_pause(self) -> float:
-        """The most seconds from one acknowledgement to the next."""
-        return max(
-            (later - one for one, later in zip(self.at, self.at[1:], strict=False)), default=0
-        )
-
-
-@contextmanager
-def writing(apps: Mapping[str, App]) -> Iterator[dict[str, Writer]]:
-    """Have a thread write memories for each organization, by its app, until the block ends."""
-    writers = {name: Writer(name) for name in apps}
-    stop = threading.Event()
-
-    def write(writer: Writer, app: App) -> None:
-        caller = caller_of(app, writer.organization)
-        while not stop.is_set():
-            try:
-                memory = store(app, caller, len(writer.at))
-            except MinutebookError as error:
-                writer.errors.append(f"{error}")
-                stop.wait(AFTER_ERROR)
-            else:
-                writer.acknowledged.append(memory.id)
-                writer.at.append(time.monotonic())
-
-    threads = [threading.Thread(target=write, args=(writers[name], apps[name])) for name in apps]
-    for thread in threads:
-        thread.start()
-    try:
-        yield writers
-    finally:
-        stop.set()
-        for thread in threads:
-            thread.join()
-
-
-def caller_of(app: App, organization: str) -> Caller:
-    """Return an agent of an organization."""
-    return replace(Settings(home=Path()).caller(), organization=organization)
-
-
-def store(app: App, caller: Caller, number: int) -> Memory:
-    """Write one memory as an agent does."""
-    text = f"note {number}: the invoice service retries {number % 7} times before it gives up"
-    return app.memories.store(caller, Draft(content=text, type=MemoryType.SEMANTIC))
-
-
-def judged(what: str, app: App, known: Sequence[Writer], of: str) -> tuple[Cell, ...]:
-    """Return the row of some writers: what they were told, and what is there."""
-    lost = breaks = 0
-    for writer in known:
-        everything = Filter(organization=writer.organization, with_deleted=True)
-        there = set(app.infrastructure.store.ids(Memory, everything, ()))
-        lost += len(set(writer.acknowledged) - there)
-        breaks += app.trail.verify(writer.organization) is not None
-    for error in sorted({error for writer in known for error in writer.errors})[:3]:
-        print(f"  {what}, {of}: {error[:200]}")
-    return (
-        *(what, of, sum(len(writer.acknowledged) for writer in known), lost, breaks),
-        sum(len(writer.errors) for writer in known),
-        max(writer.longest_pause for writer in known),
-    )
-
-
-@contextmanager
-def app_on(url: str) -> Iterator[App]:
-    """Open an app on a database, without a model and with indices of its own."""
-    with tempfile.TemporaryDirectory() as home:
-        settings = Settings(home=Path(home), store=url, embedder="none", writer_wait=20.0)
-        with closing(open_app(settings)) as app:
-            yield app
 
 
 def killed_and_started(node: Node, seconds: float) -> None:
@@ -352,14 +268,24 @@ def main() -> None:
     parser = asked("Kill, add and move nodes of a cluster while memories are written.")
     parser.add_argument("--postgres", type=Path, required=True, help="the folder of its programs")
     parser.add_argument("--alone", action="store_true", help="one server, without Citus")
+    parser.add_argument(
+        "--patroni",
+        metavar="COMMAND",
+        type=shlex.split,
+        help="the command that runs Patroni: a pair of servers instead, without Citus; needs etcd",
+    )
     given = parser.parse_args()
     # It tells of each connection that is refused while a node is away.
     logging.getLogger("psycopg.pool").setLevel(logging.ERROR)
     seconds = 2.0 if given.quick else 8.0
     method = machine()
-    rows = one_server(given.postgres, seconds)
     tables: list[Table] = []
-    if not given.alone:
+    if given.patroni:
+        rows, seen = failover(given.postgres, given.patroni, seconds)
+        tables.append(seen)
+    else:
+        rows = one_server(given.postgres, seconds)
+    if not (given.alone or given.patroni):
         with ExitStack() as stack:
             cluster = Cluster(given.postgres, stack)
             (version,) = cluster.coordinator.asked("SELECT citus_version()")
@@ -377,7 +303,7 @@ def main() -> None:
             tables.append(Table("Steps of the move, s", steps, [tuple(took)]))
     note = "errors are calls that failed; a writer tries again after 0.1 s; a killed one stays away for 8 s"
     tables.insert(0, Table("Eight writers, an organization each", COLUMNS, rows, note))
-    publish("cluster", method, tables, quick=given.quick)
+    publish("failover" if given.patroni else "cluster", method, tables, quick=given.quick)
 
 
 if __name__ == "__main__":
