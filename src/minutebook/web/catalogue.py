@@ -42,13 +42,13 @@ _SPOKEN: ContextVar[Language] = ContextVar("language", default=ENGLISH)
 class Later:
     """A text of the catalogue that a module keeps: `str` gives it in the language of who looks."""
 
-    __slots__ = ("_message",)
+    __slots__ = ("message",)
 
     def __init__(self, message: str) -> None:
-        self._message = message
+        self.message = message
 
     def __str__(self) -> str:
-        return text(self._message)
+        return text(self.message)
 
 
 def text(message: str, /, **values: object) -> str:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -59,6 +59,11 @@ def moment(instant: datetime | None, *, exact: bool = False) -> Markup:
     return Markup('<time datetime="{}" title="{} UTC">{} UTC</time>').format(
         utc.isoformat(), f"{day} {utc:%H:%M:%S.%f}", shown
     )
+
+
+def day(iso: str) -> str:
+    """Show a day that is written as 2026-01-31 in the way of the reader's language."""
+    return date.fromisoformat(iso).strftime(catalogue.spoken().day)
 
 
 def with_commands(text: object) -> Markup:

@@ -16,6 +16,7 @@ from minutebook.domain.caller import Caller
 from minutebook.install.clients import Places
 from minutebook.web import catalogue, markup
 from minutebook.web.wording import VERDICTS, Trouble
+from minutebook.web.words import word
 
 STATIC = Path(__file__).parent / "static"
 
@@ -122,6 +123,8 @@ def environment() -> Environment:
         markdown=markup.markdown,
         moment=markup.moment,
         number=catalogue.numeral,
+        word=word,
+        day=markup.day,
         percent=markup.percent,
         marked=markup.marked,
         with_commands=markup.with_commands,

@@ -27,6 +27,7 @@ from minutebook.search.verdict import Verdict
 from minutebook.web.catalogue import Later, later
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import ProviderError, ProviderFault
+from minutebook.web.words import word
 
 VERDICTS: dict[Verdict, Later] = {
     Verdict.LIKELY: later("likely"),
@@ -54,7 +55,7 @@ def trouble_of(error: MinutebookError) -> Trouble:
             return Trouble(
                 HTTPStatus.NOT_FOUND,
                 _("Not here"),
-                _("There is no {kind} {id}, or none that you may see.", kind=kind, id=id),
+                _("There is no {kind} {id}, or none that you may see.", kind=word(kind), id=id),
                 _("It may have been removed since the link was made. Search for it."),
             )
         case Refused():
@@ -123,7 +124,7 @@ def provider_trouble(error: ProviderError) -> Trouble:
 
 
 def _refusal(error: Refused) -> Trouble:
-    role = _("Someone with the role {role} may.", role=error.needs) if error.needs else ""
+    role = _("Someone with the role {role} may.", role=word(error.needs)) if error.needs else ""
     match error:
         case UnderReview(opens=opens):
             when = f"{opens:%Y-%m-%d %H:%M:%S}"
@@ -146,7 +147,10 @@ def _refusal(error: Refused) -> Trouble:
                 HTTPStatus.FORBIDDEN,
                 _("Locked"),
                 _("{id} stays as it is: {reason}.", id=id, reason=reason),
-                _("Someone with the role {role} may unlock it.", role=error.needs or "manager"),
+                _(
+                    "Someone with the role {role} may unlock it.",
+                    role=word(error.needs or "manager"),
+                ),
             )
         case Forbidden():
             title = _("Your role may not")
