@@ -223,7 +223,7 @@ class App:
             self.embeddings,
             self._locks,
             repos_of(self._settings),
-            self.infrastructure.store.facts,
+            self.infrastructure.store.shared_values,
             self.clock,
             self._randbits,
         )

@@ -70,11 +70,11 @@ def repos_of(settings: Settings) -> "LedgerFolders":
 
 def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":
     """Return where the approval secret is kept: in what servers share, or else in the data directory."""
-    from minutebook.services.ledger.secret_place import SecretFact, SecretFile
+    from minutebook.services.ledger.secret_place import SecretFile, SharedSecret
 
-    if store.facts is None:
+    if store.shared_values is None:
         return SecretFile(settings.secret)
-    return SecretFact(store.facts, store.place)
+    return SharedSecret(store.shared_values, store.place)
 
 
 def schedule_of(settings: Settings) -> "Schedule | None":

@@ -117,13 +117,13 @@ def test_a_use_is_noted_while_others_write_to_the_tokens_organization(tmp_path: 
 def test_a_fact_is_the_first_that_was_claimed_until_another_is_written(tmp_path: Path) -> None:
     with PostgresEngine().fresh(tmp_path / "store") as store:
         assert isinstance(store, PostgresStore)
-        facts = store.facts
-        assert facts.read("a") is None
-        assert [facts.claim("a", text) for text in ("one", "two")] == ["one", "one"]
+        shared = store.shared_values
+        assert shared.read("a") is None
+        assert [shared.claim("a", text) for text in ("one", "two")] == ["one", "one"]
         with suppress(KeyError), store.transaction("acme"):
-            facts.write("a", "three")
-            assert facts.read("a") == "three"
+            shared.write("a", "three")
+            assert shared.read("a") == "three"
             raise KeyError
-        assert facts.read("a") == "one"
-        facts.write("a", "four")
-        assert (facts.read("a"), facts.claim("a", "five")) == ("four", "four")
+        assert shared.read("a") == "one"
+        shared.write("a", "four")
+        assert (shared.read("a"), shared.claim("a", "five")) == ("four", "four")

@@ -66,6 +66,16 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
             "Servers use it with the setting `store`: `minutebook settings set store URL`. Without it "
             f"they go on with {places[0]}, which is as it was."
         )
+        if decides:
+            echo(
+                "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
+                f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
+            )
+        if settings.secret.exists():
+            echo(
+                "The secret that accepts proposals is one for all servers: pin it there by "
+                "`minutebook secret set --role admin`."
+            )
         return
     echo("Servers use it without the setting `store`: `minutebook settings unset store`.")
     if decides and not settings.ledgers.is_dir() and settings.ledger is None:

@@ -14,7 +14,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.leases import LeaseRows
-from minutebook.store.shared_facts import SharedFacts
+from minutebook.store.shared_values import SharedValues
 from minutebook.store.token_uses import TokenUses
 
 R = TypeVar("R", bound=Record)
@@ -343,8 +343,8 @@ class Tended(Store, Protocol):
         """The rows of the leases that all processes of the store share; None: locks are files of one machine."""
 
     @property
-    def facts(self) -> SharedFacts | None:
-        """The facts that all servers over the store share; None: its processes share a data directory."""
+    def shared_values(self) -> SharedValues | None:
+        """The values that all servers over the store share; None: its processes share a data directory."""
 
     def check_answers(self) -> None:
         """Raise StoreError unless the store can be read at this moment."""

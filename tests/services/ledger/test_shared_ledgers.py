@@ -127,7 +127,7 @@ def test_a_ledger_that_the_store_does_not_place_is_claimed_by_the_server_that_ha
 ) -> None:
     one, other = start("one"), start("other", folder=None)
     one.decisions.record(PERSON, draft())
-    postgres_server.server().execute("DELETE FROM facts", database)
+    postgres_server.server().execute("DELETE FROM shared_values", database)
     other.ledgers.recover()
     assert "no commits any more" in refused(other).reason
     one.ledgers.recover()

@@ -9,10 +9,10 @@ from uuid import uuid4
 
 from minutebook.disk.atomic_file import new_file
 from minutebook.domain.errors import InvalidInput, LedgerError, StoreError
-from minutebook.store.shared_facts import SharedFacts
+from minutebook.store.shared_values import SharedValues
 
 _MANAGED = "ledgers"
-"""The name of the fact that says where ledgers of organizations are made that have none yet."""
+"""The name of the shared value that says where ledgers of organizations are made that have none yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,23 +73,23 @@ class LedgerPlaces:
     """Holds all servers over one store to one folder for each ledger.
 
     The store names the folder by an id; a server whose folder states another id, or none, does not
-    commit there. Without `facts` the store is a file, and its ledgers are those of its machine.
+    commit there. Without `shared` values the store is a file, and its ledgers are those of its machine.
     """
 
     def __init__(
-        self, facts: SharedFacts | None, local: Callable[[str], LocalLedger], machine: str
+        self, shared: SharedValues | None, local: Callable[[str], LocalLedger], machine: str
     ) -> None:
-        self._facts = facts
+        self._shared = shared
         self._local = local
         self._machine = machine
 
     def is_unclaimed(self, organization: str) -> bool:
         """Tell whether servers share the store, and it does not say where a ledger is."""
-        return self._facts is not None and self._facts.read(_name(organization)) is None
+        return self._shared is not None and self._shared.read(_name(organization)) is None
 
     def check(self, organization: str) -> None:
         """Raise LedgerError if the ledger of an organization is another than this server sees."""
-        if self._facts is None:
+        if self._shared is None:
             return
         here, stated = self._local(organization), self._stated(organization)
         if stated is not None and stated.id != here.id():
@@ -100,33 +100,33 @@ class LedgerPlaces:
 
         Raises LedgerError if it is elsewhere.
         """
-        if self._facts is None:
+        if self._shared is None:
             return
         self.check(organization)
         here = self._local(organization)
         place = self._place(here)
         if here.is_managed:
-            noted = _read(self._facts.claim(_MANAGED, _text(place)))
-            if noted.id != place.id and self._facts.read(_name(organization)) is None:
+            noted = _read(self._shared.claim(_MANAGED, _text(place)))
+            if noted.id != place.id and self._shared.read(_name(organization)) is None:
                 raise self._elsewhere(organization, noted, here)
-        self._facts.write(_name(organization), _text(place))
+        self._shared.write(_name(organization), _text(place))
 
     def adopt(self, organization: str) -> None:
         """Note that a ledger is here from now on, wherever it was; call inside a transaction."""
-        if self._facts is None:
+        if self._shared is None:
             return
         here = self._local(organization)
         place = self._place(here)
-        self._facts.write(_name(organization), _text(place))
+        self._shared.write(_name(organization), _text(place))
         if here.is_managed:
-            self._facts.write(_MANAGED, _text(place))
+            self._shared.write(_MANAGED, _text(place))
 
     def _stated(self, organization: str) -> LedgerPlace | None:
         """Return where the store says that a ledger is, or is to be made; None if it does not say."""
-        assert self._facts is not None
-        text = self._facts.read(_name(organization))
+        assert self._shared is not None
+        text = self._shared.read(_name(organization))
         if text is None and self._local(organization).is_managed:
-            text = self._facts.read(_MANAGED)
+            text = self._shared.read(_MANAGED)
         return None if text is None else _read(text)
 
     def _place(self, here: LocalLedger) -> LedgerPlace:

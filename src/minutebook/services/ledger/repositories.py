@@ -21,7 +21,7 @@ from minutebook.services.ledger.places import LedgerPlaces
 from minutebook.services.ledger.tables import DecisionTables, check_sound, without_conflicts
 from minutebook.store.named_locks import NamedLocks
 from minutebook.store.protocol import Store
-from minutebook.store.shared_facts import SharedFacts
+from minutebook.store.shared_values import SharedValues
 
 if TYPE_CHECKING:
     # Git and YAML take 0.14 s to import; who has no ledger does without them.
@@ -61,14 +61,14 @@ class Ledgers:
         embeddings: Embeddings,
         locks: NamedLocks,
         folders: LedgerFolders,
-        facts: SharedFacts | None,
+        shared: SharedValues | None,
         clock: Clock,
         randbits: RandomBits,
     ) -> None:
         self._store = store
         self._embeddings = embeddings
         self._locator = LedgerLocator(folders, locks)
-        self._places = LedgerPlaces(facts, self._locator.local, folders.machine)
+        self._places = LedgerPlaces(shared, self._locator.local, folders.machine)
         self.tables = DecisionTables(store, trail, self._locator.mark_id, clock)
         self._clock = clock
         self._randbits = randbits

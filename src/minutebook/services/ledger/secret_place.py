@@ -5,9 +5,9 @@ from typing import Protocol
 
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import StoreError
-from minutebook.store.shared_facts import SharedFacts
+from minutebook.store.shared_values import SharedValues
 
-_FACT = "secret"
+_NAME = "secret"
 
 
 class SecretPlace(Protocol):
@@ -48,20 +48,20 @@ class SecretFile:
             raise StoreError(f"{self}: {error.strerror}") from error
 
 
-class SecretFact:
-    """A fact that all servers over a database share."""
+class SharedSecret:
+    """A shared value that all servers over a database share."""
 
-    def __init__(self, facts: SharedFacts, place: str) -> None:
-        self._facts = facts
+    def __init__(self, shared: SharedValues, place: str) -> None:
+        self._shared = shared
         self._place = place
 
     def __str__(self) -> str:
         return f"the secret in {self._place}"
 
     def read(self) -> str | None:
-        """Return the fact, or None if there is none. Raises StoreError."""
-        return self._facts.read(_FACT)
+        """Return the shared value, or None if there is none. Raises StoreError."""
+        return self._shared.read(_NAME)
 
     def write(self, text: str) -> None:
-        """Keep the fact. Raises StoreError."""
-        self._facts.write(_FACT, text)
+        """Keep the shared value. Raises StoreError."""
+        self._shared.write(_NAME, text)

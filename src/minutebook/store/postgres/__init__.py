@@ -23,9 +23,9 @@ from minutebook.store.postgres import (
 )
 from minutebook.store.postgres.connections import Connection, Connections, place_of
 from minutebook.store.postgres.embeddings import Spaces
-from minutebook.store.postgres.facts import PostgresFacts
 from minutebook.store.postgres.indices import Indices
 from minutebook.store.postgres.leases import PostgresLeases
+from minutebook.store.postgres.shared_values import PostgresSharedValues
 from minutebook.store.postgres.snapshot import PostgresSnapshot
 from minutebook.store.postgres.text_analysis import TextAnalysis
 from minutebook.store.postgres.token_uses import PostgresTokenUses
@@ -452,9 +452,9 @@ class PostgresStore:
         return PostgresLeases(self._connections)
 
     @property
-    def facts(self) -> PostgresFacts:
-        """The facts that all servers over the database share."""
-        return PostgresFacts(self._connections)
+    def shared_values(self) -> PostgresSharedValues:
+        """The values that all servers over the database share."""
+        return PostgresSharedValues(self._connections)
 
     def size(self) -> int:
         """Return the size in bytes of the database and of this machine's indices."""

@@ -9,7 +9,7 @@ from minutebook.store.protocol import Placement
 ON_EVERY_NODE = ("organizations", "spaces", "identity", "format", "migration")
 """Small tables that are the same on all nodes; they hold no records."""
 
-BY_KEY = {"leases": "name", "uses": "token", "facts": "name", "numbers": "what"}
+BY_KEY = {"leases": "name", "uses": "token", "shared_values": "name", "numbers": "what"}
 """Tables whose rows belong to no organization, and the column of their key."""
 
 BY_ORGANIZATION = (

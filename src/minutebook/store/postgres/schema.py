@@ -1,6 +1,6 @@
 """The tables, and the way from each earlier form of them to the present one.
 
-An organization's number leads every key. `organizations`, `spaces`, `leases`, `facts`, `identity` and `format` are
+An organization's number leads every key. `organizations`, `spaces`, `leases`, `shared_values`, `identity` and `format` are
 small, read by all and seldom written; a change's sequence stands in `feeds`, by organization, whose row
 a writer locks first. No extension, sequence object, trigger or foreign key is used.
 """
@@ -254,7 +254,7 @@ INSERT INTO feeds SELECT number, 0 FROM organizations ON CONFLICT DO NOTHING;
 """
 
 # What all servers share beside the records: where a ledger is, the secret that accepts proposals.
-_SEVENTH = "CREATE TABLE facts (name text PRIMARY KEY, value text NOT NULL);"
+_SEVENTH = "CREATE TABLE shared_values (name text PRIMARY KEY, value text NOT NULL);"
 
 _SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)

@@ -402,7 +402,7 @@ class SqliteStore:
         """None: processes that share a file share a machine, where files lock better."""
 
     @property
-    def facts(self) -> None:
+    def shared_values(self) -> None:
         """None: processes that share a file share its data directory."""
 
     def size(self) -> int:

@@ -1,31 +1,31 @@
-"""Facts that all servers share, in a table of the database."""
+"""Values that all servers share, in a table of the database."""
 
 from minutebook.store.postgres.connections import Connections
 
-_READ = "SELECT value FROM facts WHERE name = %s"
-_WRITE = "INSERT INTO facts VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"
-_CLAIM = "INSERT INTO facts VALUES (%s, %s) ON CONFLICT DO NOTHING"
+_READ = "SELECT value FROM shared_values WHERE name = %s"
+_WRITE = "INSERT INTO shared_values VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = EXCLUDED.value"
+_CLAIM = "INSERT INTO shared_values VALUES (%s, %s) ON CONFLICT DO NOTHING"
 
 
-class PostgresFacts:
-    """`SharedFacts` in a table of the database."""
+class PostgresSharedValues:
+    """`SharedValues` in a table of the database."""
 
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
     def read(self, name: str) -> str | None:
-        """Return the fact of a name, or None."""
+        """Return the shared value of a name, or None."""
         with self._connections.reading() as connection:
             found = connection.execute(_READ, (name,)).fetchone()
         return None if found is None else str(found[0])
 
     def write(self, name: str, text: str) -> None:
-        """Keep a fact in place of any of that name."""
+        """Keep a value in place of any of that name."""
         with self._connections.reading() as connection:
             connection.execute(_WRITE, (name, text))
 
     def claim(self, name: str, text: str) -> str:
-        """Keep a fact unless there is one of that name; return the one that there is then."""
+        """Keep a value unless there is one of that name; return the one that there is then."""
         with self._connections.reading() as connection:
             connection.execute(_CLAIM, (name, text))
             found = connection.execute(_READ, (name,)).fetchone()
