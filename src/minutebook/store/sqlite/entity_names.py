@@ -1,7 +1,7 @@
 """The names of entities, found in a text by their first word."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import apsw
 
@@ -34,32 +34,20 @@ def forget(connection: apsw.Connection, number: int, entity: str) -> None:
 
 def entities_named(connection: apsw.Connection, where: Filter, words: Sequence[str]) -> list[str]:
     """Return the sorted ids of the selected entities of which a name occurs in the words as a phrase."""
-    places: dict[str, list[int]] = {}
-    for index, word in enumerate(words):
-        places.setdefault(word, []).append(index)
-    found = set()
-    for first, entity, name in _names(connection, where, list(places)):
-        run = json.loads(name)
-        if entity not in found and any(
-            list(words[index : index + len(run)]) == run for index in places[first]
-        ):
-            found.add(entity)
-    return sorted(found)
-
-
-def _names(
-    connection: apsw.Connection, where: Filter, firsts: Sequence[str]
-) -> Iterator[tuple[str, str, str]]:
-    """Yield first word, entity and words of the selected entities' names that begin with one of the words."""
     condition, values = selection(Entity, where)
+    # Between quotes, a run of words stands in the text just where its JSON stands in the text's.
+    text = json.dumps(list(words))
+    firsts = [text_value(word) for word in dict.fromkeys(words)]
+    found: set[str] = set()
     for start in range(0, len(firsts), _BATCH):
-        batch = padded([text_value(word) for word in firsts[start : start + _BATCH]])
+        batch = padded(firsts[start : start + _BATCH])
         rows = connection.execute(
-            "SELECT n.first, n.entity, n.words FROM names AS n"  # noqa: S608
+            "SELECT n.entity FROM names AS n"  # noqa: S608
             " CROSS JOIN entities AS r ON r.organization = n.organization AND r.id = n.entity"
             " WHERE n.organization = (SELECT number FROM organizations WHERE name = ?)"
-            f" AND n.first IN ({', '.join('?' * len(batch))}) AND {condition}",
-            (text_value(where.organization), *batch, *values),
+            f" AND n.first IN ({', '.join('?' * len(batch))})"
+            f" AND instr(?, substr(n.words, 2, length(n.words) - 2)) AND {condition}",
+            (text_value(where.organization), *batch, text, *values),
         )
-        for first, entity, name in rows:
-            yield value_text(first), value_text(entity), name
+        found.update(value_text(entity) for (entity,) in rows)
+    return sorted(found)
