@@ -143,6 +143,12 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ],
     ("forget",): [["forget", MEMORY], ["forget", "0"], ["forget", ODD]],
     ("duplicates",): [["duplicates"]],
+    ("scan",): [
+        ["scan"],
+        ["scan", "--json"],
+        ["scan", "--reason", ODD],
+        ["scan", "--mask", "--reason", ODD],
+    ],
     ("bench",): [["bench", ODD], ["bench", "odd"]],
     ("index",): [["index", ODD], ["index", "odd"]],
     ("code",): [["code", "kettle"]],
