@@ -63,8 +63,10 @@ def test_what_the_promised_shape_has_no_room_for_is_said_beside_the_result(tmp_p
         whole, note = (each["text"] for each in result["content"])
         assert json.loads(whole) == result["structuredContent"]
         assert note.startswith("Found by words alone: the embedding model cannot be used")
-        assert result["_meta"] == {"minutebook/meaning": {"state": "error"}}
-        assert "_meta" not in pipe.call("list_memories")["result"]
+        assert result["_meta"]["minutebook/meaning"] == {"state": "error"}
+        (shown,) = result["_meta"]["minutebook/provenance"]["records"]
+        assert (shown["author"], shown["contract"]) == ("agent", "knowledge")
+        assert list(pipe.call("list_memories")["result"]["_meta"]) == ["minutebook/provenance"]
 
 
 def test_an_unknown_tool_is_a_protocol_error_that_names_it(tmp_path: Path) -> None:
