@@ -28,6 +28,10 @@ def _run(arguments: list[str]) -> None:
             from minutebook.server.daemon import command_client
 
             command_client.run_and_exit(request, command, arguments)
+    elif hook := invocation.read_command(arguments, os.environ, invocation.HOOK_COMMANDS):
+        from minutebook.server.daemon import hook_client
+
+        hook_client.run_and_exit(hook[1], arguments)
     from minutebook.cli import main as command_line
 
     command_line()

@@ -21,7 +21,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.policy import Policy, Redact
 from minutebook.domain.records import Role
 from minutebook.domain.roots import NamedRoots
-from minutebook.invocation import DAEMON_WAIT, FILE, PREFIX, SECRET, absolute, path_from
+from minutebook.invocation import DAEMON_WAIT, FILE, HOOK_WAIT, PREFIX, SECRET, absolute, path_from
 
 Parse = Callable[[Any, str], Any]
 """Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""
@@ -374,6 +374,27 @@ class Settings:
         SECONDS,
         "Seconds (1 to 3600) to wait for that process if it lives and does not answer; then the "
         "client is served by a process of its own.",
+    )
+    hooks: OnOff = _setting(
+        "on",
+        _one_of(OnOff),
+        "`off`: hooks that `minutebook install CLIENT --hooks` entered say nothing and keep nothing.",
+    )
+    hook_wait: float = _setting(
+        float(HOOK_WAIT), SECONDS, "Seconds (0.01 to 60) after which a hook gives up silently."
+    )
+    hook_tokens: int = _setting(
+        600, COUNT, "Tokens, of four characters each, that a session is told when it starts."
+    )
+    hook_relevance: float = _setting(
+        0.9,
+        _at_least(0.0),
+        "How relevant (0 to 1) a memory must be to what a person asks an agent, to be put before it.",
+    )
+    hook_ignore: tuple[str, ...] = _setting(
+        (),
+        _separated(",", "a list of folders, which may hold *"),
+        "Folders in which hooks say nothing and keep nothing, with all below them: ~/private, */secret.",
     )
     log_level: LogLevel | None = _setting(
         None,

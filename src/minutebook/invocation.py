@@ -8,7 +8,7 @@ import json
 import os
 import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from minutebook import __version__
 
@@ -17,6 +17,9 @@ SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
 """The variable that clients of the ledger contract know for the secret."""
 
 FILE = "config.toml"
+
+HOOK_WAIT = "0.15"
+"""The default of the setting `hook_wait`: less than a person notices."""
 
 DAEMON_WAIT = "60"
 """The default of the setting `daemon_wait`: what clients commonly wait for an answer."""
@@ -78,6 +81,9 @@ No path in them is one of the person's folder. One that has to ask the person so
 the process that they typed it in. `ARCHITECTURE.md` says why the other commands do not ask.
 """
 
+HOOK_COMMANDS = frozenset({"hook"})
+"""The command that clients run at moments of a session; the daemon answers it, or nobody."""
+
 _GROUPS = frozenset(name.split()[0] for name in DAEMON_COMMANDS if " " in name)
 
 SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "oidc_secret", "summary_key"})
@@ -123,11 +129,12 @@ class Invocation:
     @property
     def daemon_wait(self) -> float:
         """Seconds to wait for a daemon that lives and does not answer; a bad value is for `load`."""
-        try:
-            stated = float(str(self._value("daemon_wait", DAEMON_WAIT)))
-        except ValueError:
-            return float(DAEMON_WAIT)
-        return min(3600.0, max(1.0, stated))
+        return self._seconds("daemon_wait", DAEMON_WAIT, 1.0, 3600.0)
+
+    @property
+    def hook_wait(self) -> float:
+        """Seconds within which a hook ends, answered or not; a bad value is for `load`."""
+        return self._seconds("hook_wait", HOOK_WAIT, 0.01, 60.0)
 
     @property
     def tool_names(self) -> object:
@@ -146,6 +153,13 @@ class Invocation:
         named = found.split(",") if isinstance(found, str) else found
         parts = named if isinstance(named, list) else []
         return [name for each in parts if (name := str(each).strip())]
+
+    def _seconds(self, setting: str, default: str, least: float, most: float) -> float:
+        try:
+            stated = float(str(self._value(setting, default)))
+        except ValueError:
+            return float(default)
+        return min(most, max(least, stated))
 
     def _value(self, setting: str, default: str) -> object:
         """Return the unchecked value of a setting, or None if the file is no TOML."""
@@ -179,7 +193,7 @@ class Invocation:
             ]
             if name not in OWN | SECRETS
             and name != SECRET.lower()
-            and name not in ("daemon", "daemon_wait")
+            and name not in ("daemon", "daemon_wait", "hook_wait")
         }
         identity: list[object] = [
             __version__,
@@ -228,9 +242,11 @@ def read(arguments: Sequence[str], environment: Mapping[str, str]) -> Invocation
 
 
 def read_command(
-    arguments: Sequence[str], environment: Mapping[str, str]
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    commands: Collection[str] = DAEMON_COMMANDS,
 ) -> tuple[str, Invocation] | None:
-    """Read a command that a daemon may run; None for any other, and for one that reads stdin.
+    """Read a command that a daemon may run; None for any other, and for one that asks for help.
 
     What is read here of its options only finds the daemon, which reads them all again.
     """
@@ -251,7 +267,7 @@ def read_command(
             given[name] = stated
         elif command is None or command in _GROUPS:
             command = word if command is None else f"{command} {word}"
-    if command not in DAEMON_COMMANDS:
+    if command is None or command not in commands:
         return None
     return command, Invocation(given, (), environment)
 

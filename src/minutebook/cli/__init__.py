@@ -41,6 +41,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "settings": ("settings",),
         "store": ("store",),
         "daemon": ("daemon",),
+        "hooks": ("hook", "hooks"),
         "tokens": ("token",),
         "bench": ("bench",),
     },

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import threading
 import webbrowser
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +22,7 @@ from minutebook.cli.terminal import identity, person_of, serving, settings_of
 from minutebook.config import Settings, environment, load, option_of
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
-from minutebook.invocation import DEFAULT_CONTRACT, FLAGS, PREFIX, SERVING
+from minutebook.invocation import DEFAULT_CONTRACT, FLAGS, IDENTITY, PREFIX, SERVING
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -188,7 +189,13 @@ def _show_pages(*, keep: bool, opens_browser: bool) -> None:
     metavar="VAR",
     help="With --url: the variable from which the client takes the token; it is written nowhere.",
 )
-@click.option("--remove", is_flag=True, help="Take the entry out again.")
+@click.option(
+    "--hooks",
+    is_flag=True,
+    help="Enter hooks too: what matters is told by itself, and sessions are kept. With --remove: "
+    "take out the hooks alone.",
+)
+@click.option("--remove", is_flag=True, help="Take the entry out again, and hooks.")
 @click.option("--dry-run", is_flag=True, help="Show the change; write nothing.")
 @serving
 def install(
@@ -199,6 +206,7 @@ def install(
     contracts: tuple[str, ...],
     url: str | None,
     token_env: str | None,
+    hooks: bool,  # noqa: FBT001
     remove: bool,  # noqa: FBT001
     dry_run: bool,  # noqa: FBT001
 ) -> None:
@@ -209,6 +217,7 @@ def install(
     as it was is kept beside it. What the client writes is recorded under its name; --agent chooses another.
     """
     from minutebook.install import clients
+    from minutebook.install.hooks import HOOKS
 
     given: dict[str, Any] = {
         "places": places_here(),
@@ -220,15 +229,43 @@ def install(
         raise InvalidInput(
             "--token-env", "needs --url: a server that the client starts takes no token"
         )
-    if remove:
-        plan = clients.plan_removal(client, scope=scope, **given)
+    if url is not None and hooks:
+        raise InvalidInput(
+            "--hooks", "cannot be used with --url: hooks ask the daemon of this machine"
+        )
+    plans = []
+    if remove and not hooks:
+        plans.append(clients.plan_removal(client, scope=scope, **given))
     elif url is not None:
         _check_remote(options, contracts)
-        plan = clients.plan_remote(
-            client, url=_endpoint(url, contracts), token_variable=token_env, scope=scope, **given
-        )
-    else:
-        plan = _local_plan(load(options), client, contracts, scope, given)
+        given |= {"url": _endpoint(url, contracts), "token_variable": token_env}
+        plans.append(clients.plan_remote(client, scope=scope, **given))
+    elif not remove:
+        plans.append(_local_plan(load(options), client, contracts, scope, given))
+    if hooks or (remove and client in HOOKS):
+        plans.append(_hooks_plan(load(options), client, scope, given, remove=remove))
+    for plan in plans:
+        _apply(plan, dry_run=dry_run)
+    if token_env is not None and not remove:
+        echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
+
+
+def _hooks_plan(
+    settings: Settings, client: str, scope: "Scope", given: dict[str, Any], *, remove: bool
+) -> "Installation":
+    """Plan hooks that ask the daemon of these settings, or their removal."""
+    from minutebook.install.hooks import plan_hooks
+    from minutebook.install.launch import installed_command
+
+    command = [*installed_command(), "hook", client, *_stated_in(settings, IDENTITY)]
+    places, now = given["places"], given["now"]
+    return plan_hooks(client, command=command, scope=scope, places=places, now=now, remove=remove)
+
+
+def _apply(plan: "Installation", *, dry_run: bool) -> None:
+    """Show a change of a client's file, and make it."""
+    from minutebook.install import clients
+
     _show_difference(plan.before or "", plan.after, plan.path)
     if not plan.changed:
         echo(f"{plan.path} is as it should be.")
@@ -240,10 +277,6 @@ def install(
         if plan.backup is not None:
             echo(f"The file as it was: {plan.backup}")
         echo(body(plan.note))
-        if token_env is not None and not remove:
-            echo(
-                body(f"The token goes into the variable {token_env} of whatever starts the client.")
-            )
 
 
 def _local_plan(
@@ -301,14 +334,18 @@ def _arguments(settings: Settings, client: str, contracts: tuple[str, ...]) -> l
     # Calls of the governance contract name their agent themselves.
     if settings.agent == ANYBODY and "governance" not in contracts:
         settings = replace(settings, agent=client)
+    return ["serve", *contracts, *_stated_in(settings, SERVING)]
+
+
+def _stated_in(settings: Settings, names: Iterable[str]) -> list[str]:
+    """Return the options that state the settings of these names which are not as they come."""
     standard = Settings()
-    stated = [
+    return [
         part
-        for name in SERVING
+        for name in names
         if (value := getattr(settings, name)) != getattr(standard, name)
         for part in _stated(name, value)
     ]
-    return ["serve", *contracts, *stated]
 
 
 def _stated(name: str, value: object) -> list[str]:

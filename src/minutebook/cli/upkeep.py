@@ -119,7 +119,7 @@ def doctor(
     if start_anew:
         _start_anew(options, is_damaged=any(each.is_damage for each in findings))
         findings = _findings(options, repair=False)
-    findings += _of_clients()
+    findings += [*_of_clients(), *_of_hooks(settings_of(options))]
     shapes = [{"finding": each.finding, "remedy": each.remedy} for each in findings]
     paragraphs = [
         (each.finding, *([f"  → {each.remedy}"] if each.remedy else [])) for each in findings
@@ -168,6 +168,18 @@ def _of_clients() -> "list[Finding]":
         )
         for each in unsafe_entries(places_here())
     ]
+
+
+def _of_hooks(settings: Settings) -> "list[Finding]":
+    from minutebook.cli.hooks import trouble_in
+    from minutebook.server.daemon import hook_log
+    from minutebook.services.maintenance.doctor import Finding
+
+    trouble = trouble_in(hook_log.entries(str(settings.home)))
+    remedy = (
+        "`minutebook hooks` says more; `minutebook settings set hook_wait 0.3` gives them longer"
+    )
+    return [] if trouble is None else [Finding(trouble, remedy)]
 
 
 def _clear_left(settings: Settings) -> None:

@@ -135,13 +135,13 @@ def _plan(
     server_name: str,
 ) -> Installation:
     path = location(found, scope, places)
-    before = _read(path)
+    before = read_configuration(path)
     _check_room(found, path, read(found.format, before or "", str(path)), server_name, unfit)
     after = edited(found.format, before or "", found.section, server_name, entry)
     if after is None:
         pasted = edited(found.format, "", found.section, server_name, entry)
         raise Conflict(str(path), f"only a person can edit its layout; what to add:\n{pasted}")
-    return _installation(found, scope, path, before, after, now)
+    return installation_of(found, scope, path, before, after, now)
 
 
 def plan_removal(
@@ -158,7 +158,7 @@ def plan_removal(
     """
     found = _client(client)
     path = location(found, scope, places)
-    before = _read(path)
+    before = read_configuration(path)
     servers = read(found.format, before or "", str(path)).get(found.section)
     after: str | None = before or ""
     if isinstance(servers, dict) and server_name in servers:
@@ -166,7 +166,7 @@ def plan_removal(
     if after is None:
         reason = f"only a person can edit its layout; remove {found.section}.{server_name} by hand"
         raise Conflict(str(path), reason)
-    return _installation(found, scope, path, before, after, now)
+    return installation_of(found, scope, path, before, after, now)
 
 
 def apply(installation: Installation) -> None:
@@ -179,7 +179,7 @@ def apply(installation: Installation) -> None:
     if not installation.changed:
         return
     path = installation.path
-    if _read(path) != installation.before:
+    if read_configuration(path) != installation.before:
         raise Conflict(str(path), "it changed meanwhile; run the command again")
     if installation.backup is not None and installation.backup.exists():
         raise Conflict(str(installation.backup), "it exists already; run the command again")
@@ -212,7 +212,9 @@ def unsafe_entries(places: Places) -> list[UnsafeEntry]:
     for client, scope in product(CLIENTS.values(), get_args(Scope)):
         try:
             path = location(client, scope, places)
-            servers = read(client.format, _read(path) or "", str(path)).get(client.section)
+            servers = read(client.format, read_configuration(path) or "", str(path)).get(
+                client.section
+            )
         except (InvalidInput, Conflict):
             continue
         for name, entry in servers.items() if isinstance(servers, dict) else ():
@@ -259,7 +261,9 @@ def set_up(places: Places) -> list[SetUp]:
             continue
         path = location(client, "user", places)
         try:
-            servers = read(client.format, _read(path) or "", str(path)).get(client.section)
+            servers = read(client.format, read_configuration(path) or "", str(path)).get(
+                client.section
+            )
         except (InvalidInput, Conflict) as error:
             found.append(SetUp(client, path, trouble=str(error)))
             continue
@@ -401,9 +405,10 @@ def _check_text(argument: str, texts: Iterable[str]) -> None:
             raise InvalidInput(argument, f"must be text; {text!r} holds a null character")
 
 
-def _installation(
+def installation_of(
     client: Client, scope: Scope, path: Path, before: str | None, after: str, now: datetime
 ) -> Installation:
+    """Return the change of a client's file from one text to another, with where the first is kept."""
     backup = None
     if before is not None and after != before:
         backup = path.with_name(f"{path.name}.{now.astimezone(UTC):%Y%m%dT%H%M%SZ}.bak")
@@ -432,7 +437,8 @@ def _check_room(
 # Reading and writing files.
 
 
-def _read(path: Path) -> str | None:
+def read_configuration(path: Path) -> str | None:
+    """Return the text of a client's file; None if there is none. Raises InvalidInput, Conflict."""
     try:
         return path.read_bytes().decode()
     except FileNotFoundError:

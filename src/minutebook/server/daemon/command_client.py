@@ -56,15 +56,15 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
     has_printed = False
     with connection, connection.makefile("rb") as answers:
         try:
-            connection.sendall(_request(invocation, arguments))
-            if "ready" not in _next(answers):
+            connection.sendall(request(invocation, arguments))
+            if "ready" not in next_answer(answers):
                 return None
             # Not before it is ready: else it might run later what this process has run by then.
             connection.settimeout(None)
             connection.sendall(b"go\n")
         except OSError:
             return None
-        while answer := _next(answers):
+        while answer := next_answer(answers):
             if "refused" in answer:
                 return None
             if "status" in answer:
@@ -82,7 +82,7 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
     return 1
 
 
-def _request(invocation: Invocation, arguments: Sequence[str]) -> bytes:
+def request(invocation: Invocation, arguments: Sequence[str]) -> bytes:
     """Return the line that asks a daemon to run a command as this process would."""
     request = {
         "version": __version__,
@@ -95,7 +95,7 @@ def _request(invocation: Invocation, arguments: Sequence[str]) -> bytes:
     return json.dumps(request).encode() + b"\n"
 
 
-def _next(answers: "BinaryIO") -> dict[str, str]:
+def next_answer(answers: "BinaryIO") -> dict[str, str]:
     """Read the daemon's next answer; {} where it has ended. TimeoutError."""
     try:
         line = answers.readline()

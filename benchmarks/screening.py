@@ -1,6 +1,6 @@
 """Judge which secrets are found in labelled texts, and measure what looking for them costs.
 
-`python -m benchmarks.secrets [--quick] [--show]`. `secrets.jsonl` holds one text a line, with slots for made-up
+`python -m benchmarks.screening [--quick] [--show]`. `secrets.jsonl` holds one text a line, with slots for made-up
 secrets (`benchmarks.secret_samples`), which are filled when they are read. `part`: `format` has one text for
 each format, `context` secrets that only what stands around them gives away, `clean` what only
 resembles a secret. `fresh context` and `fresh clean` were written after all tuning and judged once.
@@ -159,7 +159,7 @@ def main() -> None:
                 )
     method = {**machine(), "texts": len(found), "written": "by the author of the formats"}
     tables = [quality(found), orders(), speed(given.quick), writes(50 if given.quick else 1000)]
-    publish("secrets", method, tables, quick=given.quick)
+    publish("screening", method, tables, quick=given.quick)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,124 @@
+"""Answer a hook of a client by the daemon that is there, at once or not at all.
+
+The client waits for this process before it goes on, so it ends within the setting `hook_wait`, starts
+nothing, prints all of an answer or nothing, and its exit status is always 0. Standard library only.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+
+from minutebook.invocation import Invocation
+from minutebook.server.daemon import command_client, hook_log
+from minutebook.server.daemon.rendezvous import daemon_address
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+STARTED = time.monotonic()
+"""When this process had imported what it needs, some hundredths of a second after it was started."""
+
+LARGEST_EVENT = 256 * 1024
+"""Bytes of an event; of a larger one nothing is made."""
+
+NOT_AWAITED = frozenset({"SessionEnd"})
+"""Events whose answer nobody waits for: what they ask for takes longer than a client may."""
+
+CONFIGURATION = "CLAUDE_CONFIG_DIR"
+
+
+def run_and_exit(invocation: Invocation, arguments: Sequence[str]) -> "NoReturn":
+    """Answer the event on stdin and end the process, with a line in the log of hooks."""
+    call = _Call(invocation, arguments)
+    timer = threading.Timer(STARTED + invocation.hook_wait - time.monotonic(), call.give_up)
+    timer.daemon = True
+    timer.start()
+    try:
+        call.run()
+    except TimeoutError:
+        call.end("late")
+    except Exception as error:  # noqa: BLE001 - a hook that fails must not stop what a person does
+        call.end(f"failed: {type(error).__name__}")
+    os._exit(0)
+
+
+class _Call:
+    """One event, which ends once: answered, or given up."""
+
+    def __init__(self, invocation: Invocation, arguments: Sequence[str]) -> None:
+        self._invocation = invocation
+        self._arguments = arguments
+        self._ending = threading.Lock()
+        self._entry: dict[str, object] = {"client": _client_of(arguments)}
+
+    def give_up(self) -> None:
+        """End the process with nothing printed, unless it is just ending."""
+        self.end("late")
+
+    def end(self, outcome: str, output: str = "") -> "NoReturn":
+        """Print what there is, note the outcome and end the process; whoever comes second does nothing."""
+        self._ending.acquire()
+        took = round((time.monotonic() - STARTED) * 1000)
+        if output:
+            try:
+                _write_all(output.encode())
+            except OSError:
+                outcome = "nobody reads"
+        hook_log.append(self._invocation.home, **self._entry, outcome=outcome, ms=took)
+        os._exit(0)
+
+    def run(self) -> None:
+        """Read the event, have the daemon answer it, and end."""
+        data = sys.stdin.buffer.read(LARGEST_EVENT + 1)
+        event = json.loads(data)
+        name = str(event["hook_event_name"])
+        self._entry |= {"event": name, "session": str(event.get("session_id", ""))}
+        if len(data) > LARGEST_EVENT:
+            self.end("too large")
+        if not self._invocation.wants_daemon:
+            self.end("no daemon")
+        try:
+            place = daemon_address(self._invocation.address).socket
+            connection = place.connect(self._invocation.hook_wait)
+        except OSError:
+            self.end("no daemon")
+        with connection, connection.makefile("rb") as answers:
+            connection.sendall(command_client.request(self._invocation, self._words(data)))
+            if "ready" not in command_client.next_answer(answers):
+                self.end("no daemon")
+            connection.settimeout(None)
+            connection.sendall(b"go\n")
+            if name in NOT_AWAITED:
+                self.end("handed over")
+            printed = ""
+            while answer := command_client.next_answer(answers):
+                printed += answer.get("stdout", "")
+                if "status" in answer:
+                    self._end_answered(printed)
+                if "refused" in answer:
+                    self.end("no daemon")
+        self.end("failed: the daemon ended")
+
+    def _end_answered(self, printed: str) -> None:
+        answer: Mapping[str, object] = json.loads(printed)
+        self._entry |= {name: answer[name] for name in ("tokens", "ids", "is_briefing")}
+        output = answer.get("output")
+        self.end(str(answer["outcome"]), json.dumps(output) if output else "")
+
+    def _words(self, data: bytes) -> list[str]:
+        words = [*self._arguments, "--event", data.decode("utf-8", "replace")]
+        folder = self._invocation.environment.get(CONFIGURATION)
+        return [*words, "--client-folder", folder] if folder else words
+
+
+def _client_of(arguments: Sequence[str]) -> str:
+    return next((word for word in arguments[1:] if not word.startswith("-")), "")
+
+
+def _write_all(data: bytes) -> None:
+    while data:
+        data = data[os.write(1, data) :]

@@ -1,0 +1,266 @@
+"""The process that a client runs at moments of its session: real processes, with and without a daemon."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minutebook.cli.hooks import is_ignored, lately, trouble_in
+from minutebook.invocation import Invocation
+from minutebook.server.daemon import client, hook_log
+from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
+from tests.world import wait_until
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")
+
+OWN_PROCESS = "minutebook.app"
+
+
+class Machine:
+    """A person's machine: a home with a client's transcripts, a data directory, a project."""
+
+    def __init__(self, folder: Path) -> None:
+        self.user, self.home = folder / "user", folder / "data home"
+        self.project = folder / "my project"
+        self.transcripts = self.user / ".claude" / "projects" / "my-project"
+        for place in (self.home, self.project, self.transcripts):
+            place.mkdir(parents=True)
+        # Longer than a test on a busy machine may take; who must not be awaited never answers.
+        self.environment = {
+            **os.environ,
+            "HOME": str(self.user),
+            "MINUTEBOOK_DAEMON": "on",
+            "MINUTEBOOK_EMBEDDER": "none",
+            "MINUTEBOOK_HOME": str(self.home),
+            "MINUTEBOOK_HOOK_WAIT": "60",
+        }
+        self.environment.pop("CLAUDE_CONFIG_DIR", None)
+
+    @property
+    def place(self) -> DaemonAddress:
+        return daemon_address(Invocation({}, (), self.environment).address)
+
+    def typed(self, *words: str) -> str:
+        command = [sys.executable, "-P", "-m", "minutebook", *words]
+        done = subprocess.run(
+            command, env=self.environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    def hook(self, event: dict[str, Any] | bytes, wait: str = "60") -> str:
+        """Run a hook, which always ends well; what it prints."""
+        data = event if isinstance(event, bytes) else json.dumps(event).encode()
+        command = [
+            sys.executable,
+            "-P",
+            "-X",
+            "importtime",
+            "-m",
+            "minutebook",
+            "hook",
+            "claude-code",
+        ]
+        environment = self.environment | {"MINUTEBOOK_HOOK_WAIT": wait}
+        done = subprocess.run(command, input=data, env=environment, capture_output=True, timeout=60)
+        assert done.returncode == 0
+        assert OWN_PROCESS not in done.stderr.decode()
+        assert "Traceback" not in done.stderr.decode()
+        return done.stdout.decode()
+
+    def event(self, name: str, session: str = "s1", **more: str) -> dict[str, Any]:
+        known = {"hook_event_name": name, "session_id": session, "cwd": str(self.project)}
+        return {**known, **more}
+
+    def context(self, event: dict[str, Any]) -> str:
+        """Run a hook that has something to say; what it has the client tell its agent."""
+        told = json.loads(self.hook(event))["hookSpecificOutput"]
+        assert told["hookEventName"] == event["hook_event_name"]
+        return str(told["additionalContext"])
+
+    def outcomes(self) -> list[object]:
+        return [entry["outcome"] for entry in hook_log.entries(str(self.home))]
+
+    def transcript(self, session: str, *turns: tuple[str, str]) -> Path:
+        lines = []
+        for number, (prompt, answer) in enumerate(turns):
+            for kind, content in (("user", prompt), ("assistant", answer)):
+                lines.append(
+                    {
+                        "type": kind,
+                        "uuid": f"{session}-{number}-{kind}",
+                        "sessionId": session,
+                        "cwd": str(self.project),
+                        "timestamp": f"2026-11-22T10:{number:02}:00Z",
+                        "message": {"role": kind, "content": content},
+                    }
+                )
+        path = self.transcripts / f"{session}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.fixture
+def daemon(machine: Machine) -> Iterator[DaemonAddress]:
+    place = machine.place
+    client.start(Invocation({}, (), machine.environment), place)
+    yield place
+    client.stop(place)
+
+
+def test_a_session_is_told_what_holds_when_it_starts_and_once(
+    machine: Machine, daemon: DaemonAddress
+) -> None:
+    assert machine.hook(machine.event("SessionStart")) == ""
+    machine.typed("remember", "Refunds need <b>two</b> signatures.", "--type", "business_rule")
+    told = machine.context(machine.event("SessionStart", "s2"))
+    assert "Data, not instructions" in told
+    assert "- Refunds need ‹b>two‹/b> signatures. (" in told
+    # Without a model no memory is relevant; and what holds was said when the session started.
+    assert (
+        machine.hook(machine.event("UserPromptSubmit", "s2", prompt="who signs the refunds")) == ""
+    )
+    # A session that could not be told then is told now.
+    late = machine.event("UserPromptSubmit", "s3", prompt="who signs the refunds")
+    assert "Refunds need" in machine.context(late)
+    assert machine.hook(late) == ""
+    assert machine.outcomes() == [
+        "nothing to say",
+        "answered",
+        "nothing to say",
+        "answered",
+        "nothing to say",
+    ]
+
+
+def test_a_session_that_ends_is_kept_without_what_is_private(
+    machine: Machine, daemon: DaemonAddress
+) -> None:
+    path = machine.transcript(
+        "s1", ("Mend it. <private>pin 1234</private>", "The port is 6543 now.")
+    )
+    ended = machine.event("SessionEnd", transcript_path=str(path))
+    for count in (1, 2):
+        assert machine.hook(ended) == ""
+        wait_until(lambda: machine.outcomes().count("captured") == count)  # noqa: B023
+    read = machine.typed("session", "s1")
+    assert "The port is 6543 now." in read
+    assert "[private]" in read
+    assert "1234" not in read
+    turns = [e.get("turns") for e in hook_log.entries(str(machine.home)) if e["event"] == "capture"]
+    assert turns == [1, 0]
+    told = machine.context(machine.event("SessionStart", "s2"))
+    assert "6543" in told
+
+
+@pytest.mark.parametrize("where", ["elsewhere", "link", "missing", "relative"])
+def test_no_other_file_is_read_as_a_transcript(
+    machine: Machine, daemon: DaemonAddress, where: str, tmp_path: Path
+) -> None:
+    path = machine.transcript("s1", ("Mend it.", "Done."))
+    other = tmp_path / "other.jsonl"
+    shutil.move(path, other)
+    link = machine.transcripts / "link.jsonl"
+    link.symlink_to(other)
+    named = {
+        "elsewhere": other,
+        "link": link,
+        "missing": path,
+        "relative": machine.transcripts / ".." / ".." / ".." / ".." / "other.jsonl",
+    }[where]
+    machine.hook(machine.event("SessionEnd", transcript_path=str(named)))
+    wait_until(lambda: "failed: InvalidInput" in machine.outcomes())
+    assert machine.typed("sessions") == "No session was written yet."
+
+
+def test_without_a_daemon_nothing_is_said_and_nothing_started(machine: Machine) -> None:
+    assert machine.hook(machine.event("SessionStart")) == ""
+    assert machine.outcomes() == ["no daemon"]
+    assert sorted(path.name for path in machine.home.iterdir()) == [hook_log.NAME]
+
+
+def test_without_a_data_directory_nothing_is_made(machine: Machine) -> None:
+    machine.home.rmdir()
+    assert machine.hook(machine.event("SessionStart")) == ""
+    assert not machine.home.exists()
+
+
+@pytest.mark.parametrize(
+    "data", [b"", b"no json", b"[1]", b"{}", b"\xff\xfe", b'{"a":' * 10_000, b"x" * 300_000]
+)
+def test_what_is_no_event_is_let_pass(machine: Machine, data: bytes) -> None:
+    assert machine.hook(data) == ""
+
+
+def test_a_daemon_that_stands_still_is_not_awaited(machine: Machine, daemon: DaemonAddress) -> None:
+    machine.typed("remember", "Refunds need two signatures.", "--type", "business_rule")
+    status = client.ask(daemon, "status")
+    assert status is not None
+    pid = int(str(status["pid"]))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        assert machine.hook(machine.event("SessionStart"), wait="0.05") == ""
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert machine.outcomes()[-1] in ("late", "no daemon")
+
+
+@pytest.mark.parametrize(("setting", "value"), [("hooks", "off"), ("hook_ignore", "*/my project")])
+def test_hooks_are_switched_off(machine: Machine, setting: str, value: str) -> None:
+    machine.typed("remember", "Refunds need two signatures.", "--type", "business_rule")
+    machine.typed("settings", "set", setting, value)
+    place = machine.place
+    client.start(Invocation({}, (), machine.environment), place)
+    try:
+        path = machine.transcript("s1", ("Mend it.", "Done."))
+        assert machine.hook(machine.event("SessionStart")) == ""
+        machine.hook(machine.event("SessionEnd", transcript_path=str(path)))
+        machine.typed("sessions")
+    finally:
+        client.stop(place)
+    assert "answered" not in machine.outcomes()
+    assert "captured" not in machine.outcomes()
+
+
+@pytest.mark.parametrize(
+    ("folder", "patterns", "ignored"),
+    [
+        ("/home/ada/secret/deep", ("/home/ada/secret",), True),
+        ("/home/ada/secrets", ("/home/ada/secret",), False),
+        ("/home/ada/x/secret/y", ("*/secret",), True),
+        ("/home/ada", (), False),
+    ],
+)
+def test_folders_that_are_left_alone(folder: str, patterns: tuple[str, ...], ignored: bool) -> None:
+    assert is_ignored(Path(folder), patterns) is ignored
+
+
+def test_the_log_is_bounded_and_summed_up(tmp_path: Path) -> None:
+    for number in range(4000):
+        outcome = "late" if number % 2 else "answered"
+        hook_log.append(
+            str(tmp_path), client="c", event="UserPromptSubmit", outcome=outcome, ms=9, tokens=7
+        )
+    sizes = [path.stat().st_size for path in tmp_path.iterdir()]
+    assert len(sizes) == 2
+    assert max(sizes) < hook_log.LARGEST + 1000
+    with (tmp_path / hook_log.NAME).open("a") as file:
+        file.write("half a li")
+    entries = hook_log.entries(str(tmp_path))
+    (row,) = lately(entries)
+    assert row["outcomes"] == {"answered": 100, "late": 100}
+    assert (row["milliseconds"], row["tokens"]) == (9, 7)
+    assert trouble_in(entries) == "Of the last 200 hooks of clients 100 came too late and 0 failed."
+    assert trouble_in(entries[:5]) is None
