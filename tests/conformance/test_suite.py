@@ -30,13 +30,13 @@ PLAIN_AT_BOTH = {"tools-list", "dns-rebinding-protection", "server-sse-multiple-
 """Scenarios that want no tool, resource or prompt of their own."""
 
 OF_RESOURCES = {
-    SESSIONS: {"resources-list", "prompts-list", "completion-complete"},
+    SESSIONS: {"resources-list", "completion-complete"},
     REQUESTS: {
-        *("resources-list", "prompts-list", "completion-complete"),
+        *("resources-list", "completion-complete"),
         *("caching", "sep-2164-resource-not-found"),
     },
 }
-"""Scenarios that want resources and prompts, whichever."""
+"""Scenarios that want resources, whichever."""
 
 UNTESTABLE = "FAILURE: Not testable:"
 """How the suite says that a server lacks a tool which it has for the suite alone."""
@@ -90,8 +90,11 @@ def test_each_contract_conforms_in_what_wants_no_tool_of_the_suite(
     minutebook: str, contract: str, revision: str, tmp_path: Path
 ) -> None:
     wanted = PLAIN[revision] | PLAIN_AT_BOTH
-    if CONTRACTS[contract]().resources:
+    promised = CONTRACTS[contract]()
+    if promised.resources:
         wanted |= OF_RESOURCES[revision]
+    if promised.prompts:
+        wanted |= {"prompts-list"}
     checks = checked(f"{minutebook}/mcp/{contract}", revision, tmp_path)
     assert wanted <= {check.scenario for check in checks}
     found = unknown([check for check in checks if check.scenario in wanted], revision)
