@@ -31,6 +31,7 @@ NAMES = (
         "serving",
         "flood",
         "tool",
+        "pages",
     ),
 )
 

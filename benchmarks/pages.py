@@ -297,7 +297,7 @@ def pages(app: App, rounds: int) -> dict[str, Callable[[int], str]]:
         "Activity": lambda _: "/activity",
         "Code, a question": lambda at: f"/code?q={questions[at]}",
         "Code, the projects": lambda _: "/code",
-        "Code, lines of a file": lambda at: f"/code/file?project=kettle&path=src/part{at}.py",
+        "Code, lines of a file": lambda at: f"/code/file?project=kettle&path=src/part{at % 5}.py",
     }
 
 

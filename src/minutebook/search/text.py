@@ -172,10 +172,11 @@ def languages_of(text: str) -> Languages:
     return likely_languages(_analyse_text(text)[1], text)
 
 
-def forms(word: str, languages: Languages) -> set[str]:
+@lru_cache(maxsize=1 << 12)
+def forms(word: str, languages: Languages) -> frozenset[str]:
     """Return the terms by which a word is found in a text in these languages."""
     stemmed = _stems_by_word(word, languages)
-    return {*word_terms(word), *(stem for _, found in stemmed for stem in found)}
+    return frozenset([*word_terms(word), *(stem for _, found in stemmed for stem in found)])
 
 
 def check_query(text: str) -> None:
