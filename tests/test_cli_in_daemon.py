@@ -65,6 +65,7 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "code": ["kettle"],
         "projects": [],
         "sessions": [],
+        "recalls": [],
         "session": [SESSION],
         "decisions": [],
         "proposals": [],

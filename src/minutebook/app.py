@@ -7,13 +7,11 @@ costs is imports; a server composes all of them before its first call (`App.star
 import secrets
 import threading
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from minutebook.composing import service
+from minutebook.composing import Infrastructure, service
 from minutebook.config import Settings
-from minutebook.disk.filelock import FileLock
 from minutebook.domain.filters import default_organization
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.policy import Rules, rules_of
@@ -25,11 +23,10 @@ from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.screening import Screening
-from minutebook.store.named_locks import NamedLocks
-from minutebook.store.protocol import Tended
 from minutebook.stores import locks_of, open_store
 
 if TYPE_CHECKING:
+    from minutebook.services.access.recall_log import RecallLog
     from minutebook.services.background import BackgroundWork
     from minutebook.services.code.projects import Projects
     from minutebook.services.code.reading import CodeReading
@@ -80,21 +77,6 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Infrastructure:
-    """What the services of an app stand on: what is open, who may what, chance and time."""
-
-    presence: FileLock
-    locks: NamedLocks
-    store: Tended
-    models: Models
-    embeddings: Embeddings
-    trail: Trail
-    tokens: Tokens
-    clock: Clock
-    randbits: RandomBits
-
-
 class App:
     """The services on one open store, each given the collaborators that it needs.
 
@@ -136,6 +118,22 @@ class App:
         from minutebook.services.knowledge.writing import MemoryWriter
 
         return MemoryWriter(self._store, self.embeddings, self.trail, self.screening, self.mentions)
+
+    @service
+    def recalls(self) -> "RecallLog":
+        """Note what questions got, and tell it."""
+        from minutebook.services.access.recall_log import RecallLog
+
+        settings = self._settings
+        return RecallLog(
+            self._store,
+            self.clock,
+            self._randbits,
+            self.screening.captured,
+            settings.recall_log,
+            settings.recall_log_days,
+            settings.recall_log_most,
+        )
 
     @service
     def links(self) -> "Links":
@@ -517,6 +515,7 @@ class App:
             self.trail,
             self.supersession,
             lambda: self.projects,
+            lambda: self.recalls,
             self.rules,
             self.embeddings,
         )
@@ -547,6 +546,9 @@ class App:
         """Have the work in the background end soon, and close the store."""
         self._stop.set()
         self.embeddings.notify()
+        with self.composing:
+            if "recalls" in vars(self):
+                self.recalls.close()
         self.infrastructure.store.close()
         self.infrastructure.presence.close()
 

@@ -136,6 +136,7 @@ COUNT = _at_least(1)
 Durability = Literal["full", "normal"]
 ToolNames = Literal["contract", "safe"]
 OnOff = Literal["on", "off"]
+RecallLogMode = Literal["off", "records", "questions"]
 LogLevel = Literal["debug", "info", "warning", "error"]
 LogFormat = Literal["text", "json"]
 Metrics = Literal["admin", "all-organizations", "off"]
@@ -322,6 +323,15 @@ class Settings:
         _separated(",", "a list of names"),
         "The tools that clients are served, separated by commas; not set: all of the contract.",
     )
+    recall_log: RecallLogMode = _setting(
+        "records",
+        _one_of(RecallLogMode),
+        "What is kept of each answered question: the `records` it got, `questions` (its text too), `off`.",
+    )
+    recall_log_days: float = _setting(30.0, _at_least(0.0), "Days after which that leaves the log.")
+    recall_log_most: int = _setting(
+        100_000, COUNT, "Questions of an organization that are kept; beyond them the oldest leave."
+    )
     public_url: str | None = _setting(
         None,
         URL,
@@ -346,19 +356,12 @@ class Settings:
         "Client id under which jwt_issuer, an OpenID provider, lets people sign in to the web pages; "
         "needs public_url, and PUBLIC_URL/signin/callback among the client's redirect URIs there.",
     )
-    oidc_secret: str | None = _setting(
-        None, TEXT, is_secret=True, help="Secret of that client, if the provider gave it one."
-    )
+    oidc_secret: str | None = _setting(None, TEXT, "Its secret there, if any.", is_secret=True)
     oidc_scopes: tuple[str, ...] = _setting(
-        ("openid",),
-        _separated(None, "a list of names"),
-        "What is asked of the provider, separated by spaces; `openid` must be among them.",
+        ("openid",), _separated(None, "a list of names"), "What to ask for; `openid` among them."
     )
     oidc_session: float | None = _setting(
-        None,
-        _at_least(1.0),
-        "Seconds after which a person signs in at the provider anew; not set: when the ID token ends. "
-        "A week at most, and eight hours without a request.",
+        None, _at_least(1.0), "Seconds that a sign-in there lasts; not set: as the ID token does."
     )
     daemon: OnOff = _setting(
         "on",

@@ -57,6 +57,7 @@ DAEMON_COMMANDS = {
     "projects": False,
     "sessions": True,
     "session": True,
+    "recalls": True,
     "decisions": True,
     "proposals": True,
     "audit": True,

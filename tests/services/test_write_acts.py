@@ -147,7 +147,7 @@ READS = {
     "projects": {"all", "progress", "read"},
     "proposals": {"pending"},
     "secret_scan": {"counts", "scan"},
-    "sessions": {"all", "overview", "page", "turn_after"},
+    "sessions": {"all", "connections", "overview", "page", "turn_after"},
     "summaries": {"page"},
     "tokens": {"last_uses", "list"},
     "trail": {"ends", "entries", "prove"},

@@ -7,6 +7,7 @@ from minutebook.domain.records import (
     CLASSES,
     TEXT_CLASSES,
     Entity,
+    Kind,
     Link,
     Memory,
     Mention,
@@ -16,6 +17,7 @@ from minutebook.domain.records import (
 )
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store
+from minutebook.store.recall_rows import RecallQuery
 from tests.store import samples
 
 ACME = Filter(organization="acme")
@@ -50,6 +52,12 @@ def write_everything(store: Store) -> None:
     for of in TEXT_CLASSES.values():
         store.put_vectors(of, "acme", "a", SPACE, EAST[None], b"states")
         store.put_vectors(of, "acme", "a", SPACE, EAST[None])
+    for organization in ("acme", "zoo"):
+        entry = samples.logged("1", "a", organization=organization)
+        store.recalls.write(organization, [entry])
+        store.recalls.prune(organization, samples.START, 1)
+    store.recalls.clear("zoo", "other")
+    store.recalls.clear("zoo")
     with store.transaction("acme", "zoo"):
         for record in one_of_each():
             store.put(replace(record, organization="zoo"))
@@ -84,6 +92,14 @@ def ask_everything(store: Store) -> None:
     store.edges("acme", ["a"], 3)
     store.entities_named(ACME, ["ana"])
     store.find(Entity, replace(ACME, ids=frozenset({"a"})))
+    recalls = RecallQuery(
+        organization="acme", asker="me", sessions={"s"}, client="claude", record=(Kind.MEMORY, "a")
+    )
+    store.recalls.find(recalls, 3)
+    store.recalls.sessions(recalls, 3, 3)
+    store.recalls.counts(recalls)
+    store.recalls.first(recalls)
+    list(store.recalls.everything("acme"))
     store.changes("acme", 0)
     store.sequence("acme")
     store.organizations()

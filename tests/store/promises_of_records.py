@@ -35,7 +35,16 @@ from tests.store.promises import (
     in_threads,
     last_text_field,
 )
-from tests.store.samples import START, decision, edge, entity, entry, memory, unit, version
+from tests.store.samples import (
+    START,
+    decision,
+    edge,
+    entity,
+    entry,
+    memory,
+    unit,
+    version,
+)
 
 
 class RecordPromises(Promises):

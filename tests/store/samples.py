@@ -1,10 +1,12 @@
 """Records to test with, plain but for what a test says of them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
 import numpy as np
 
+from minutebook.domain.recalls import Got, LoggedRecall
 from minutebook.domain.records import (
     Authorship,
     Category,
@@ -231,3 +233,21 @@ def head(number: int = 1, **fields: Any) -> Head:
 def unit(*coordinates: float) -> Vectors:
     vector = np.array(coordinates, np.float32)
     return vector / np.float32(np.linalg.norm(vector))
+
+
+def logged(id: str, *got: str, hours: int = 0, **changes: Any) -> LoggedRecall:
+    """An entry of the recall log that got these memories."""
+    entry = LoggedRecall(
+        id=id,
+        organization="acme",
+        at=START + timedelta(hours=hours),
+        asker="me",
+        actor="ana",
+        client="claude",
+        contract="knowledge",
+        act="recall",
+        session="s",
+        question="What is for tea?",
+        got=tuple(Got(Kind.MEMORY, each, 0.5) for each in got),
+    )
+    return replace(entry, **changes)

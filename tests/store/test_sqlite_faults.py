@@ -129,7 +129,7 @@ def test_a_file_of_an_earlier_format_is_brought_to_the_present_one(
     assert store.find(Entity, replace(ACME, client="cursor")) == []
     same = replace(ACME, equal={"target_key": "api-auth"})
     assert store.find(Decision, same) == [decision("d", target="API-Auth")]
-    assert store.token_uses.latest() == ({"t": START} if version >= 3 else {})
+    assert store.token_uses.latest() == ({"t": START} if 3 <= version < 9 else {})
     store.rebuild()
     assert store.check() == []
     store.close()

@@ -28,7 +28,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Decisions": {
         "decisions": ("decide", "decisions", "proposals", "accept", "secret", "ledger"),
     },
-    "Sessions": {"journal": ("sessions", "session", "summarize")},
+    "Sessions": {"journal": ("sessions", "session", "summarize"), "recalls": ("recalls",)},
     "Code": {"code": ("index", "code", "projects")},
     "Take out and bring in": {
         "archives": ("export", "backup", "restore"),

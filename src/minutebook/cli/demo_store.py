@@ -15,6 +15,7 @@ from minutebook.domain.errors import Refused
 from minutebook.domain.ids import RandomBits
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Memory, MemoryType, Role
+from minutebook.services.search.recall import WEIGHTS
 
 BEGAN = timedelta(days=60)
 """How long ago the story begins."""
@@ -174,6 +175,14 @@ export async function checkout(cart: Cart, billing: Billing): Promise<Receipt> {
 """The team's code, by path."""
 
 
+QUESTIONS = (
+    "When is the ledger deployed?",
+    "Which port does the billing service use?",
+    "What happens when a payment fails?",
+)
+"""What the agent asked in its last session."""
+
+
 def fill(
     settings: Settings, ends: datetime | None = None, randbits: RandomBits = secrets.randbits
 ) -> None:
@@ -182,7 +191,7 @@ def fill(
     The story ends at an instant, by default a minute ago.
     """
     clock = _Clock((ends or now()) - timedelta(minutes=1))
-    settings = replace(settings, embedder="none")
+    settings = replace(settings, embedder="none", recall_log="questions")
     with closing(open_app(settings, clock=clock, randbits=randbits)) as app:
         _Story(app, clock).tell(settings.home / "billing")
 
@@ -219,6 +228,7 @@ class _Story:
         self._decide()
         self._correct(memories)
         self._talk()
+        self._ask()
         self._write_code(code)
 
     def _know_things(self) -> None:
@@ -310,6 +320,12 @@ class _Story:
             self._clock.pass_on()
             self._app.sessions.add(self._agent, "checkout-fails", prompt, thought, answer)
         self._app.summaries.summarize(self._agent, "checkout-fails")
+
+    def _ask(self) -> None:
+        for question in QUESTIONS:
+            found = self._app.recall.recall(self._agent, question, 4, WEIGHTS).hits
+            got = [(each.memory, each.hit.score) for each in found]
+            self._app.recalls.note(self._agent, "recall", question, got)
 
     def _write_code(self, folder: Path) -> None:
         self._clock.pass_on()

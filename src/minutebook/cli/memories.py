@@ -203,6 +203,7 @@ def search(options: dict[str, str], query: str, limit: int, explain: bool, as_js
     with opened(options) as (app, caller):
         kinds = (Kind.MEMORY, Kind.DECISION)
         found = app.combined.recall(caller, query, limit, WEIGHTS, kinds).results
+        app.recalls.note(caller, "search", query, ((each.record, each.hit.score) for each in found))
         if app.embedding.state == "error":
             warn(f"By words and graph only: {app.embedding.reason}", fg="yellow")
     if as_json:

@@ -9,6 +9,7 @@ from minutebook.domain.caller import Caller, Note
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.drafts import Draft
 from minutebook.domain.policy import Redact
+from minutebook.domain.recalls import LoggedRecall
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -49,11 +50,12 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
     MemoryDraft: ("title", "content", "metadata"),
     EntityDraft: ("name", "type", "description"),
     RelationDraft: ("source", "target", "type"),
+    LoggedRecall: ("question",),
 }
 """The fields of each class of records, and of drafts, that hold what somebody wrote."""
 
-CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk})
-"""What no person or agent writes on purpose for others to read: what was said, and files."""
+CAPTURED = frozenset({Turn, TurnDraft, Summary, CodeChunk, LoggedRecall})
+"""What no person or agent writes on purpose for others to read: what was said and asked, and files."""
 
 _NOTED = 20
 """Findings that a note names at most."""

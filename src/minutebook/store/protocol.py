@@ -14,6 +14,7 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Edge, Kind, Record, TextRecord
 from minutebook.search.text import TextQuery
 from minutebook.store.leases import LeaseRows
+from minutebook.store.recall_rows import RecallRows
 from minutebook.store.shared_values import SharedValues
 from minutebook.store.token_uses import TokenUses
 
@@ -289,6 +290,10 @@ class Store(Protocol):
 
     def sequence(self, organization: str) -> int:
         """Return the sequence of the organization's latest change, 0 when there is none."""
+
+    @property
+    def recalls(self) -> RecallRows:
+        """The recall log. `delete` removes a memory from it, too."""
 
     @property
     def token_uses(self) -> TokenUses:

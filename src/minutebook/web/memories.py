@@ -81,6 +81,8 @@ def show(visit: Visit) -> Page:
         "turn": app.sessions.turn_after(caller, memory),
         "changes": changes(history.versions),
         "entries": list(reversed(history.entries)),
+        "uses": app.recalls.uses(caller, memory),
+        "is_logged": app.recalls.mode != "off",
         "line": time_line(memory, history.versions, now),
         "acts": {name: ACTS[name] for name in acts_on(memory)},
         "done": DONE.get(visit.query.get("done", "")),

@@ -81,6 +81,6 @@ def test_what_orders_nothing_is_said_without_a_word(world: World) -> None:
 def test_governed_reads_say_it_too(world: World) -> None:
     caller = in_call(Caller(name="ana", role=Role.HUMAN), notes={})
     (found, *_) = world.app.governed.search(caller, "tea", None, 2)
-    world.app.governed.read(caller, found.id)
+    world.app.governed.read(caller, found.memory.id)
     facts: Any = caller.call.notes["provenance"].facts["records"]
     assert {each["author"] for each in facts} == {"robot"}

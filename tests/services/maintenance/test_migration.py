@@ -45,6 +45,7 @@ from tests.store.samples import (
     edge,
     entity,
     file,
+    logged,
     mark,
     memory,
     project,
@@ -161,8 +162,11 @@ def test_all_kinds_of_records_move_with_vectors_and_trail(pair: Pair) -> None:
     fill(pair.source)
     before, sequence = all_of(pair.source), pair.source.sequence("acme")
     pair.source.token_uses.note("t", START)
+    entries = [logged("1", "a"), logged("2", "a", question=None)]
+    pair.source.recalls.write("acme", entries)
     done = pair.move()
     assert pair.target.token_uses.latest() == {"t": START}
+    assert list(pair.target.recalls.everything("acme")) == entries
     assert all_of(pair.target) == before == all_of(pair.source)
     assert pair.source.sequence("acme") == sequence
     assert (done.organizations, done.breaks, done.vectors) == (3, (), 6)

@@ -18,7 +18,8 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.ids import uuid_of
-from minutebook.domain.records import MemoryType, ScopeLevel, Status
+from minutebook.domain.records import Memory, MemoryType, ScopeLevel, Status
+from minutebook.services.access.recall_log import MOST_GOT
 
 _SHARED = ("organization", "scope_type", "memory_type")
 """What the items of a batch take from the first that has it."""
@@ -89,10 +90,15 @@ def memory_search(
 ) -> Iterator[Shape]:
     """Find every memory that matches, by relevance if there is a query."""
     question = query.strip() or None
+    first: list[tuple[Memory, float]] = []
     with suppress(ScopeViolation):  # Of what is not the caller's, nothing is found.
         for found in app.filtered_search.rank_all(caller, question, _narrowing(filters or {})):
+            if len(first) < MOST_GOT:
+                first.append((found.memory, found.score))
             shape = whole(found.memory)
             yield shape if question is None else shape | {"relevance": found.score}
+    if question is not None:
+        app.recalls.note(caller, "memory-search", question, first)
 
 
 def memory_vector_search(
@@ -122,6 +128,12 @@ def memory_vector_search(
         )
     except ScopeViolation:
         return []
+    app.recalls.note(
+        caller,
+        "memory-vector-search",
+        query or "",
+        ((hit.memory, hit.similarity) for hit in hits),
+    )
     return [
         whole(hit.memory) | {"similarity": hit.similarity, "rank_score": hit.score} for hit in hits
     ]

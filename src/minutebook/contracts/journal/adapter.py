@@ -100,6 +100,7 @@ def query_raw_memories(
 ) -> Shape:
     """Find turns by meaning and by words."""
     hits = app.journal_search.turns(caller, query, nResults, sessionId)
+    app.recalls.note(caller, "query_raw_memories", query, ((hit.record, hit.score) for hit in hits))
     return _found(query, [_turn(hit.record) | _nearness(hit.distance) for hit in hits])
 
 
@@ -133,6 +134,7 @@ def query_summaries(
 ) -> Shape:
     """Find summaries by meaning and by words."""
     hits = app.journal_search.summaries(caller, query, nResults, _category(category))
+    app.recalls.note(caller, "query_summaries", query, ((hit.record, hit.score) for hit in hits))
     return _found(query, [_summary(hit.record) | _nearness(hit.distance) for hit in hits])
 
 

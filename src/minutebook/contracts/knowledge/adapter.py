@@ -13,6 +13,7 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
 from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, Memory, MemoryType
+from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute
 from minutebook.services.code.projects import IndexingProgress
@@ -90,12 +91,21 @@ def list_memories(app: App, caller: Caller, limit: int, offset: int) -> Shape:
 
 def search(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by meaning."""
-    return _ranked(query, app.recall.by_meaning(caller, query, limit))
+    found = app.recall.by_meaning(caller, query, limit)
+    app.recalls.note(caller, "search", query, ((each.memory, each.score) for each in found))
+    return _ranked(query, found)
 
 
 def search_text(app: App, caller: Caller, query: str, limit: int) -> Shape:
     """Rank memories by words."""
-    return _ranked(query, app.recall.by_words(caller, query, limit))
+    found = app.recall.by_words(caller, query, limit)
+    app.recalls.note(
+        caller,
+        "search_text",
+        query,
+        ((each.memory, strength_of_bm25(each.score)) for each in found),
+    )
+    return _ranked(query, found)
 
 
 def recall(
@@ -133,6 +143,9 @@ def recall(
     ]
     ranking = app.combined.recall(
         caller, query, limit, weights, kinds, project=project_id, language=language
+    )
+    app.recalls.note(
+        caller, "recall", query, ((each.record, each.hit.score) for each in ranking.results)
     )
     shape: Shape = {
         "results": [_recalled(each) for each in ranking.results],
@@ -277,6 +290,7 @@ def search_code(
     """Rank chunks of code by meaning and words."""
     found = app.code_search.search(caller, query, limit, project=project_id)
     attribute(caller, (each.chunk for each in found))
+    app.recalls.note(caller, "search_code", query, ((each.chunk, each.score) for each in found))
     results = [
         {
             "id": each.chunk.id,

@@ -45,6 +45,9 @@ def supersede_decision(
 def search_decisions(app: App, caller: Caller, query: str, limit: int, mode: str) -> Shape:
     """Find what was decided, followed to what holds now."""
     found = app.decision_search.search(caller, query, Mode(mode), limit)
+    app.recalls.note(
+        caller, "search_decisions", query, ((each.record, each.score) for each in found)
+    )
     message = f"Found {len(found)}." if found else "Nothing was decided about this."
     return _done(message, results=[_result(each) for each in found])
 

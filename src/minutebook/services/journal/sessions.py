@@ -138,6 +138,15 @@ class Sessions:
         ]
         return sorted(found, key=lambda session: session.last, reverse=True)
 
+    def connections(self, caller: Caller, name: str) -> set[str]:
+        """Return the sessions of the connections over which a session was written, and its own name."""
+        origins = {
+            origin
+            for where in filters(self._store, caller)
+            for (origin,) in self._store.values(Turn, narrowed(where, session=name), ["origin"])
+        }
+        return {name, *(each.session for each in origins if each is not None and each.session)}
+
     def _in_its_place(self, turn: Turn) -> Turn:
         """Return the turn with its instant: after the session's last, and shared with no other turn.
 

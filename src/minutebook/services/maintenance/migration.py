@@ -63,11 +63,20 @@ class Migration:
                 if self._source.organizations() != names:
                     # The first record of an organization was written before this transaction named it.
                     continue
+                self._move_recalls(names)
                 for token, at in self._source.token_uses.latest().items():
                     self._target.token_uses.note(token, at)
                 done = self._compare(names, moved, progress)
                 self._target.end_receiving()
             return done
+
+    def _move_recalls(self, organizations: Sequence[str]) -> None:
+        """Bring the recall log, anew each time: what is forgotten leaves it without a change in the feed."""
+        for name in organizations:
+            self._target.recalls.clear(name)
+            entries = self._source.recalls.everything(name)
+            while batch := list(islice(entries, BATCH)):
+                self._target.recalls.write(name, batch)
 
     def _follow(self, organizations: Sequence[str], progress: Progress) -> int:
         """Move what has changed since the target was last told; return how many changes that was."""

@@ -26,6 +26,7 @@ from minutebook.services.knowledge.supersession import Supersession
 from minutebook.store.protocol import Store
 
 if TYPE_CHECKING:
+    from minutebook.services.access.recall_log import RecallLog
     from minutebook.services.code.projects import Projects
 
 
@@ -39,7 +40,7 @@ class Reset:
 
 
 class Overview:
-    """The use cases around the whole store; of these only a reset asks for `projects`."""
+    """The use cases around the whole store; of these only a reset asks for `projects` and `recalls`."""
 
     def __init__(
         self,
@@ -47,6 +48,7 @@ class Overview:
         trail: Trail,
         supersession: Supersession,
         projects: Callable[[], "Projects"],
+        recalls: Callable[[], "RecallLog"],
         rules: Rules,
         embeddings: Embeddings,
     ) -> None:
@@ -55,6 +57,7 @@ class Overview:
         self._trail = trail
         self._supersession = supersession
         self._projects = projects
+        self._recalls = recalls
         self._rules = rules
 
     def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
@@ -97,6 +100,7 @@ class Overview:
     def reset(self, caller: Caller) -> Reset:
         """Remove every memory, entity, relation and project the caller may; audit entries stay.
 
+        With them goes what the caller may read of the recall log.
         System-wide records are not touched. One transaction an organization, and some a project.
         """
         with self._trail.audit_refusals(caller, None, "reset", Kind.MEMORY, EVERYTHING):
@@ -130,6 +134,7 @@ class Overview:
         organization, locked, others = where.organization, 0, 0
         with self._trail.audited(caller, organization, "reset", Kind.MEMORY, EVERYTHING) as audit:
             audit.check()
+            self._recalls().clear(caller, organization)
             everything = replace(where, with_deleted=True)
             rules = self._rules()
             relations, entities, left_in_place = self._remove_graph(caller, where, audit)

@@ -10,6 +10,7 @@ from minutebook.services.access.audit import EVERYTHING, Trail
 from minutebook.services.access.provenance import attribute
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.search.filtered import FilteredSearch
+from minutebook.services.search.recall import Found
 
 ENDED = frozenset({Status.DEPRECATED, Status.SUPERSEDED})
 """The statuses that an edit leaves: a memory that holds no longer does not come back by itself."""
@@ -25,11 +26,12 @@ class GovernedMemories:
 
     def search(
         self, caller: Caller, query: str, types: AbstractSet[MemoryType] | None, limit: int
-    ) -> list[Memory]:
+    ) -> list[Found]:
         """Return the few memories that answer best, and audit each. Raises EmbeddingNotReady."""
-        found = [each.memory for each in self._search.governed(caller, query, types, limit)]
-        self._audit(caller, found)
-        attribute(caller, found)
+        found = self._search.governed(caller, query, types, limit)
+        memories = [each.memory for each in found]
+        self._audit(caller, memories)
+        attribute(caller, memories)
         return found
 
     def read(self, caller: Caller, id: str) -> tuple[Memory, list[Version]]:

@@ -25,6 +25,7 @@ from minutebook.store.postgres.connections import Connection, Connections, place
 from minutebook.store.postgres.embeddings import Spaces
 from minutebook.store.postgres.indices import Indices
 from minutebook.store.postgres.leases import PostgresLeases
+from minutebook.store.postgres.recall_rows import PostgresRecallRows
 from minutebook.store.postgres.shared_values import PostgresSharedValues
 from minutebook.store.postgres.snapshot import PostgresSnapshot
 from minutebook.store.postgres.text_analysis import TextAnalysis
@@ -224,6 +225,7 @@ class PostgresStore:
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""
         with self._writing(organization) as (connection, number):
+            self.recalls.forget(connection, number, of, id)
             return rows.delete(connection, number, of, organization, id)
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
@@ -361,6 +363,11 @@ class PostgresStore:
             return 0
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, number)
+
+    @property
+    def recalls(self) -> PostgresRecallRows:
+        """The recall log."""
+        return PostgresRecallRows(self._connections)
 
     @property
     def token_uses(self) -> PostgresTokenUses:

@@ -256,7 +256,23 @@ INSERT INTO feeds SELECT number, 0 FROM organizations ON CONFLICT DO NOTHING;
 # What all servers share beside the records: where a ledger is, the secret that accepts proposals.
 _SEVENTH = "CREATE TABLE shared_values (name text PRIMARY KEY, value text NOT NULL);"
 
-_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH)
+# Which records each question got: beside the records, in no change feed.
+_EIGHTH = """
+CREATE TABLE recalls (
+    organization integer NOT NULL, id text NOT NULL, at bigint NOT NULL, asker text NOT NULL,
+    actor text NOT NULL, client text NOT NULL, contract text NOT NULL, act text NOT NULL,
+    session text NOT NULL, question text, PRIMARY KEY (organization, id)
+);
+CREATE INDEX recalls_by_time ON recalls (organization, at, id);
+CREATE INDEX recalls_by_session ON recalls (organization, session, at, id);
+CREATE TABLE recalled (
+    organization integer NOT NULL, recall text NOT NULL, place integer NOT NULL, kind text NOT NULL,
+    id text NOT NULL, score double precision NOT NULL, PRIMARY KEY (organization, recall, place)
+);
+CREATE INDEX recalled_by_record ON recalled (organization, id, recall);
+"""
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 

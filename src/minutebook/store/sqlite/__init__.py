@@ -31,6 +31,7 @@ from minutebook.store.sqlite.counts import Counts
 from minutebook.store.sqlite.errors import damaged
 from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
+from minutebook.store.sqlite.recall_rows import SqliteRecallRows
 from minutebook.store.sqlite.snapshot import SqliteMoment, SqliteSnapshot
 from minutebook.store.sqlite.token_uses import SqliteTokenUses
 from minutebook.store.transaction_names import TransactionNames
@@ -183,6 +184,7 @@ class SqliteStore:
     def delete(self, of: type[Record], organization: str, id: str) -> bool:
         """Remove a record with its text index, vectors, versions and edges."""
         with self._writing(organization) as connection:
+            self.recalls.forget(connection, organization, of, id)
             return rows.delete(connection, of, organization, id)
 
     def organizations(self, among: Collection[str] | None = None) -> list[str]:
@@ -289,6 +291,11 @@ class SqliteStore:
         """Return the sequence of the organization's latest change, 0 when there is none."""
         with self._connections.reading() as connection:
             return change_feed.sequence(connection, organization)
+
+    @property
+    def recalls(self) -> SqliteRecallRows:
+        """The recall log."""
+        return SqliteRecallRows(self._connections)
 
     @property
     def token_uses(self) -> SqliteTokenUses:

@@ -330,7 +330,31 @@ CREATE TABLE uses (token PRIMARY KEY, at INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO uses SELECT id, last_used_at FROM tokens WHERE last_used_at IS NOT NULL;
 """
 
-SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
+# Which records each question got: beside the records, in no change feed.
+_TENTH = """
+CREATE TABLE recalls (
+    organization, id, at INTEGER NOT NULL, asker NOT NULL, actor NOT NULL, client NOT NULL,
+    contract NOT NULL, act NOT NULL, session NOT NULL, question, PRIMARY KEY (organization, id)
+) WITHOUT ROWID;
+CREATE INDEX recalls_by_time ON recalls (organization, at, id);
+CREATE INDEX recalls_by_session ON recalls (organization, session, at, id);
+CREATE TABLE recalled (
+    organization, recall, place INTEGER, kind NOT NULL, id NOT NULL, score REAL NOT NULL,
+    PRIMARY KEY (organization, recall, place)
+) WITHOUT ROWID;
+CREATE INDEX recalled_by_record ON recalled (organization, id, recall);
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+    ('recalls', 'recalls', '100000 100000 1'),
+    ('recalls', 'recalls_by_time', '100000 100000 1 1'),
+    ('recalls', 'recalls_by_session', '100000 100000 50 1 1'),
+    ('recalled', 'recalled', '1000000 1000000 10 1'),
+    ('recalled', 'recalled_by_record', '1000000 1000000 20 1');
+"""
+
+SCRIPTS = (
+    *(_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH),
+    _TENTH,
+)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 
 VERSION = len(SCRIPTS)

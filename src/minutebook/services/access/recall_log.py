@@ -1,0 +1,303 @@
+"""The recall log: which records each question got, written beside the answers, read by who may."""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import islice
+from typing import Literal
+
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import default_organization, visible_filter
+from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.origin import Origin
+from minutebook.domain.recalls import Got, LoggedRecall, RecallCount, asker_of
+from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.services.access.visibility import Clock, filters
+from minutebook.store.protocol import Store
+from minutebook.store.recall_rows import RecallQuery
+
+log = logging.getLogger(__name__)
+
+Mode = Literal["off", "records", "questions"]
+
+BATCH_SECONDS = 1.0
+"""Seconds for which entries are gathered before they are written; a kill loses them."""
+
+MOST_PENDING = 2000
+"""Entries that wait to be written at most; beyond it the oldest are dropped."""
+
+MOST_GOT = 50
+"""Records of one question that are logged: the best."""
+
+LONGEST_QUESTION = 1000
+"""Characters of a question that are kept."""
+
+PRUNED_EVERY = 500
+"""Entries of an organization between two looks for what is too old or too much."""
+
+AMONG = 5000
+"""The latest entries of an organization whose sessions are told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRecall:
+    """An entry, and those of its records that the reader may see, best first, with their scores."""
+
+    entry: LoggedRecall
+    got: list[tuple[Record, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """How often a record was recalled, and by whom, since an instant; None: nothing is logged."""
+
+    since: datetime | None
+    counts: list[RecallCount]
+
+    @property
+    def total(self) -> int:
+        """How often in all."""
+        return sum(each.count for each in self.counts)
+
+    @property
+    def last(self) -> datetime | None:
+        """When it was recalled last."""
+        return max((each.last for each in self.counts), default=None)
+
+
+class RecallLog:
+    """Notes what questions got, and tells it.
+
+    An answer never waits for the log: a thread writes what was gathered in a second. Readers bound to
+    a part of an organization, who may not read its trail, read what they asked themselves. `screen`
+    masks the secrets in an entry before it is written.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        randbits: RandomBits,
+        screen: Callable[[LoggedRecall], LoggedRecall],
+        mode: Mode,
+        days: float,
+        most: int,
+    ) -> None:
+        self.mode = mode
+        self._store = store
+        self._clock = clock
+        self._randbits = randbits
+        self._screen = screen
+        self._kept_for = timedelta(days=days)
+        self._most = most
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()
+        self._stop = threading.Event()
+        self._pending: deque[LoggedRecall] = deque(maxlen=MOST_PENDING)
+        self._is_written = False
+        self._unpruned: dict[str, int] = {}
+
+    def note(
+        self, caller: Caller, act: str, question: str, got: Iterable[tuple[Record, float]]
+    ) -> None:
+        """Note which records a question got through a tool, best first."""
+        if self.mode == "off":
+            return
+        found: dict[str, list[Got]] = {}
+        home = default_organization(caller)
+        for record, score in islice(got, MOST_GOT):
+            # Everybody reads the system's organization: what was asked stays with the asker's.
+            is_system = record.organization == SYSTEM_ORGANIZATION
+            each = found.setdefault(home if is_system else record.organization, [])
+            each.append(Got(record.kind, record.id, float(score)))
+        if not found:
+            found[home] = []
+        now, origin = self._clock(), caller.call.origin or Origin()
+        text = _plain(question)[:LONGEST_QUESTION] if self.mode == "questions" else None
+        entries = [
+            LoggedRecall(
+                id=new_id(now, self._randbits),
+                organization=organization,
+                at=now,
+                asker=asker_of(caller),
+                actor=_plain(caller.name),
+                client=_plain(origin.client),
+                contract=origin.contract,
+                act=act,
+                session=_plain(origin.session),
+                question=text,
+                got=tuple(each),
+            )
+            for organization, each in found.items()
+        ]
+        with self._lock:
+            self._pending.extend(entries)
+            if self._is_written or self._stop.is_set():
+                return
+            self._is_written = True
+        threading.Thread(target=self._write_later, name="recalls", daemon=True).start()
+
+    def flush(self) -> bool:
+        """Write what was noted; tell whether that was possible. A failure is logged, and tried again."""
+        with self._turn:
+            with self._lock:
+                entries = [self._screen(each) for each in self._pending]
+                self._pending.clear()
+            if not entries:
+                return True
+            is_done = True
+            for organization in sorted({each.organization for each in entries}):
+                some = [each for each in entries if each.organization == organization]
+                is_done = self._write(organization, some) and is_done
+            return is_done
+
+    def close(self) -> None:
+        """Write what is left, and no more."""
+        self._stop.set()
+        self.flush()
+
+    def entries(
+        self,
+        caller: Caller,
+        *,
+        sessions: Collection[str] | None = None,
+        client: str | None = None,
+        record: Record | None = None,
+        limit: int,
+        offset: int = 0,
+    ) -> list[ShownRecall]:
+        """Return a page of the entries that the caller may read, newest first, with what they got."""
+        self.flush()
+        known = None if record is None else (record.kind, record.id)
+        found = [
+            entry
+            for organization in self._homes(caller, record)
+            for entry in self._store.recalls.find(
+                self._query(caller, organization, sessions=sessions, client=client, record=known),
+                limit + offset,
+            )
+        ]
+        found.sort(key=lambda each: (each.at, each.id), reverse=True)
+        page = found[offset : offset + limit]
+        records = self._records(caller, page)
+        return [
+            ShownRecall(
+                entry,
+                [
+                    (records[key], got.score)
+                    for got in entry.got
+                    if (key := (entry.organization, got.kind, got.id)) in records
+                ],
+            )
+            for entry in page
+        ]
+
+    def sessions(self, caller: Caller, limit: int) -> list[RecallCount]:
+        """Return the sessions whose questions the caller may read, latest first, with their number."""
+        self.flush()
+        found = [
+            each
+            for organization in self._homes(caller)
+            for each in self._store.recalls.sessions(
+                self._query(caller, organization), AMONG, limit
+            )
+        ]
+        return sorted(found, key=lambda each: each.last, reverse=True)[:limit]
+
+    def uses(self, caller: Caller, record: Record) -> Uses:
+        """Count the recalls of a record that the caller may see, as far as the caller may read of them."""
+        self.flush()
+        rows, homes = self._store.recalls, self._homes(caller, record)
+        queries = [self._query(caller, each, record=(record.kind, record.id)) for each in homes]
+        counts = [count for query in queries for count in rows.counts(query)]
+        logs = [self._query(caller, each) for each in homes]
+        begins = [first for each in logs if (first := rows.first(each)) is not None]
+        return Uses(min(begins, default=None), counts)
+
+    def may_read_all(self, caller: Caller) -> bool:
+        """Tell whether a caller reads what others asked, or only their own questions."""
+        return policy.may_audit(caller)
+
+    def clear(self, caller: Caller, organization: str) -> None:
+        """Remove an organization's entries that the caller may read, as part of a transaction.
+
+        What other processes have not yet written stays.
+        """
+        asker = None if self.may_read_all(caller) else asker_of(caller)
+        with self._lock:
+            kept = [
+                each
+                for each in self._pending
+                if each.organization != organization or asker not in (None, each.asker)
+            ]
+            self._pending.clear()
+            self._pending.extend(kept)
+        self._store.recalls.clear(organization, asker)
+
+    def _query(self, caller: Caller, organization: str, **conditions: object) -> RecallQuery:
+        asker = None if self.may_read_all(caller) else asker_of(caller)
+        return replace(RecallQuery(organization=organization, asker=asker), **conditions)  # type: ignore[arg-type]
+
+    def _homes(self, caller: Caller, record: Record | None = None) -> list[str]:
+        """Name the organizations in whose log a caller's reading looks, for a record alone its own."""
+        if record is not None and record.organization != SYSTEM_ORGANIZATION:
+            return [record.organization]
+        known = {where.organization for where in filters(self._store, caller)}
+        return sorted(known - {SYSTEM_ORGANIZATION} | {default_organization(caller)})
+
+    def _records(
+        self, caller: Caller, entries: Sequence[LoggedRecall]
+    ) -> dict[tuple[str, Kind, str], Record]:
+        """Read what entries got, as far as the caller may see it, by the entry's organization."""
+        ids: dict[tuple[str, Kind], set[str]] = {}
+        for entry in entries:
+            for got in entry.got:
+                ids.setdefault((entry.organization, got.kind), set()).add(got.id)
+        return {
+            (organization, kind, record.id): record
+            for (organization, kind), some in ids.items()
+            # What is the organization's own comes last, and so in the place of the system's.
+            for home in (SYSTEM_ORGANIZATION, organization)
+            for record in self._store.find(
+                CLASSES[kind], replace(visible_filter(caller, home), ids=frozenset(some))
+            )
+        }
+
+    def _write_later(self) -> None:
+        while True:
+            self._stop.wait(BATCH_SECONDS)
+            is_done = self.flush()
+            with self._lock:
+                if not (is_done and self._pending) or self._stop.is_set():
+                    # What could not be written waits for the next question.
+                    self._is_written = False
+                    return
+
+    def _write(self, organization: str, entries: Sequence[LoggedRecall]) -> bool:
+        """Write an organization's entries, and at the first and now and then remove what is to leave."""
+        rows, unpruned = self._store.recalls, self._unpruned
+        try:
+            rows.write(organization, entries)
+            count = unpruned.get(organization, PRUNED_EVERY) + len(entries)
+            if count > PRUNED_EVERY:
+                rows.prune(organization, self._clock() - self._kept_for, self._most)
+                count = 0
+        except StoreError as error:
+            log.warning("the recall log was not written: %s", error)
+            with self._lock:
+                # What was noted since stays; of what it leaves no room for the oldest is dropped.
+                room = MOST_PENDING - len(self._pending)
+                self._pending.extendleft(reversed(entries[-room:] if room else []))
+            return False
+        unpruned[organization] = count
+        return True
+
+
+def _plain(text: str) -> str:
+    """Return a text without what a database cannot keep."""
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
