@@ -23,7 +23,10 @@ def test_the_demo_gets_every_answer_that_it_expects() -> None:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a signal")
-def test_the_demo_fills_a_store_of_its_own_and_shows_it_until_ctrl_c(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
+def test_the_demo_fills_a_store_of_its_own_and_shows_it_until_it_is_ended(
+    tmp_path: Path, end: signal.Signals
+) -> None:
     elsewhere = tmp_path / "my-ledger"
     variables = {
         **os.environ,
@@ -50,7 +53,9 @@ def test_the_demo_fills_a_store_of_its_own_and_shows_it_until_ctrl_c(tmp_path: P
             assert ">Hofmann GmbH<" in browser.get(f"{base}/graph").text
             assert "Locked" in browser.get(f"{base}/activity?act=delete").text
     finally:
-        process.send_signal(signal.SIGINT)
+        process.send_signal(end)
         process.wait(60)
     assert not home.exists()
+    with pytest.raises(httpx2.ConnectError):
+        httpx2.get(base, timeout=60)
     assert not elsewhere.exists()

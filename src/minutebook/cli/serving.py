@@ -3,12 +3,14 @@
 import difflib
 import getpass
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import webbrowser
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -166,11 +168,11 @@ def _show_pages(*, keep: bool, opens_browser: bool) -> None:
         variables |= {f"{PREFIX}{name}": value for name, value in chosen.items()}
         sys.stdout.flush()
         # A process of its own: it ends at once at Ctrl-C, and would leave the folder.
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
         with subprocess.Popen(command, env=variables) as pages:  # noqa: S603 - this program
-            try:
+            with suppress(KeyboardInterrupt):
                 pages.wait()
-            except KeyboardInterrupt:
-                pages.terminate()
+            pages.terminate()
     finally:
         if keep:
             echo(f"The demo's memory is in {home}; try: minutebook ui --home {home}")
