@@ -55,6 +55,7 @@ def test_a_prompt_gets_the_memory_that_it_is_about_and_each_once(opener: Opener)
     found = contexts(world).before_prompt(world.caller, prompt, 0.0, ())
     assert found is not None
     assert found.ids == (id,)
+    assert [memory.id for memory, _ in found.got] == [id]
     assert contexts(world).before_prompt(world.caller, prompt, 0.0, {id}) is None
     assert contexts(world).before_prompt(world.caller, prompt, 1.1, ()) is None
 

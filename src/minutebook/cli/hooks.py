@@ -32,6 +32,9 @@ CLIENTS = ("claude-code",)
 CONTRACT = "hooks"
 """The contract that the origin of a hook's calls names."""
 
+ACT = "before a prompt"
+"""What the recall log calls it when a memory is put before a prompt."""
+
 LATELY = 200
 """Calls of hooks that are summed up."""
 
@@ -109,6 +112,8 @@ def _context(app: "App", settings: Settings, caller: Caller, event: Mapping[str,
     if name == "UserPromptSubmit":
         prompt, least = _text(event, "prompt"), settings.hook_relevance
         hits = contexts.before_prompt(caller, prompt, least, known.ids)
+        if hits is not None:
+            app.recalls.note(caller, ACT, without_private(prompt), hits.got)
     return _printed(name, joined(start, hits), is_briefing=is_briefing)
 
 
