@@ -15,6 +15,7 @@ from minutebook.cli.printing import body, shown, style
 from minutebook.cli.terminal import opened_or_made
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Link, Role
+from minutebook.server.daemon import hook_log
 from tests.examples import parametrize_in_part
 from tests.store import samples
 from tests.terminal import Run, leaf_commands
@@ -87,6 +88,9 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, st
         new = app.decisions.supersede(asks, (old.id,), first)
         proposed = app.proposals.propose(asks, replace(first, target=WORDS + "2"), ())
         app.status.deprecate(asks, "1" * 20, WORDS)
+        app.recalls.note(asks, WORDS, WORDS, [(made[0], 0.5)])
+        app.recalls.flush()
+        hook_log.append(str(home), client=WORDS, event=WORDS, outcome=WORDS, ms=1, session=WORDS)
     return home, {"decision": new.id, "proposal": proposed.id, "token": "2" * 20}
 
 
@@ -143,6 +147,14 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ],
     ("forget",): [["forget", MEMORY], ["forget", "0"], ["forget", ODD]],
     ("duplicates",): [["duplicates"]],
+    ("recalls",): [
+        ["recalls"],
+        ["recalls", "--client", ODD],
+        ["recalls", "--session", ODD],
+        ["recalls", "--memory", ODD],
+    ],
+    ("hook",): [["hook", ODD], ["hook", "claude-code", "--event", ODD]],
+    ("hooks",): [["hooks"]],
     ("scan",): [
         ["scan"],
         ["scan", "--json"],

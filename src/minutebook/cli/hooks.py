@@ -13,7 +13,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import echo, say
-from minutebook.cli.terminal import HOSTED, as_json, identity, opened, settings_of
+from minutebook.cli.terminal import HOSTED, as_json, check_begun, identity, opened, settings_of
 from minutebook.config import Settings
 from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError
@@ -255,6 +255,7 @@ def hooks(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     of them keep silent, `install claude-code --hooks --remove` takes them out again.
     """
     settings = settings_of(options)
+    check_begun(settings)
     rows = lately(hook_log.entries(str(settings.home)))
     lines = [_row(row) for row in rows] or [
         "No hook was called yet. `minutebook install claude-code --hooks` enters them."
