@@ -11,7 +11,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    expect,
+    sync_playwright,
+)
 
 from minutebook.app import App, open_app
 from minutebook.config import Settings
@@ -34,6 +41,12 @@ pytestmark = [
         CHROMIUM is None, reason="needs Chromium; `apt-get install chromium` brings it"
     ),
 ]
+
+
+def is_fault(message: ConsoleMessage) -> bool:
+    """Tell whether the console has an error, and not a request that was cut short by the next page."""
+    is_cut = message.text.startswith(("htmx:sendAbort", "htmx:afterRequest"))
+    return message.type == "error" and not is_cut
 
 
 @dataclass
@@ -130,7 +143,7 @@ def opened(context: BrowserContext, kept: Kept) -> Window:
     """Open a page that notes errors of the console and of script, dialogs, and requests elsewhere."""
     context.set_default_timeout(60_000)
     one = Window(context.new_page(), kept.base)
-    one.page.on("console", lambda m: one.faults.append(m.text) if m.type == "error" else None)
+    one.page.on("console", lambda m: one.faults.append(m.text) if is_fault(m) else None)
     one.page.on("pageerror", lambda error: one.faults.append(str(error)))
     # A dialog that nobody answers holds the page, and with it the test.
     one.page.on("dialog", lambda dialog: one.faults.append(dialog.message))
