@@ -167,17 +167,14 @@ def _completing_what(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
     """Complete the paths of backups, those that are known first, and the ids of memories."""
+    from minutebook.places import data_directory
     from minutebook.services.maintenance.backups import SUFFIX, known_backups
-    from minutebook.services.maintenance.data_directory import DataDirectory
 
     try:
         settings = settings_of(context.find_object(dict) or {})
     except MinutebookError:
         return []
-    directory = DataDirectory(
-        settings.database, settings.claims, (settings.backups, settings.scheduled_backups)
-    )
-    known = [str(path) for path in known_backups(directory)]
+    known = [str(path) for path in known_backups(data_directory(settings))]
     # As typed: a path that begins otherwise is none that the shell would take.
     lead = incomplete[: incomplete.rfind("/") + 1]
     with suppress(OSError):

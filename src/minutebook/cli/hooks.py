@@ -19,15 +19,14 @@ from minutebook.domain.caller import ANYBODY, Call, Caller
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.private import without_private
+from minutebook.install.hooks import HOOKS
 from minutebook.server.daemon import hook_log
+from minutebook.sources.values import text_at
 
 if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.domain.source_drafts import Found
     from minutebook.services.hooks import Context, HookContexts
-
-CLIENTS = ("claude-code",)
-"""The clients whose hooks are known."""
 
 CONTRACT = "hooks"
 """The contract that the origin of a hook's calls names."""
@@ -55,7 +54,7 @@ class _Answer:
 
 
 @click.command(short_help="Answer an event of a client; clients run it.")
-@click.argument("client", type=click.Choice(CLIENTS))
+@click.argument("client", type=click.Choice(tuple(HOOKS)))
 @click.option("--event", hidden=True)
 @click.option("--client-folder", hidden=True, type=click.Path(path_type=Path))
 @identity
@@ -78,12 +77,12 @@ def hook(
 def _answer(
     app: "App", settings: Settings, client: str, event: Mapping[str, Any], folder: Path | None
 ) -> _Answer:
-    name = _text(event, "hook_event_name")
+    name = text_at(event, "hook_event_name")
     if settings.hooks == "off":
         return _Answer("off")
-    if is_ignored(Path(_text(event, "cwd") or "/"), settings.hook_ignore):
+    if is_ignored(Path(text_at(event, "cwd") or "/"), settings.hook_ignore):
         return _Answer("ignored")
-    caller = _caller(settings, client, _text(event, "session_id"))
+    caller = _caller(settings, client, text_at(event, "session_id"))
     if name in ("SessionStart", "UserPromptSubmit"):
         return _context(app, settings, caller, event)
     if name == "SessionEnd":
@@ -102,15 +101,15 @@ def _context(app: "App", settings: Settings, caller: Caller, event: Mapping[str,
     """Answer a session that starts, or a prompt, with what is kept about it."""
     from minutebook.services.hooks import joined
 
-    name, place = _text(event, "hook_event_name"), Path(_text(event, "cwd") or "/")
-    known = _Known(hook_log.entries(str(settings.home)), _text(event, "session_id"))
+    name, place = text_at(event, "hook_event_name"), Path(text_at(event, "cwd") or "/")
+    known = _Known(hook_log.entries(str(settings.home)), text_at(event, "session_id"))
     contexts, start, hits = _contexts(app), None, None
     # One that came too late when the session started is given with its first prompt.
     is_briefing = name == "SessionStart" or not known.is_briefed
     if is_briefing:
         start = contexts.at_start(caller, known.last_session_in(place), settings.hook_tokens)
     if name == "UserPromptSubmit":
-        prompt, least = _text(event, "prompt"), settings.hook_relevance
+        prompt, least = text_at(event, "prompt"), settings.hook_relevance
         hits = contexts.before_prompt(caller, prompt, least, known.ids)
         if hits is not None:
             app.recalls.note(caller, ACT, without_private(prompt), hits.got)
@@ -168,7 +167,7 @@ def _capture(
     folder: Path | None,
 ) -> _Answer:
     """Keep a session that ended, turn by turn, and sum it up; note how that went in the log of hooks."""
-    session = _text(event, "session_id")
+    session = text_at(event, "session_id")
     try:
         count = _captured(app, caller, transcript(event, folder))
         if count:
@@ -182,7 +181,7 @@ def _capture(
         client=caller.name,
         event="capture",
         session=session,
-        folder=_text(event, "cwd"),
+        folder=text_at(event, "cwd"),
         outcome=outcome,
         turns=count,
     )
@@ -227,7 +226,7 @@ def transcript(event: Mapping[str, Any], folder: Path | None) -> Path:
     configuration = folder or Path.home().joinpath(*USUAL_PLACE.folder)
     own = configuration.joinpath(*USUAL_PLACE.below)
     with suppress(OSError, RuntimeError, ValueError):
-        path = Path(_text(event, "transcript_path")).resolve(strict=True)
+        path = Path(text_at(event, "transcript_path")).resolve(strict=True)
         if path.suffix == ".jsonl" and path.is_relative_to(own.resolve()):
             return path
     raise InvalidInput("transcript_path", f"must be a transcript below {own}")
@@ -238,11 +237,6 @@ def is_ignored(folder: Path, patterns: tuple[str, ...]) -> bool:
     paths = [str(each) for each in (folder, *folder.parents)]
     named = [str(Path(pattern).expanduser()) for pattern in patterns]
     return any(fnmatch(path, pattern) for pattern in named for path in paths)
-
-
-def _text(event: Mapping[str, Any], name: str) -> str:
-    value = event.get(name)
-    return value if isinstance(value, str) else ""
 
 
 @click.command(short_help="Say what the hooks of clients did lately.")

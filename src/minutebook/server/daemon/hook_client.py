@@ -43,7 +43,6 @@ def run_and_exit(invocation: Invocation, arguments: Sequence[str]) -> "NoReturn"
         call.end("late")
     except Exception as error:  # noqa: BLE001 - a hook that fails must not stop what a person does
         call.end(f"failed: {type(error).__name__}")
-    os._exit(0)
 
 
 class _Call:
@@ -71,7 +70,7 @@ class _Call:
         hook_log.append(self._invocation.home, **self._entry, outcome=outcome, ms=took)
         os._exit(0)
 
-    def run(self) -> None:
+    def run(self) -> "NoReturn":
         """Read the event, have the daemon answer it, and end."""
         data = sys.stdin.buffer.read(LARGEST_EVENT + 1)
         event = json.loads(data)
@@ -103,7 +102,7 @@ class _Call:
                     self.end("no daemon")
         self.end("failed: the daemon ended")
 
-    def _end_answered(self, printed: str) -> None:
+    def _end_answered(self, printed: str) -> "NoReturn":
         answer: Mapping[str, object] = json.loads(printed)
         self._entry |= {name: answer[name] for name in ("tokens", "ids", "is_briefing")}
         output = answer.get("output")
