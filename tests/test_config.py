@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from minutebook import invocation
-from minutebook.config import FOLDER, ROOTS, Settings, load
+from minutebook.config import Settings, load
+from minutebook.config.kinds import FOLDER, ROOTS
 from minutebook.domain.errors import InvalidInput
 
 

@@ -25,7 +25,7 @@ BROAD_EXCEPTS = {
     "embedding/service.py": "the background worker: its error is kept and shown as a state",
 }
 # The entry hands the environment on unread: importing settings would slow the thin proxy.
-ENVIRONMENT_READS = {"config.py", "__main__.py"}
+ENVIRONMENT_READS = {"config/loading.py", "__main__.py"}
 # ONNX Runtime and OpenBLAS look at their variables when they are loaded, so they are set before.
 ENVIRONMENT_WRITES = {"embedding/runtime.py", "__init__.py"}
 _ENVIRONMENT = {"environ", "environb", "getenv", "getenvb"}
@@ -147,7 +147,7 @@ def _faults(node: ast.AST, inside: PurePosixPath, idle: set[ast.AST]) -> Iterato
 
 def _environment(node: ast.AST, name: str) -> Iterator[_Fault]:
     """Find reads of the environment, and writes outside their one place."""
-    remedy = "make it a setting in config.py"
+    remedy = "make it a setting in config/"
     match node:
         case ast.ImportFrom(module="os", names=names):
             if any(alias.name in _ENVIRONMENT for alias in names):

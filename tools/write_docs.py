@@ -1,6 +1,6 @@
 """Writes the pages that are made from the code; `--check` only compares.
 
-`docs/settings.md` comes from `config.Settings`, `docs/contracts/` from each contract's `contract.json`,
+`docs/settings.md` comes from the classes of `config/`, `docs/contracts/` from each contract's `contract.json`,
 `docs/promises.md` from the manifest of requirements and the tests that claim to prove them,
 `docs/quality.md` and its pictures from `docs/quality.json` and `docs/calibration.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
 """
@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from minutebook.config import Settings, variable_of  # noqa: E402
+from minutebook.config import SUBJECTS, variable_of  # noqa: E402
 from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
@@ -36,27 +36,28 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 def settings_page() -> str:
     """Describe every setting."""
-    rows = [
-        [
-            f"`{each.name}`",
-            f"`{variable_of(each.name)}`",
-            each.metadata["kind"].wanted,
-            _default_of(each),
-            str(each.metadata["help"]),
-        ]
-        for each in fields(Settings)
+    lines = [
+        "# Settings",
+        "",
+        "A setting comes from the command line, else the environment, else "
+        f"`{FILE}` in the data directory, else its default. `home` cannot stand in that file. "
+        "Relative paths in it are from its folder; elsewhere, from where the command is given.",
     ]
-    return _page(
-        [
-            "# Settings",
-            "",
-            "A setting comes from the command line, else the environment, else "
-            f"`{FILE}` in the data directory, else its default. `home` cannot stand in that file. "
-            "Relative paths in it are from its folder; elsewhere, from where the command is given.",
-            "",
-            *table(["setting", "environment variable", "type", "default", "meaning"], rows),
+    heads = ["setting", "environment variable", "type", "default", "meaning"]
+    for subject in SUBJECTS:
+        rows = [
+            [
+                f"`{each.name}`",
+                f"`{variable_of(each.name)}`",
+                each.metadata["kind"].wanted,
+                _default_of(each),
+                str(each.metadata["help"]),
+            ]
+            for each in fields(subject)
         ]
-    )
+        title = str(subject.__doc__).removesuffix(".")
+        lines += ["", f"## {title}", "", *table(heads, rows)]
+    return _page(lines)
 
 
 def _default_of(each: "Field[Any]") -> str:

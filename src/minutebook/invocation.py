@@ -1,7 +1,7 @@
 """What a server was asked for when it was started, read with next to nothing imported.
 
 The thin proxy runs on this alone: argv and environment are passed on to the daemon as they are, and
-`config.py` settles there what they say. Only what tells one daemon from another is looked at here.
+`config/` settles there what they say. Only what tells one daemon from another is looked at here.
 """
 
 import json

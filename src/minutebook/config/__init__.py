@@ -1,0 +1,29 @@
+"""Every setting once: its name, type, default and help, one file a subject.
+
+A setting comes from the command line, else the environment (`MINUTEBOOK_` and its name in capitals),
+else `config.toml` in the data directory, else its default. A relative path is one from the folder of
+that file, or on the command line and in the environment from where the process was started.
+"""
+
+from minutebook.config.loading import (
+    Stated,
+    check_setting,
+    environment,
+    load,
+    option_of,
+    stated,
+    variable_of,
+)
+from minutebook.config.settings import SUBJECTS, Settings
+
+__all__ = [
+    "SUBJECTS",
+    "Settings",
+    "Stated",
+    "check_setting",
+    "environment",
+    "load",
+    "option_of",
+    "stated",
+    "variable_of",
+]

@@ -1,0 +1,32 @@
+"""Where archives are written and read, and which backups are made."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutebook.config.kinds import COUNT, FOLDER, ROOTS, at_least, setting
+from minutebook.domain.roots import NamedRoots
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArchiveSettings:
+    """Where archives are written and read, and which backups are made."""
+
+    archive_roots: NamedRoots = setting(
+        (),
+        ROOTS,
+        "Folders where clients may have archives written and read, with all below them, or a table of "
+        "them as for index_roots; none named: `backups` in the data directory. Over HTTP a list "
+        "opens nothing: each set of scopes has a folder of its own.",
+    )
+    backup_every: float = setting(
+        0.0,
+        at_least(0.0),
+        "Hours from one backup to the next that the daemon or server makes by itself, and restores "
+        "for a test; 0: none. `minutebook backup --rotate` makes one as these at once.",
+    )
+    backup_keep: int = setting(7, COUNT, "How many of these backups are kept.")
+    backup_folder: Path | None = setting(
+        None,
+        FOLDER,
+        "Folder of these backups, better on another disk; none named: `backups` in the data directory.",
+    )

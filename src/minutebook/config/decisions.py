@@ -1,0 +1,41 @@
+"""Where decisions are committed, and how they are accepted and shown."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutebook.config.kinds import FOLDER, SECONDS, SWITCH, TEXT, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionSettings:
+    """Where decisions are committed, and how they are accepted and shown."""
+
+    ledger: Path | None = setting(
+        None,
+        FOLDER,
+        "Where decisions are committed: a Git repository, or a folder in one, such as "
+        "PROJECT/docs/decisions; none named: a repository in the data directory.",
+    )
+    ledgers_folder: Path | None = setting(
+        None,
+        FOLDER,
+        "Folder of the repositories in which decisions are committed that `ledger` places nowhere else, "
+        "where `store` names a database: one that all servers reach, such as a volume that each mounts. "
+        "A server without it serves what was decided and records nothing. Not set: `ledgers` in the data "
+        "directory.",
+    )
+    review_window: float = setting(
+        3600.0, SECONDS, "Seconds that a proposal has to wait before it can be accepted."
+    )
+    include_decisions: bool = setting(
+        False,  # noqa: FBT003
+        SWITCH,
+        "`true`: `recall` of the knowledge contract shows decisions that hold, too.",
+    )
+    agent_memory_secret: str | None = setting(
+        None,
+        TEXT,
+        is_secret=True,
+        help="Secret without which no proposal is accepted; the first admin start pins it. "
+        "Read from the variable AGENT_MEMORY_SECRET too.",
+    )

@@ -1,0 +1,33 @@
+"""What hooks tell an agent, and where they keep still."""
+
+from dataclasses import dataclass
+
+from minutebook.config.kinds import COUNT, SECONDS, OnOff, at_least, one_of, separated, setting
+from minutebook.invocation import HOOK_WAIT
+
+
+@dataclass(frozen=True, kw_only=True)
+class HookSettings:
+    """What hooks tell an agent, and where they keep still."""
+
+    hooks: OnOff = setting(
+        "on",
+        one_of(OnOff),
+        "`off`: hooks that `minutebook install CLIENT --hooks` entered say nothing and keep nothing.",
+    )
+    hook_wait: float = setting(
+        float(HOOK_WAIT), SECONDS, "Seconds (0.01 to 60) after which a hook gives up silently."
+    )
+    hook_tokens: int = setting(
+        600, COUNT, "Tokens, of four characters each, that a session is told when it starts."
+    )
+    hook_relevance: float = setting(
+        0.9,
+        at_least(0.0),
+        "How relevant (0 to 1) a memory must be to what a person asks an agent, to be put before it.",
+    )
+    hook_ignore: tuple[str, ...] = setting(
+        (),
+        separated(",", "a list of folders, which may hold *"),
+        "Folders in which hooks say nothing and keep nothing, with all below them: ~/private, */secret.",
+    )

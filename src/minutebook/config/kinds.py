@@ -1,0 +1,124 @@
+"""How the value of a setting is read: its kind stands with it."""
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+from urllib.parse import urlsplit
+
+from minutebook.domain.roots import NamedRoots
+from minutebook.invocation import absolute, path_from
+
+Parse = Callable[[Any, str], Any]
+"""Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How the value of a setting is read, and what it must be, for an error.
+
+    `parse` raises TypeError or ValueError for any other value.
+    """
+
+    parse: Parse
+    wanted: str
+
+
+def one_of(names: Any) -> Kind:
+    """Read one of the values of a Literal or an enum."""
+    values = get_args(names) or tuple(names)
+
+    def parse(value: Any, folder: str) -> Any:
+        return values[values.index(value)]
+
+    return Kind(parse, f"one of {', '.join(values)}")
+
+
+def at_least(least: float) -> Kind:
+    """Read a number as large as this one, or larger; a whole one if this is an int."""
+
+    def parse(value: Any, folder: str) -> float:
+        number = type(least)(value)
+        if not number >= least or not isinstance(value, str | type(least) | int):
+            raise ValueError(value)
+        return number
+
+    return Kind(parse, f"a {'whole ' * isinstance(least, int)}number of at least {least:g}")
+
+
+def _roots(value: Any, folder: str) -> NamedRoots:
+    """Read a list of folders, or a table of them by organization, or by that and repository."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+    if not isinstance(value, Mapping):
+        return _folders(value, folder)
+    return {
+        organization: {name: _folders(each, folder) for name, each in folders.items()}
+        if isinstance(folders, Mapping)
+        else _folders(folders, folder)
+        for organization, folders in value.items()
+    }
+
+
+def _folders(value: str | list[str], folder: str) -> tuple[Path, ...]:
+    """Read a list of folders, or as one text what the platform's PATH looks like."""
+    named = value.split(os.pathsep) if isinstance(value, str) else value
+    if not isinstance(named, list):
+        raise TypeError(value)
+    return tuple(Path(path_from(folder, name)) for name in named if name)
+
+
+def _url(value: Any, folder: str) -> str:
+    """Read a URL that others are built on."""
+    text = str(value)
+    parts = urlsplit(text)
+    if parts.scheme not in ("http", "https") or not parts.hostname or "?" in text or "#" in text:
+        raise ValueError(value)
+    return text
+
+
+def separated(separator: str | None, wanted: str) -> Kind:
+    """Read a list of names, or as one text what stands between separators (None: spaces)."""
+
+    def parse(value: Any, folder: str) -> tuple[str, ...]:
+        named = value.split(separator) if isinstance(value, str) else value
+        return tuple(name.strip() for name in named if name.strip())
+
+    return Kind(parse, wanted)
+
+
+def _truth(value: Any, folder: str) -> bool:
+    if value in (True, "true"):
+        return True
+    if value in (False, "false"):
+        return False
+    raise ValueError(value)
+
+
+def path_or_name(name: str, wanted: str) -> Kind:
+    """Read what is a path unless it is a name or URL that the setting of this name knows."""
+    return Kind(lambda value, folder: absolute(name, value, folder), wanted)
+
+
+TEXT = Kind(lambda value, folder: str(value), "text")
+FOLDER = Kind(lambda value, folder: Path(path_from(folder, value)), "a folder")
+ROOTS = Kind(_roots, "a list of folders, or a table of lists by organization")
+URL = Kind(_url, "an http or https URL without a query")
+SWITCH = Kind(_truth, "true or false")
+SECONDS = at_least(0.0)
+COUNT = at_least(1)
+
+OnOff = Literal["on", "off"]
+
+
+def setting(default: Any, kind: Kind, help: str, *, is_secret: bool = False) -> Any:
+    """Return the field of a setting; `default` is its value, or makes it; a secret is never shown."""
+    metadata = {"kind": kind, "help": help, "is_secret": is_secret}
+    if callable(default):
+        return field(default_factory=default, metadata=metadata)
+    return field(default=default, repr=not is_secret, metadata=metadata)

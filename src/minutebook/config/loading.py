@@ -1,0 +1,111 @@
+"""Where a setting is stated: on the command line, in the environment, in `config.toml`."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from minutebook.config.kinds import Kind
+from minutebook.config.settings import Settings
+from minutebook.domain.errors import InvalidInput
+from minutebook.invocation import FILE, PREFIX, SECRET
+
+
+def environment() -> Mapping[str, str]:
+    """Return the environment of this process; nothing else reads it."""
+    return os.environ
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """The value of a setting that somebody stated, and where: an option, a variable, a file."""
+
+    value: Any
+    origin: str
+
+
+def load(given: Mapping[str, Any], variables: Mapping[str, str] | None = None) -> Settings:
+    """Put the settings together; `given` comes from the command line and leaves out what was not.
+
+    A value that does not fit raises InvalidInput with the setting, where it was read and the remedy.
+    """
+    return Settings(**{name: each.value for name, each in stated(given, variables).items()})
+
+
+def stated(
+    given: Mapping[str, Any], variables: Mapping[str, str] | None = None
+) -> dict[str, Stated]:
+    """Return the settings that somebody stated; the others have their defaults.
+
+    Raises InvalidInput if a name is unknown or a value does not fit, as `load` does.
+    """
+    variables = environment() if variables is None else variables
+    found: dict[str, Stated] = {}
+
+    def add(name: str, value: Any, origin: str, folder: str = "") -> None:
+        # Also one that is not asked for is read: what does not fit is said at once.
+        found.setdefault(name, Stated(_parsed(name, value, origin, folder), origin))
+
+    for name, value in given.items():
+        add(name, value, option_of(name))
+    for name in _KINDS:
+        if value := variables.get(variable_of(name)):
+            add(name, value, variable_of(name))
+    if secret := variables.get(SECRET):
+        add("agent_memory_secret", secret, SECRET)
+    home = found["home"].value if "home" in found else Settings().home
+    for name, value in _read_file(home / FILE).items():
+        if name not in _KINDS or name == "home":
+            raise InvalidInput(name, f"in {home / FILE} is no setting; see `minutebook settings`")
+        add(name, value, str(home / FILE), str(home))
+    return found
+
+
+def option_of(name: str) -> str:
+    """Return the option that sets a setting."""
+    return f"--{name.replace('_', '-')}"
+
+
+def variable_of(name: str) -> str:
+    """Return the variable that sets a setting."""
+    return f"{PREFIX}{name.upper()}"
+
+
+def check_setting(name: str, text: str, folder: str) -> Any:
+    """Return the value of a setting's text as `config.toml` has it, paths relative to a folder.
+
+    Raises InvalidInput if there is no such setting, or the value does not fit.
+    """
+    if name == "home" or name not in _KINDS:
+        raise InvalidInput(name, f"is no setting of {FILE}; `minutebook settings` names them")
+    return _parsed(name, text, "VALUE", folder)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except RecursionError:
+        raise InvalidInput(str(path), "must be valid TOML: it is nested too deeply") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidInput(str(path), f"must be valid TOML: {error}") from error
+    except OSError as error:
+        raise InvalidInput(str(path), f"must be readable: {error.strerror}") from error
+
+
+_KINDS: Mapping[str, Kind] = {each.name: each.metadata["kind"] for each in fields(Settings)}
+
+_HIDDEN = frozenset(each.name for each in fields(Settings) if each.metadata["is_secret"])
+
+
+def _parsed(name: str, value: Any, origin: str, folder: str) -> Any:
+    kind = _KINDS[name]
+    try:
+        return kind.parse(value, folder)
+    except (TypeError, ValueError) as error:
+        if name in _HIDDEN:
+            raise InvalidInput(name, f"must be {kind.wanted} ({origin} is another)") from None
+        raise InvalidInput(name, f"must be {kind.wanted} ({origin} is {value!r})") from error

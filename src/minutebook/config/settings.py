@@ -1,0 +1,89 @@
+"""All settings together."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from minutebook.config.archives import ArchiveSettings
+from minutebook.config.callers import CallerSettings
+from minutebook.config.clients import ClientSettings
+from minutebook.config.content import ContentSettings
+from minutebook.config.decisions import DecisionSettings
+from minutebook.config.embedding import EmbeddingSettings
+from minutebook.config.hooks import HookSettings
+from minutebook.config.http import HttpSettings
+from minutebook.config.process import ProcessSettings
+from minutebook.config.sessions import SessionSettings
+from minutebook.config.sign_in import SignInSettings
+from minutebook.config.store import StoreSettings
+from minutebook.domain.caller import Caller
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings(
+    SignInSettings,
+    HttpSettings,
+    ProcessSettings,
+    HookSettings,
+    ClientSettings,
+    SessionSettings,
+    DecisionSettings,
+    ArchiveSettings,
+    EmbeddingSettings,
+    ContentSettings,
+    CallerSettings,
+    StoreSettings,
+):
+    """What a person may set; `SUBJECTS` has the parts in the order in which people read them."""
+
+    @property
+    def claims(self) -> Path:
+        """The folder of the named locks."""
+        return self.home / "claims"
+
+    @property
+    def ledgers(self) -> Path:
+        """The folder of the ledgers that are not placed elsewhere."""
+        return self.ledgers_folder or self.home / "ledgers"
+
+    @property
+    def secret(self) -> Path:
+        """The file with the hash of the secret."""
+        return self.home / "secret"
+
+    @property
+    def database(self) -> Path:
+        """The database file."""
+        return self.home / "minutebook.db"
+
+    @property
+    def server_index(self) -> Path:
+        """The folder of the indices that this machine derives from a database on a server."""
+        return self.home / "server-index"
+
+    @property
+    def backups(self) -> Path:
+        """The folder in which clients may name archives, unless `archive_roots` names others."""
+        return self.home / "backups"
+
+    @property
+    def scheduled_backups(self) -> Path:
+        """The folder of the backups that are made by schedule."""
+        return self.backup_folder or self.backups
+
+    @property
+    def trusts_issuer(self) -> bool:
+        """Whether signed tokens let others in."""
+        return self.jwt_issuer is not None
+
+    def caller(self) -> Caller:
+        """Return the caller whose identity these settings state."""
+        return Caller(
+            name=self.agent,
+            role=self.role,
+            organization=self.organization,
+            repositories=None if self.repository is None else frozenset({self.repository}),
+            user=self.user,
+        )
+
+
+SUBJECTS = tuple(reversed(Settings.__bases__))

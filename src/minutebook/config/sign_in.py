@@ -1,0 +1,37 @@
+"""Whose signed tokens let callers in, and where people sign in."""
+
+from dataclasses import dataclass
+
+from minutebook.config.kinds import TEXT, URL, at_least, path_or_name, separated, setting
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignInSettings:
+    """Whose signed tokens let callers in, and where people sign in."""
+
+    jwt_issuer: str | None = setting(
+        None, URL, "Issuer whose signed tokens (JWT) let callers in over HTTP: their `iss` claim."
+    )
+    jwt_audience: tuple[str, ...] = setting(
+        (),
+        separated(None, "a list of names"),
+        "For whom such tokens must be made, separated by spaces: one of their `aud` claim.",
+    )
+    jwt_keys: str | None = setting(
+        None,
+        path_or_name("jwt_keys", "an https URL, or a file"),
+        "The issuer's public keys (JWKS): an https URL, or a file, which is read again.",
+    )
+    oidc_client: str | None = setting(
+        None,
+        TEXT,
+        "Client id under which jwt_issuer, an OpenID provider, lets people sign in to the web pages; "
+        "needs public_url, and PUBLIC_URL/signin/callback among the client's redirect URIs there.",
+    )
+    oidc_secret: str | None = setting(None, TEXT, "Its secret there, if any.", is_secret=True)
+    oidc_scopes: tuple[str, ...] = setting(
+        ("openid",), separated(None, "a list of names"), "What to ask for; `openid` among them."
+    )
+    oidc_session: float | None = setting(
+        None, at_least(1.0), "Seconds that a sign-in there lasts; not set: as the ID token does."
+    )
