@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from minutebook.app import App
-from minutebook.composing import service
+from minutebook.composing.service import service_names
 from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
@@ -185,8 +185,7 @@ def may_write(service: type) -> bool:
 def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Population) -> None:
     app = population.world.app
     # Composed when they are first asked for; what helps the others is asked by no caller.
-    composed = {name for name, each in vars(App).items() if isinstance(each, service)}
-    names = {*composed, "trail", "tokens"} - {"_writer", "_decision_writer", *HELPERS}
+    names = {*service_names(App), "trail", "tokens"} - {"_writer", "_decision_writer", *HELPERS}
     services = {name: type(getattr(app, name)) for name in names}
     acts = {
         f"{attribute}.{name}"

@@ -1,0 +1,1 @@
+"""Which collaborators each service gets, subject by subject."""

@@ -1,0 +1,37 @@
+"""Composes the services of sessions."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.composing.foundation import Foundation
+from minutebook.composing.service import service
+
+if TYPE_CHECKING:
+    from minutebook.services.journal.sessions import Sessions
+    from minutebook.services.journal.summaries import Summaries
+
+
+class JournalServices(Foundation):
+    """Sessions and their summaries."""
+
+    @service
+    def sessions(self) -> "Sessions":
+        """Keep the turns of sessions."""
+        from minutebook.services.journal.sessions import Sessions
+
+        return Sessions(self._store, self.embeddings, self.trail, self.screening, self.clock)
+
+    @service
+    def summaries(self) -> "Summaries":
+        """Summarize sessions."""
+        from minutebook.services.journal.summaries import Summaries
+
+        return Summaries(
+            self._store,
+            self.embeddings,
+            self.trail,
+            self.screening,
+            self._locks,
+            self.sessions,
+            self.infrastructure.models.summarizer,
+            self.clock,
+        )

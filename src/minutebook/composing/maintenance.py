@@ -1,0 +1,147 @@
+"""Composes what looks after the store."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.composing.code import CodeServices
+from minutebook.composing.knowledge import KnowledgeServices
+from minutebook.composing.ledger import LedgerServices
+from minutebook.composing.service import service
+from minutebook.domain.roots import Roots
+from minutebook.places import data_directory, schedule_of
+
+if TYPE_CHECKING:
+    from minutebook.services.maintenance.archives import Archives
+    from minutebook.services.maintenance.backups import Backups
+    from minutebook.services.maintenance.database import Database
+    from minutebook.services.maintenance.doctor import Doctor
+    from minutebook.services.maintenance.folder_exports import FolderExports
+    from minutebook.services.maintenance.graph_exports import GraphExports
+    from minutebook.services.maintenance.overview import Overview
+    from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+    from minutebook.services.maintenance.secret_scan import SecretScan
+    from minutebook.services.maintenance.source_imports import SourceImports
+
+
+class MaintenanceServices(KnowledgeServices, LedgerServices, CodeServices):
+    """What looks after the store: counts, checks, copies, exports and imports."""
+
+    @service
+    def archives(self) -> "Archives":
+        """Export and import."""
+        from minutebook.services.maintenance.archive_paths import ArchivePaths
+        from minutebook.services.maintenance.archives import Archives
+
+        return Archives(
+            self._store,
+            self.trail,
+            self.embeddings,
+            self.mentions,
+            self.screening,
+            self.rebuilds,
+            ArchivePaths(self._settings.backups, Roots(self._settings.archive_roots, self._home)),
+            self.clock,
+            self.rules,
+        )
+
+    @service
+    def secret_scan(self) -> "SecretScan":
+        """Find and replace the secrets that are kept."""
+        from minutebook.services.maintenance.secret_scan import SecretScan
+
+        return SecretScan(
+            self._store,
+            self.trail,
+            self.embeddings,
+            self.mentions,
+            self.clock,
+            self.rules,
+        )
+
+    @service
+    def source_imports(self) -> "SourceImports":
+        """Import what other programs kept."""
+        from minutebook.services.maintenance.source_imports import SourceImports
+
+        return SourceImports(
+            self._store,
+            self.trail,
+            self.embeddings,
+            self._writer,
+            self.screening,
+            self.mentions,
+            self.clock,
+            self.rules,
+        )
+
+    @service
+    def folder_exports(self) -> "FolderExports":
+        """Export notes, or tables, into a folder."""
+        from minutebook.services.maintenance.folder_exports import FolderExports
+
+        return FolderExports(self._store, self.trail)
+
+    @service
+    def graph_exports(self) -> "GraphExports":
+        """Export entities as the reference memory server keeps them."""
+        from minutebook.services.maintenance.graph_exports import GraphExports
+
+        return GraphExports(self._store, self.trail, self.clock)
+
+    @service
+    def backups(self) -> "Backups":
+        """Copy the store and the ledgers."""
+        from minutebook.services.maintenance.backups import Backups
+
+        return Backups(data_directory(self._settings), self._store, self.trail, self.clock)
+
+    @service
+    def scheduled_backups(self) -> "ScheduledBackups":
+        """Copy them by a schedule."""
+        from minutebook.services.maintenance.restores import check_restorable
+        from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+
+        return ScheduledBackups(
+            self.backups,
+            check_restorable,
+            schedule_of(self._settings),
+            self._settings.home,
+            self._locks,
+            self.clock,
+        )
+
+    @service
+    def database(self) -> "Database":
+        """Stop and start the engine."""
+        from minutebook.services.maintenance.database import Database
+
+        return Database(self._store, self.embeddings, self.embeddings.notify)
+
+    @service
+    def doctor(self) -> "Doctor":
+        """Check the store, and repair it."""
+        from minutebook.services.maintenance.doctor import Doctor
+
+        return Doctor(
+            self._store,
+            self.trail,
+            self.embedding,
+            self.mentions,
+            self.ledgers,
+            self.scheduled_backups,
+            self.secret,
+        )
+
+    @service
+    def overview(self) -> "Overview":
+        """Count what is in the store."""
+        from minutebook.services.maintenance.overview import Overview
+
+        return Overview(
+            self._store,
+            self.trail,
+            self.supersession,
+            lambda: self.projects,
+            lambda: self.recalls,
+            self.rules,
+            self.embeddings,
+        )
