@@ -10,19 +10,22 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from minutebook.composing.foundation import Infrastructure
 from minutebook.composing.journal import JournalServices
 from minutebook.composing.maintenance import MaintenanceServices
 from minutebook.composing.search import SearchServices
 from minutebook.composing.service import service, service_names
 from minutebook.config import Settings
+from minutebook.disk.filelock import FileLock
 from minutebook.domain.ids import RandomBits
+from minutebook.domain.policy import rules_of
 from minutebook.models import Models, models_of
 from minutebook.places import data_directory
 from minutebook.services.access.audit import Trail
 from minutebook.services.access.tokens import Tokens
 from minutebook.services.access.visibility import Clock
 from minutebook.services.embeddings import Embeddings
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.screening import Screening
 from minutebook.stores import locks_of, open_store
 
 if TYPE_CHECKING:
@@ -36,6 +39,17 @@ def now() -> datetime:
 
 class App(SearchServices, MaintenanceServices, JournalServices):
     """The services on one open store, each given the collaborators that it needs."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        infrastructure: Infrastructure,
+        models: Models,
+        tokens: Tokens,
+        presence: FileLock,
+    ) -> None:
+        super().__init__(settings, infrastructure, models, tokens)
+        self._presence = presence
 
     @service
     def background(self) -> "BackgroundWork":
@@ -65,8 +79,8 @@ class App(SearchServices, MaintenanceServices, JournalServices):
         with self.composing:
             if "recalls" in vars(self):
                 self.recalls.close()
-        self.infrastructure.store.close()
-        self.infrastructure.presence.close()
+        self._store.close()
+        self._presence.close()
 
 
 def open_app(
@@ -86,12 +100,11 @@ def open_app(
         presence = opened.enter_context(closing(data_directory(settings).use()))
         store = opened.enter_context(closing(open_store(settings)))
         trail = Trail(store, clock)
+        tokens = Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer)
         locks = locks_of(settings, store)
         infrastructure = Infrastructure(
-            presence=presence,
-            locks=locks,
             store=store,
-            models=models,
+            locks=locks,
             embeddings=Embeddings(
                 store,
                 models.embedding,
@@ -100,11 +113,13 @@ def open_app(
                 keeps_states=settings.token_states,
             ),
             trail=trail,
-            tokens=Tokens(store, trail, clock, randbits, trusts_issuer=settings.trusts_issuer),
+            screening=Screening(settings.redact),
+            # How strict the store is changes with its tokens.
+            rules=lambda: rules_of(settings.policy, is_shared=tokens.is_shared()),
             clock=clock,
             randbits=randbits,
         )
-        app = App(settings, infrastructure)
+        app = App(settings, infrastructure, models, tokens, presence)
         app.secret.pin(settings.caller())
         opened.pop_all()
     return app

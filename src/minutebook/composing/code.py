@@ -20,16 +20,7 @@ class CodeServices(Foundation):
         """Index code."""
         from minutebook.services.code.projects import Projects
 
-        return Projects(
-            self._store,
-            self.embeddings,
-            self.trail,
-            self.screening,
-            self._locks,
-            Roots(self._settings.index_roots, self._home),
-            self.clock,
-            self._randbits,
-        )
+        return Projects(self.infrastructure, Roots(self._settings.index_roots, self._home))
 
     @service
     def code_reading(self) -> "CodeReading":

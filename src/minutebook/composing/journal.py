@@ -18,20 +18,11 @@ class JournalServices(Foundation):
         """Keep the turns of sessions."""
         from minutebook.services.journal.sessions import Sessions
 
-        return Sessions(self._store, self.embeddings, self.trail, self.screening, self.clock)
+        return Sessions(self.infrastructure)
 
     @service
     def summaries(self) -> "Summaries":
         """Summarize sessions."""
         from minutebook.services.journal.summaries import Summaries
 
-        return Summaries(
-            self._store,
-            self.embeddings,
-            self.trail,
-            self.screening,
-            self._locks,
-            self.sessions,
-            self.infrastructure.models.summarizer,
-            self.clock,
-        )
+        return Summaries(self.infrastructure, self.sessions, self._summarizer)

@@ -41,14 +41,14 @@ class KnowledgeServices(Foundation):
     def _writer(self) -> "MemoryWriter":
         from minutebook.services.knowledge.writing import MemoryWriter
 
-        return MemoryWriter(self._store, self.embeddings, self.trail, self.screening, self.mentions)
+        return MemoryWriter(self.infrastructure, self.mentions)
 
     @service
     def links(self) -> "Links":
         """Link memories."""
         from minutebook.services.knowledge.links import Links
 
-        return Links(self._store, self.trail, self.screening, self.clock, self.rules)
+        return Links(self.infrastructure)
 
     @service
     def similar(self) -> "SimilarMemories":
@@ -63,15 +63,7 @@ class KnowledgeServices(Foundation):
         from minutebook.services.knowledge.memories import Memories
 
         return Memories(
-            self._store,
-            self._writer,
-            self.trail,
-            self.supersession,
-            self.links,
-            self.clock,
-            self._randbits,
-            self.rules,
-            self.similar,
+            self.infrastructure, self._writer, self.supersession, self.links, self.similar
         )
 
     @service
@@ -79,16 +71,14 @@ class KnowledgeServices(Foundation):
         """Lock, verify and deprecate memories."""
         from minutebook.services.knowledge.status import StatusChanges
 
-        return StatusChanges(self._store, self._writer, self.trail, self.clock, self.rules)
+        return StatusChanges(self.infrastructure, self._writer)
 
     @service
     def entities(self) -> "Entities":
         """Keep entities and their relations."""
         from minutebook.services.knowledge.entities import Entities
 
-        return Entities(
-            self._store, self.trail, self.screening, self.mentions, self.clock, self._randbits
-        )
+        return Entities(self.infrastructure, self.mentions)
 
     @service
     def browsing(self) -> "Browsing":

@@ -24,16 +24,7 @@ class LedgerServices(Foundation):
         """Keep decisions in Git."""
         from minutebook.services.ledger.repositories import Ledgers
 
-        return Ledgers(
-            self._store,
-            self.trail,
-            self.embeddings,
-            self._locks,
-            repos_of(self._settings),
-            self.infrastructure.store.shared_values,
-            self.clock,
-            self._randbits,
-        )
+        return Ledgers(self.infrastructure, repos_of(self._settings), self._store.shared_values)
 
     @service
     def rebuilds(self) -> "Rebuilds":
@@ -46,9 +37,7 @@ class LedgerServices(Foundation):
     def _decision_writer(self) -> "DecisionWriter":
         from minutebook.services.ledger.recording import DecisionWriter
 
-        return DecisionWriter(
-            self._store, self.ledgers, self.embeddings, self.trail, self.screening
-        )
+        return DecisionWriter(self.infrastructure, self.ledgers)
 
     @service
     def secret(self) -> "Secret":
@@ -56,7 +45,7 @@ class LedgerServices(Foundation):
         from minutebook.services.ledger.approval_secret import Secret
 
         return Secret(
-            secret_place_of(self._settings, self.infrastructure.store),
+            secret_place_of(self._settings, self._store),
             self._locks,
             self.trail,
             self.clock,
@@ -68,7 +57,7 @@ class LedgerServices(Foundation):
         """Record decisions."""
         from minutebook.services.ledger.decisions import Decisions
 
-        return Decisions(self._store, self._decision_writer, self.trail, self.clock, self._randbits)
+        return Decisions(self.infrastructure, self._decision_writer)
 
     @service
     def proposals(self) -> "Proposals":
@@ -76,11 +65,8 @@ class LedgerServices(Foundation):
         from minutebook.services.ledger.proposals import Proposals
 
         return Proposals(
-            self._store,
+            self.infrastructure,
             self._decision_writer,
-            self.trail,
             self.secret,
-            self.clock,
-            self._randbits,
             timedelta(seconds=self._settings.review_window),
         )

@@ -32,15 +32,10 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, CodeServices):
         from minutebook.services.maintenance.archives import Archives
 
         return Archives(
-            self._store,
-            self.trail,
-            self.embeddings,
+            self.infrastructure,
             self.mentions,
-            self.screening,
             self.rebuilds,
             ArchivePaths(self._settings.backups, Roots(self._settings.archive_roots, self._home)),
-            self.clock,
-            self.rules,
         )
 
     @service
@@ -48,30 +43,14 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, CodeServices):
         """Find and replace the secrets that are kept."""
         from minutebook.services.maintenance.secret_scan import SecretScan
 
-        return SecretScan(
-            self._store,
-            self.trail,
-            self.embeddings,
-            self.mentions,
-            self.clock,
-            self.rules,
-        )
+        return SecretScan(self.infrastructure, self.mentions)
 
     @service
     def source_imports(self) -> "SourceImports":
         """Import what other programs kept."""
         from minutebook.services.maintenance.source_imports import SourceImports
 
-        return SourceImports(
-            self._store,
-            self.trail,
-            self.embeddings,
-            self._writer,
-            self.screening,
-            self.mentions,
-            self.clock,
-            self.rules,
-        )
+        return SourceImports(self.infrastructure, self._writer, self.mentions)
 
     @service
     def folder_exports(self) -> "FolderExports":
@@ -137,11 +116,5 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, CodeServices):
         from minutebook.services.maintenance.overview import Overview
 
         return Overview(
-            self._store,
-            self.trail,
-            self.supersession,
-            lambda: self.projects,
-            lambda: self.recalls,
-            self.rules,
-            self.embeddings,
+            self.infrastructure, self.supersession, lambda: self.projects, lambda: self.recalls
         )

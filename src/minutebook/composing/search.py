@@ -47,14 +47,7 @@ class SearchServices(KnowledgeServices, LedgerServices):
         """Search as another caller does, and tell what is left out."""
         from minutebook.services.search.viewpoints import Viewpoints
 
-        return Viewpoints(
-            self._store,
-            self.embeddings,
-            self.explained,
-            self.decision_search,
-            self.trail,
-            self.clock,
-        )
+        return Viewpoints(self.infrastructure, self.explained, self.decision_search)
 
     @service
     def code_search(self) -> "CodeSearch":

@@ -5,10 +5,9 @@ from typing import Generic, TypeVar
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Decision, Memory, Proposal, Summary, Turn
-from minutebook.services.access.audit import Trail
-from minutebook.services.embeddings import Embeddings, TextEmbedding
-from minutebook.services.screening import R, Screening
-from minutebook.store.protocol import Store
+from minutebook.services.embeddings import TextEmbedding
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.screening import R
 
 T = TypeVar("T", Memory, Decision, Proposal, Turn, Summary)
 
@@ -24,13 +23,11 @@ def unchanged(record: T) -> T:
 class RecordWriter(Generic[T]):
     """Writes records of one class: screened, then embedded, then record, embedding and entry together."""
 
-    def __init__(
-        self, store: Store, embeddings: Embeddings, trail: Trail, screening: Screening
-    ) -> None:
-        self._store = store
-        self._embeddings = embeddings
-        self._trail = trail
-        self._screening = screening
+    def __init__(self, infrastructure: Infrastructure) -> None:
+        self._store = infrastructure.store
+        self._embeddings = infrastructure.embeddings
+        self._trail = infrastructure.trail
+        self._screening = infrastructure.screening
 
     def screened(self, caller: Caller, record: R, before: R | None = None) -> R:
         """Return a record, or the draft of one, as it may be kept, with its secrets noted or masked."""

@@ -12,12 +12,11 @@ from minutebook.code.languages import language_of
 from minutebook.domain.caller import Progress
 from minutebook.domain.errors import Conflict
 from minutebook.domain.filters import Filter
-from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.ids import new_id
 from minutebook.domain.records import CodeChunk, File, IndexState, Project, Record
-from minutebook.services.access.visibility import Clock, narrowed
-from minutebook.services.screening import Screening
+from minutebook.services.access.visibility import narrowed
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.store.named_locks import Held
-from minutebook.store.protocol import Store
 
 BATCH = 128
 """How many records are written at once, at least: other writers wait no longer than that takes."""
@@ -46,20 +45,13 @@ class Indexing:
     """
 
     def __init__(
-        self,
-        store: Store,
-        screening: Screening,
-        clock: Clock,
-        randbits: RandomBits,
-        project: Project,
-        lock: Held,
-        progress: Progress,
+        self, infrastructure: Infrastructure, project: Project, lock: Held, progress: Progress
     ) -> None:
-        self._store = store
-        self._screening = screening
+        self._store = infrastructure.store
+        self._screening = infrastructure.screening
         self._lock = lock
-        self._clock = clock
-        self._randbits = randbits
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
         self._project = project
         self._progress = progress
         self._here = Filter(organization=project.organization)

@@ -23,18 +23,14 @@ from minutebook.domain.errors import (
     StoreError,
 )
 from minutebook.domain.filters import Filter, default_organization, repository_of, scope_of_writes
-from minutebook.domain.ids import RandomBits
 from minutebook.domain.records import CodeChunk, File, IndexState, Kind, Project, Record, Role
 from minutebook.domain.redaction import REASON
 from minutebook.domain.roots import Roots
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, all_within, narrowed, read
+from minutebook.services.access.visibility import all_within, narrowed, read
 from minutebook.services.code.eta import Pace
 from minutebook.services.code.indexing import BATCH, Indexing
-from minutebook.services.embeddings import Embeddings
-from minutebook.services.screening import Screening
-from minutebook.store.named_locks import Held, NamedLocks
-from minutebook.store.protocol import Store
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.store.named_locks import Held
 
 log = logging.getLogger(__name__)
 
@@ -78,25 +74,14 @@ class Indexed:
 class Projects:
     """The use cases around projects of code."""
 
-    def __init__(
-        self,
-        store: Store,
-        embeddings: Embeddings,
-        trail: Trail,
-        screening: Screening,
-        locks: NamedLocks,
-        roots: Roots,
-        clock: Clock,
-        randbits: RandomBits,
-    ) -> None:
-        self._store = store
-        self._embeddings = embeddings
-        self._trail = trail
-        self._screening = screening
-        self._locks = locks
+    def __init__(self, infrastructure: Infrastructure, roots: Roots) -> None:
+        self._infrastructure = infrastructure
+        self._store = infrastructure.store
+        self._embeddings = infrastructure.embeddings
+        self._trail = infrastructure.trail
+        self._locks = infrastructure.locks
         self._roots = roots
-        self._clock = clock
-        self._randbits = randbits
+        self._clock = infrastructure.clock
         self._paces: dict[tuple[str, str, type[File | CodeChunk]], Pace] = {}
         self._indexing: set[str] = set()
         self._all_asked_at = -math.inf
@@ -311,10 +296,7 @@ class Projects:
 
     def _run(self, project: Project, lock: Held, progress: Progress) -> Indexing:
         run = Indexing(
-            self._store,
-            self._screening,
-            self._clock,
-            self._randbits,
+            self._infrastructure,
             project,
             lock,
             lambda part, what: progress(READING * part, what),

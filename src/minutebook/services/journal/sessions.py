@@ -16,12 +16,10 @@ from minutebook.domain.turns import (
     turn_id,
     turns_of,
 )
-from minutebook.services.access.audit import Trail
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import Clock, filters, narrowed
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.record_writer import RecordWriter
-from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 ADDED = "add_turn"
@@ -47,13 +45,11 @@ class SessionPage:
 class Sessions:
     """The use cases around turns."""
 
-    def __init__(
-        self, store: Store, embeddings: Embeddings, trail: Trail, screening: Screening, clock: Clock
-    ) -> None:
-        self._store = store
-        self._writer = RecordWriter[Turn](store, embeddings, trail, screening)
-        self._trail = trail
-        self._clock = clock
+    def __init__(self, infrastructure: Infrastructure) -> None:
+        self._store = infrastructure.store
+        self._writer = RecordWriter[Turn](infrastructure)
+        self._trail = infrastructure.trail
+        self._clock = infrastructure.clock
 
     def add(
         self, caller: Caller, session: str | None, prompt: str, thought: str, response: str

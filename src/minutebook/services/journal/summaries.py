@@ -12,16 +12,13 @@ from minutebook.domain.errors import Conflict, MinutebookError, NotFound, StoreC
 from minutebook.domain.filters import default_organization
 from minutebook.domain.records import SYSTEM_ORGANIZATION, Category, Kind, Summary, Turn
 from minutebook.domain.turns import Session
-from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import Clock, filters, narrowed, page_of
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.access.visibility import filters, narrowed, page_of
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summarizers import Summarizer, Summarizers
 from minutebook.services.record_writer import RecordWriter
-from minutebook.services.screening import Screening
-from minutebook.store.named_locks import NamedLocks
-from minutebook.store.protocol import Store
 
 log = logging.getLogger(__name__)
 
@@ -87,23 +84,15 @@ class Summaries:
     """The use cases around summaries."""
 
     def __init__(
-        self,
-        store: Store,
-        embeddings: Embeddings,
-        trail: Trail,
-        screening: Screening,
-        locks: NamedLocks,
-        sessions: Sessions,
-        service: Summarizer | None,
-        clock: Clock,
+        self, infrastructure: Infrastructure, sessions: Sessions, service: Summarizer | None
     ) -> None:
-        self._store = store
-        self._writer = RecordWriter[Summary](store, embeddings, trail, screening)
-        self._trail = trail
-        self._locks = locks
+        self._store = infrastructure.store
+        self._writer = RecordWriter[Summary](infrastructure)
+        self._trail = infrastructure.trail
+        self._locks = infrastructure.locks
         self._sessions = sessions
         self._service = service
-        self._clock = clock
+        self._clock = infrastructure.clock
         self.tally = Tally()
 
     def page(

@@ -6,15 +6,13 @@ from enum import StrEnum
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, ScopeViolation
 from minutebook.domain.filters import Filter, default_organization, repository_of
-from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.ids import new_id
 from minutebook.domain.policy import Scope, scope_between
 from minutebook.domain.records import Edge, Entity, Kind, Relation
 from minutebook.search.communities import communities
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, filters, narrowed, read
+from minutebook.services.access.visibility import filters, narrowed, read
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
-from minutebook.services.screening import Screening
-from minutebook.store.protocol import Store
 
 
 class Direction(StrEnum):
@@ -36,21 +34,13 @@ class Neighbourhood:
 class Entities:
     """The use cases around entities and relations."""
 
-    def __init__(
-        self,
-        store: Store,
-        trail: Trail,
-        screening: Screening,
-        mentions: Mentions,
-        clock: Clock,
-        randbits: RandomBits,
-    ) -> None:
-        self._store = store
-        self._trail = trail
-        self._screening = screening
+    def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._screening = infrastructure.screening
         self._mentions = mentions
-        self._clock = clock
-        self._randbits = randbits
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
 
     def create_entity(
         self, caller: Caller, name: str, type: str, description: str | None, user: str | None

@@ -3,12 +3,9 @@
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
-from minutebook.domain.policy import Rules
 from minutebook.domain.records import Edge, Kind, Link, Memory
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, read
-from minutebook.services.screening import Screening
-from minutebook.store.protocol import Store
+from minutebook.services.access.visibility import read
+from minutebook.services.infrastructure import Infrastructure
 
 RELATED = "related"
 """The one type that leads both ways."""
@@ -17,14 +14,12 @@ RELATED = "related"
 class Links:
     """The use cases around links between memories."""
 
-    def __init__(
-        self, store: Store, trail: Trail, screening: Screening, clock: Clock, rules: Rules
-    ) -> None:
-        self._store = store
-        self._trail = trail
-        self._screening = screening
-        self._clock = clock
-        self._rules = rules
+    def __init__(self, infrastructure: Infrastructure) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._screening = infrastructure.screening
+        self._clock = infrastructure.clock
+        self._rules = infrastructure.rules
 
     def link(self, caller: Caller, source: str, target: str, type: str = RELATED) -> Edge:
         """Lead from one memory to another, by `related` both ways; again changes nothing.

@@ -12,8 +12,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, InBatch, MinutebookError, NotFound
 from minutebook.domain.filters import Filter, MemoryQuery, default_organization
-from minutebook.domain.ids import RandomBits, id_apart, new_id
-from minutebook.domain.policy import Rules
+from minutebook.domain.ids import id_apart, new_id
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,
@@ -26,15 +25,15 @@ from minutebook.domain.records import (
     text_of,
 )
 from minutebook.domain.validity import ended, reinstated
-from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.audit import EVERYTHING
 from minutebook.services.access.provenance import attribute
-from minutebook.services.access.visibility import Clock, filters, narrowed, page_of, read, sees_ends
+from minutebook.services.access.visibility import filters, narrowed, page_of, read, sees_ends
 from minutebook.services.embeddings import TextEmbedding
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.links import Links
 from minutebook.services.knowledge.similar import SimilarMemories
 from minutebook.services.knowledge.supersession import Supersession
 from minutebook.services.knowledge.writing import Embed, MemoryWriter, version_id
-from minutebook.store.protocol import Store
 
 NEWEST_FIRST = "-ingestion_time"
 
@@ -64,24 +63,20 @@ class Memories:
 
     def __init__(
         self,
-        store: Store,
+        infrastructure: Infrastructure,
         writer: MemoryWriter,
-        trail: Trail,
         supersession: Supersession,
         links: Links,
-        clock: Clock,
-        randbits: RandomBits,
-        rules: Rules,
         similar: SimilarMemories,
     ) -> None:
-        self._store = store
+        self._store = infrastructure.store
         self._writer = writer
-        self._trail = trail
+        self._trail = infrastructure.trail
         self._supersession = supersession
         self._links = links
-        self._clock = clock
-        self._randbits = randbits
-        self._rules = rules
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
+        self._rules = infrastructure.rules
         self._similar = similar
 
     def store(self, caller: Caller, draft: Draft) -> Memory:

@@ -5,25 +5,21 @@ from dataclasses import replace
 from minutebook.domain import drafts, policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict
-from minutebook.domain.policy import Rules
 from minutebook.domain.records import Kind, Memory, Status
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, read
+from minutebook.services.access.visibility import read
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.writing import MemoryWriter, Rule
-from minutebook.store.protocol import Store
 
 
 class StatusChanges:
     """The use cases that change how far a memory may be relied on."""
 
-    def __init__(
-        self, store: Store, writer: MemoryWriter, trail: Trail, clock: Clock, rules: Rules
-    ) -> None:
-        self._store = store
-        self._trail = trail
+    def __init__(self, infrastructure: Infrastructure, writer: MemoryWriter) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
         self._writer = writer
-        self._clock = clock
-        self._rules = rules
+        self._clock = infrastructure.clock
+        self._rules = infrastructure.rules
 
     def lock(self, caller: Caller, id: str) -> Memory:
         """Lock a memory: nobody changes it until it is unlocked.

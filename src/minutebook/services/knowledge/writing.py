@@ -6,12 +6,10 @@ from functools import partial
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Kind, Memory, Version
-from minutebook.services.access.audit import Trail
-from minutebook.services.embeddings import Embeddings, TextEmbedding
+from minutebook.services.embeddings import TextEmbedding
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.record_writer import RecordWriter
-from minutebook.services.screening import Screening
-from minutebook.store.protocol import Store
 
 Embed = Callable[[str], TextEmbedding | None]
 """Gives what is kept of an embedded text; None where it is to follow later."""
@@ -23,15 +21,8 @@ Rule = Callable[[Memory], Memory]
 class MemoryWriter(RecordWriter[Memory]):
     """Writes memories, with version and mentions."""
 
-    def __init__(
-        self,
-        store: Store,
-        embeddings: Embeddings,
-        trail: Trail,
-        screening: Screening,
-        mentions: Mentions,
-    ) -> None:
-        super().__init__(store, embeddings, trail, screening)
+    def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
+        super().__init__(infrastructure)
         self._mentions = mentions
 
     def embed_for(self, caller: Caller) -> Embed:

@@ -13,32 +13,24 @@ from minutebook.domain.decision_drafts import (
     check_is_whole,
 )
 from minutebook.domain.errors import InvalidInput
-from minutebook.domain.ids import RandomBits, decision_id
+from minutebook.domain.ids import decision_id
 from minutebook.domain.records import Decision, DecisionStatus, Kind, Proposal
 from minutebook.domain.targets import target_key
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, all_within, read
+from minutebook.services.access.visibility import all_within, read
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.recording import DecisionWriter
-from minutebook.store.protocol import Store
 
 
 class Decisions:
     """The use cases around decisions."""
 
-    def __init__(
-        self,
-        store: Store,
-        writer: DecisionWriter,
-        trail: Trail,
-        clock: Clock,
-        randbits: RandomBits,
-    ) -> None:
-        self._store = store
+    def __init__(self, infrastructure: Infrastructure, writer: DecisionWriter) -> None:
+        self._store = infrastructure.store
         self._writer = writer
         self._ledgers = writer.ledgers
-        self._trail = trail
-        self._clock = clock
-        self._randbits = randbits
+        self._trail = infrastructure.trail
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
 
     def record(self, caller: Caller, draft: DecisionDraft) -> Decision:
         """Record the first decision on a target.

@@ -16,13 +16,12 @@ from minutebook.domain.decision_drafts import (
     pending_again,
 )
 from minutebook.domain.errors import Conflict
-from minutebook.domain.ids import RandomBits, decision_id, proposal_id
+from minutebook.domain.ids import decision_id, proposal_id
 from minutebook.domain.records import Decision, Kind, Proposal, ProposalStatus
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, all_within, read
+from minutebook.services.access.visibility import all_within, read
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.recording import DecisionWriter
-from minutebook.store.protocol import Store
 
 
 class Proposals:
@@ -30,21 +29,18 @@ class Proposals:
 
     def __init__(
         self,
-        store: Store,
+        infrastructure: Infrastructure,
         writer: DecisionWriter,
-        trail: Trail,
         secret: Secret,
-        clock: Clock,
-        randbits: RandomBits,
         window: timedelta,
     ) -> None:
-        self._store = store
+        self._store = infrastructure.store
         self._writer = writer
         self._ledgers = writer.ledgers
-        self._trail = trail
+        self._trail = infrastructure.trail
         self._secret = secret
-        self._clock = clock
-        self._randbits = randbits
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
         self._window = window
 
     def propose(

@@ -6,12 +6,9 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.errors import LedgerError, StoreError
 from minutebook.domain.records import Decision, Proposal
-from minutebook.services.access.audit import Trail
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.record_writer import RecordWriter
-from minutebook.services.screening import Screening
-from minutebook.store.protocol import Store
 
 Plan = Callable[[], Sequence[Decision]]
 """Judges an act on the ledger as it is; gives the new decision, then what it changes, or raises."""
@@ -27,19 +24,12 @@ def nothing_more(decision: Decision) -> None:
 class DecisionWriter:
     """Makes decisions: one commit, one transaction, one audit entry."""
 
-    def __init__(
-        self,
-        store: Store,
-        ledgers: Ledgers,
-        embeddings: Embeddings,
-        trail: Trail,
-        screening: Screening,
-    ) -> None:
-        self._store = store
+    def __init__(self, infrastructure: Infrastructure, ledgers: Ledgers) -> None:
+        self._store = infrastructure.store
         self.ledgers = ledgers
-        self._embeddings = embeddings
-        self._proposals = RecordWriter[Proposal](store, embeddings, trail, screening)
-        self._decisions = RecordWriter[Decision](store, embeddings, trail, screening)
+        self._embeddings = infrastructure.embeddings
+        self._proposals = RecordWriter[Proposal](infrastructure)
+        self._decisions = RecordWriter[Decision](infrastructure)
 
     def screened(self, caller: Caller, draft: DecisionDraft) -> DecisionDraft:
         """Return a draft as it may be kept; first of all, since a commit cannot be taken back."""

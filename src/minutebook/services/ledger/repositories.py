@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING, TypeVar
 from minutebook.domain.caller import ANYBODY, Caller
 from minutebook.domain.errors import LedgerBroken, LedgerBusy, LedgerError
 from minutebook.domain.filters import default_organization
-from minutebook.domain.ids import RandomBits, new_id
+from minutebook.domain.ids import new_id
 from minutebook.domain.lineage import Violation, authorship_of, violations, violations_near
 from minutebook.domain.records import Authorship, Decision
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, filters
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.access.visibility import filters
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.ledger.locator import LedgerFolders, LedgerLocator
 from minutebook.services.ledger.places import LedgerPlaces
 from minutebook.services.ledger.tables import DecisionTables, check_sound, without_conflicts
-from minutebook.store.named_locks import NamedLocks
-from minutebook.store.protocol import Store
 from minutebook.store.shared_values import SharedValues
 
 if TYPE_CHECKING:
@@ -55,23 +52,17 @@ class Ledgers:
     """
 
     def __init__(
-        self,
-        store: Store,
-        trail: Trail,
-        embeddings: Embeddings,
-        locks: NamedLocks,
-        folders: LedgerFolders,
-        shared: SharedValues | None,
-        clock: Clock,
-        randbits: RandomBits,
+        self, infrastructure: Infrastructure, folders: LedgerFolders, shared: SharedValues | None
     ) -> None:
-        self._store = store
-        self._embeddings = embeddings
-        self._locator = LedgerLocator(folders, locks)
+        self._store = infrastructure.store
+        self._embeddings = infrastructure.embeddings
+        self._locator = LedgerLocator(folders, infrastructure.locks)
         self._places = LedgerPlaces(shared, self._locator.local, folders.machine)
-        self.tables = DecisionTables(store, trail, self._locator.mark_id, clock)
-        self._clock = clock
-        self._randbits = randbits
+        self.tables = DecisionTables(
+            infrastructure.store, infrastructure.trail, self._locator.mark_id, infrastructure.clock
+        )
+        self._clock = infrastructure.clock
+        self._randbits = infrastructure.randbits
         self._broken: dict[str, LedgerError] = {}
 
     @contextmanager

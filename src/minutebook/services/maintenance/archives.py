@@ -12,18 +12,15 @@ from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, default_organization, repository_of
-from minutebook.domain.policy import Rules
 from minutebook.domain.records import CLASSES, Kind, Record
-from minutebook.services.access.audit import Trail
-from minutebook.services.access.visibility import Clock, filters
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.access.visibility import filters
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilds
 from minutebook.services.maintenance.archive_file import JournalWriter, Writer, reading
 from minutebook.services.maintenance.archive_paths import ArchivePath, ArchivePaths
 from minutebook.services.maintenance.importing import HEARD_EVERY, Import, Imported, verified
-from minutebook.services.screening import Screening
-from minutebook.store.protocol import Snapshot, Store
+from minutebook.store.protocol import Snapshot
 
 EXPORT, IMPORT = "export", "import"
 
@@ -43,25 +40,20 @@ class Archives:
 
     def __init__(
         self,
-        store: Store,
-        trail: Trail,
-        embeddings: Embeddings,
+        infrastructure: Infrastructure,
         mentions: Mentions,
-        screening: Screening,
         rebuilds: Rebuilds,
         paths: ArchivePaths,
-        clock: Clock,
-        rules: Rules,
     ) -> None:
-        self._store = store
-        self._trail = trail
-        self._embeddings = embeddings
+        self._infrastructure = infrastructure
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._embeddings = infrastructure.embeddings
         self._mentions = mentions
-        self._screening = screening
         self._rebuilds = rebuilds
         self._paths = paths
-        self._clock = clock
-        self._rules = rules
+        self._clock = infrastructure.clock
+        self._rules = infrastructure.rules
 
     def export(self, caller: Caller, kinds: Collection[Kind], path: str | None = None) -> Exported:
         """Write what the caller may see of some kinds to a new file below the allowed folders.
@@ -117,9 +109,7 @@ class Archives:
                 policy.check_may_import(caller, self._rules(), whole=_is_whole(kinds))
                 if _is_whole(kinds) and mode is Mode.REPLACE:
                     raise InvalidInput("mode", "must be merge for an archive of a whole store")
-                work = Import(
-                    self._store, self._trail, self._mentions, self._screening, caller, mode
-                )
+                work = Import(self._infrastructure, self._mentions, caller, mode)
                 # Who decides has the ledger's lock first, then the store's; so does who imports.
                 with (
                     self._rebuilds.rebuilding(checked.decided) as rebuildings,

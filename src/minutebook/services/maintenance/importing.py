@@ -23,13 +23,11 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.turns import next_instant, summary_id, turn_id
-from minutebook.services.access.audit import Trail
 from minutebook.services.access.visibility import filters
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.rebuilding import Rebuilding
 from minutebook.services.maintenance.archive_file import At, Reader
-from minutebook.services.screening import Screening
-from minutebook.store.protocol import Store
 
 _ACTS = {Mode.MERGE: "import", Mode.REPLACE: "replace"}
 HEARD_EVERY = 1000
@@ -97,18 +95,12 @@ class Import:
     """Takes the records of a file in; call `run` inside a transaction that ends with it."""
 
     def __init__(
-        self,
-        store: Store,
-        trail: Trail,
-        mentions: Mentions,
-        screening: Screening,
-        caller: Caller,
-        mode: Mode,
+        self, infrastructure: Infrastructure, mentions: Mentions, caller: Caller, mode: Mode
     ) -> None:
-        self._store = store
-        self._trail = trail
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
         self._mentions = mentions
-        self._screening = screening
+        self._screening = infrastructure.screening
         self._caller = caller
         self._mode = mode
         self._touched: set[tuple[str, Kind]] = set()

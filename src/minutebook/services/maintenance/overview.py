@@ -9,7 +9,7 @@ from uuid import UUID
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, MemoryQuery
-from minutebook.domain.policy import Policy, Rules
+from minutebook.domain.policy import Policy
 from minutebook.domain.records import (
     CLASSES,
     SYSTEM_ORGANIZATION,
@@ -19,11 +19,11 @@ from minutebook.domain.records import (
     Project,
     Relation,
 )
-from minutebook.services.access.audit import EVERYTHING, AuditDraft, Trail
+from minutebook.services.access.audit import EVERYTHING, AuditDraft
 from minutebook.services.access.visibility import filters, organization_with
-from minutebook.services.embeddings import IN_ORDER, Embeddings
+from minutebook.services.embeddings import IN_ORDER
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.supersession import Supersession
-from minutebook.store.protocol import Store
 
 if TYPE_CHECKING:
     from minutebook.services.access.recall_log import RecallLog
@@ -44,21 +44,18 @@ class Overview:
 
     def __init__(
         self,
-        store: Store,
-        trail: Trail,
+        infrastructure: Infrastructure,
         supersession: Supersession,
         projects: Callable[[], "Projects"],
         recalls: Callable[[], "RecallLog"],
-        rules: Rules,
-        embeddings: Embeddings,
     ) -> None:
-        self._embeddings = embeddings
-        self._store = store
-        self._trail = trail
+        self._embeddings = infrastructure.embeddings
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
         self._supersession = supersession
         self._projects = projects
         self._recalls = recalls
-        self._rules = rules
+        self._rules = infrastructure.rules
 
     def counts(self, caller: Caller, kinds: Iterable[Kind]) -> Counter[Kind]:
         """Count what the caller may see of some kinds."""

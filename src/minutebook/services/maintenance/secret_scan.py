@@ -8,7 +8,7 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, NotFound, Refused
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Owned, Rules, scope_between
+from minutebook.domain.policy import Owned, scope_between
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -27,12 +27,11 @@ from minutebook.domain.records import (
     Version,
 )
 from minutebook.screening.secrets import masked, shortened
-from minutebook.services.access.audit import AuditDraft, Trail
-from minutebook.services.access.visibility import Clock, filters, narrowed, sees_ends
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.access.audit import AuditDraft
+from minutebook.services.access.visibility import filters, narrowed, sees_ends
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.screening import masked_fields
-from minutebook.store.protocol import Store
 
 MASK = "mask"
 """The act of replacing the secrets of a record."""
@@ -79,21 +78,13 @@ class Masked:
 class SecretScan:
     """Finds what screening would find today, whenever it was written."""
 
-    def __init__(
-        self,
-        store: Store,
-        trail: Trail,
-        embeddings: Embeddings,
-        mentions: Mentions,
-        clock: Clock,
-        rules: Rules,
-    ) -> None:
-        self._store = store
-        self._trail = trail
-        self._embeddings = embeddings
+    def __init__(self, infrastructure: Infrastructure, mentions: Mentions) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._embeddings = infrastructure.embeddings
         self._mentions = mentions
-        self._clock = clock
-        self._rules = rules
+        self._clock = infrastructure.clock
+        self._rules = infrastructure.rules
 
     def scan(self, caller: Caller) -> Iterator[Occurrence]:
         """Yield the secrets in what the caller may see; soft-deleted memories and versions too."""

@@ -15,7 +15,6 @@ from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.filters import Filter
 from minutebook.domain.metadata import check_metadata
 from minutebook.domain.origin import Origin, tidied
-from minutebook.domain.policy import Rules
 from minutebook.domain.records import Entity, Kind, Memory, Relation, Turn
 from minutebook.domain.source_drafts import (
     IMPORTED,
@@ -29,13 +28,11 @@ from minutebook.domain.source_drafts import (
     TurnDraft,
 )
 from minutebook.domain.turns import check_session
-from minutebook.services.access.audit import AuditDraft, Trail
-from minutebook.services.access.visibility import Clock
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.access.audit import AuditDraft
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.writing import MemoryWriter
 from minutebook.services.record_writer import RecordWriter
-from minutebook.services.screening import Screening
 from minutebook.store.protocol import Store
 
 BATCH = 500
@@ -100,25 +97,17 @@ class SourceImports:
     """Imports drafts of records into the caller's own scope."""
 
     def __init__(
-        self,
-        store: Store,
-        trail: Trail,
-        embeddings: Embeddings,
-        writer: MemoryWriter,
-        screening: Screening,
-        mentions: Mentions,
-        clock: Clock,
-        rules: Rules,
+        self, infrastructure: Infrastructure, writer: MemoryWriter, mentions: Mentions
     ) -> None:
-        self._store = store
-        self._trail = trail
-        self._embeddings = embeddings
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._embeddings = infrastructure.embeddings
         self._writer = writer
-        self._turns = RecordWriter[Turn](store, embeddings, trail, screening)
-        self._screening = screening
+        self._turns = RecordWriter[Turn](infrastructure)
+        self._screening = infrastructure.screening
         self._mentions = mentions
-        self._clock = clock
-        self._rules = rules
+        self._clock = infrastructure.clock
+        self._rules = infrastructure.rules
 
     def run(
         self,

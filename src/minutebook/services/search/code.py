@@ -49,7 +49,6 @@ class CodeSearch:
 
     def __init__(self, store: Store, embedded: Embeddings) -> None:
         self._store = store
-        self._embedded = embedded
         self._signals = Retriever(store, embedded)
 
     def search(

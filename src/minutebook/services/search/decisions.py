@@ -87,7 +87,6 @@ class DecisionSearch:
 
     def __init__(self, store: Store, embedded: Embeddings, ledgers: Ledgers) -> None:
         self._store = store
-        self._embedded = embedded
         self._signals = Retriever(store, embedded)
         self._ledgers = ledgers
 

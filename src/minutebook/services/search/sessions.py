@@ -34,7 +34,6 @@ class JournalSearch:
 
     def __init__(self, store: Store, embedded: Embeddings) -> None:
         self._store = store
-        self._embedded = embedded
         self._signals = Retriever(store, embedded)
 
     def turns(

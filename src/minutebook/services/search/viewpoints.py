@@ -21,13 +21,12 @@ from minutebook.domain.records import (
 from minutebook.search.fusion import TEXT_WEIGHTS, Hit, fuse
 from minutebook.search.text import parse_query
 from minutebook.search.verdict import Verdict, verdict_of_text
-from minutebook.services.access.audit import EVERYTHING, Trail
-from minutebook.services.access.visibility import Clock, filters
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.access.audit import EVERYTHING
+from minutebook.services.access.visibility import filters
+from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.search.decisions import DecisionSearch, Mode
 from minutebook.services.search.explained import Explained, ExplainedRecall
 from minutebook.services.search.signals import Key, Retriever
-from minutebook.store.protocol import Store
 
 RANKED = 40
 """How far the ranking is followed below the hits: what comes later has no place."""
@@ -89,20 +88,14 @@ class Viewpoints:
     """Looks at search through a caller's eyes."""
 
     def __init__(
-        self,
-        store: Store,
-        embeddings: Embeddings,
-        explained: ExplainedRecall,
-        decisions: DecisionSearch,
-        trail: Trail,
-        clock: Clock,
+        self, infrastructure: Infrastructure, explained: ExplainedRecall, decisions: DecisionSearch
     ) -> None:
-        self._store = store
+        self._store = infrastructure.store
         self._explained = explained
         self._decisions = decisions
-        self._retriever = Retriever(store, embeddings)
-        self._trail = trail
-        self._clock = clock
+        self._retriever = Retriever(infrastructure.store, infrastructure.embeddings)
+        self._trail = infrastructure.trail
+        self._clock = infrastructure.clock
 
     def other(
         self,

@@ -1,0 +1,29 @@
+"""What services stand on."""
+
+from dataclasses import dataclass
+
+from minutebook.domain.ids import RandomBits
+from minutebook.domain.policy import Rules
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.services.embeddings import Embeddings
+from minutebook.services.screening import Screening
+from minutebook.store.named_locks import NamedLocks
+from minutebook.store.protocol import Tended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Infrastructure:
+    """What a service that writes is given, beside the services that it asks: one value for all of them.
+
+    A service that only reads takes the one or two parts that it needs.
+    """
+
+    store: Tended
+    locks: NamedLocks
+    embeddings: Embeddings
+    trail: Trail
+    screening: Screening
+    rules: Rules
+    clock: Clock
+    randbits: RandomBits
