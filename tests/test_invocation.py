@@ -194,6 +194,7 @@ def test_what_connections_share_is_all_but_their_own() -> None:
         "organization": "acme",
         "repository": "r",
         "user": "u",
+        "scope_from_folder": "on",
         "tool_names": "safe",
         "read_only": True,
         "tools": ("recall",),

@@ -27,14 +27,34 @@ DAEMON_WAIT = "60"
 DEFAULT_CONTRACT = "knowledge"
 """What is served to those who name none."""
 
-IDENTITY = ("home", "role", "agent", "organization", "repository", "user", "policy", "ledger")
+IDENTITY = (
+    "home",
+    "role",
+    "agent",
+    "organization",
+    "repository",
+    "user",
+    "scope_from_folder",
+    "policy",
+    "ledger",
+)
 """The settings that every command takes as options; the others come from file or environment."""
 
 SERVING = (*IDENTITY, "tool_names", "read_only", "tools")
 """Those that the commands take which serve, or have a client serve."""
 
 OWN = frozenset(
-    {"role", "agent", "organization", "repository", "user", "tool_names", "read_only", "tools"}
+    {
+        "role",
+        "agent",
+        "organization",
+        "repository",
+        "user",
+        "scope_from_folder",
+        "tool_names",
+        "read_only",
+        "tools",
+    }
 )
 """The settings that are a connection's own; the others are the same for all of one daemon."""
 

@@ -5,8 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minutebook.domain.caller import Caller
-from minutebook.domain.filters import Filter, MemoryQuery, default_organization, visible_filter
+from minutebook.domain.caller import Caller, FolderScope, anywhere
+from minutebook.domain.drafts import resolve_scope
+from minutebook.domain.filters import (
+    Filter,
+    MemoryQuery,
+    default_organization,
+    repository_of,
+    visible_filter,
+)
+from minutebook.domain.policy import narrowed_to
 from minutebook.domain.records import (
     DEFAULT_ORGANIZATION,
     Entity,
@@ -176,3 +184,39 @@ def test_metadata_fits_when_each_key_that_is_asked_for_has_the_same_json_value(
 ) -> None:
     metadata = {"n": 1, "flag": True, "deep": {"list": [1, {"a": None}]}, "null": None}
     assert MemoryQuery(metadata=asked).fits_metadata(memory(metadata=metadata)) is fits
+
+
+@pytest.mark.parametrize(
+    ("scope", "repositories", "written", "shown"),
+    [
+        (None, None, None, None),
+        (FolderScope(), None, None, set()),
+        (FolderScope("api"), None, "api", {"api"}),
+        (FolderScope("api", frozenset({"old"})), None, "api", {"api", "old"}),
+        (FolderScope(None, frozenset({"old"})), None, None, {"old"}),
+        # What the caller is bound to, or names, goes before the folder, narrower or not.
+        (FolderScope("api"), {"web"}, "web", {"web"}),
+        (FolderScope("api"), set(), None, set()),
+    ],
+)
+def test_a_folder_is_a_default_for_writes_and_for_what_is_shown(
+    scope: FolderScope | None,
+    repositories: set[str] | None,
+    written: str | None,
+    shown: set[str] | None,
+) -> None:
+    bound = None if repositories is None else frozenset(repositories)
+    caller = Caller(name="ada", role=Role.AGENT, repositories=bound, folder_scope=scope)
+    assert repository_of(caller) == written
+    assert visible_filter(caller, "acme").repositories == shown
+    assert visible_filter(anywhere(caller), "acme").repositories == bound
+
+
+def test_a_repository_that_is_named_goes_before_the_folders() -> None:
+    caller = Caller(name="ada", role=Role.AGENT, folder_scope=FolderScope("api"))
+    named = resolve_scope(caller, None, "web", None)
+    assert (named.scope, named.repository) == (ScopeLevel.REPOSITORY, "web")
+    whole = resolve_scope(caller, ScopeLevel.ORGANIZATION, None, None)
+    assert (whole.scope, whole.repository) == (ScopeLevel.ORGANIZATION, None)
+    held = narrowed_to(caller, repository="web")
+    assert visible_filter(held, "acme").repositories == frozenset({"web"})

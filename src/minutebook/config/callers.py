@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from minutebook.config.kinds import TEXT, one_of, setting
+from minutebook.config.kinds import TEXT, OnOff, one_of, setting
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.policy import Policy
 from minutebook.domain.records import Role
@@ -17,6 +17,12 @@ class CallerSettings:
     organization: str | None = setting(None, TEXT, "Hold the caller to this organization.")
     repository: str | None = setting(None, TEXT, "Hold the caller to this repository.")
     user: str | None = setting(None, TEXT, "Hold the caller to this user's and shared memories.")
+    scope_from_folder: OnOff = setting(
+        "off",
+        one_of(OnOff),
+        "`on`: what is written in a project's folder belongs to its repository, and searches there show "
+        "that and what belongs to none; `minutebook where` tells. `--repository` goes before it.",
+    )
     policy: Policy | None = setting(
         None,
         one_of(Policy),

@@ -15,7 +15,7 @@ from minutebook.contracts.answers import Answer, Content, Failure, answered, fai
 from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
-from minutebook.domain.caller import Caller, Note, in_call
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import (
     InvalidInput,
     MinutebookError,
@@ -194,7 +194,7 @@ class Contract:
 
     def call(self, app: App, caller: Caller, name: str, arguments: Mapping[str, Any]) -> Answer:
         """Answer a call of a tool that this contract offers."""
-        called_with, notes = arguments, dict[str, Note]()
+        called_with, notes = arguments, dict(caller.call.notes)
         caller = in_call(caller, notes=notes)
         try:
             name = self._names[safe(name)]

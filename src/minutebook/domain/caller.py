@@ -59,6 +59,24 @@ class Call:
     notes: dict[str, Note] = field(default_factory=dict, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class FolderScope:
+    """The repository of the folder that a caller works in; None outside of any.
+
+    What names no repository is written to it; searches and lists show it, the repositories `also` and
+    what belongs to no repository. A default, never a right: whoever names another repository, or a
+    record by its id, gets there as without it.
+    """
+
+    repository: str | None = None
+    also: frozenset[str] = frozenset()
+
+    @property
+    def shown(self) -> frozenset[str]:
+        """The repositories that searches and lists show."""
+        return self.also if self.repository is None else self.also | {self.repository}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who asks, and with which rights. None for organization, repositories or user means any.
@@ -68,7 +86,8 @@ class Caller:
     permits the statuses `locked` and `verified` as plain fields: for `catalog` in an open store.
     `governed` protects rules and shared scopes from agents whatever the store's policy: for
     `governance`. `repository_bound` callers have a token that names repositories: they only read
-    what belongs to a whole organization. `call` is the request; callers are equal without it.
+    what belongs to a whole organization. `folder_scope` is the default of callers whose `repositories`
+    are any; None where folders say nothing. `call` is the request; callers are equal without it.
     """
 
     name: str
@@ -81,6 +100,7 @@ class Caller:
     sets_status: bool = False
     governed: bool = False
     repository_bound: bool = False
+    folder_scope: FolderScope | None = None
     call: Call = field(default_factory=Call, compare=False)
 
     @property
@@ -89,6 +109,11 @@ class Caller:
         if self.token.startswith(SIGNED):
             return f"subject {self.name}"
         return f"token {self.token}" if self.token else OWNER
+
+
+def anywhere(caller: Caller) -> Caller:
+    """Return the caller without the default of the folder that they work in."""
+    return caller if caller.folder_scope is None else replace(caller, folder_scope=None)
 
 
 def in_call(caller: Caller, **changes: Any) -> Caller:

@@ -132,10 +132,13 @@ def default_organization(caller: Caller) -> str:
 
 
 def repository_of(caller: Caller) -> str | None:
-    """Return the repository into which the caller writes, None if they are bound to none.
+    """Return the repository into which the caller writes: the one they are bound to, or their folder's.
 
+    None if they are bound to none, and their folder belongs to none or says nothing.
     Raises Forbidden if they are bound to several: a record would show in one they did not mean.
     """
+    if caller.repositories is None:
+        return None if caller.folder_scope is None else caller.folder_scope.repository
     if not caller.repositories:
         return None
     if len(caller.repositories) > 1:
@@ -166,10 +169,11 @@ def sees(caller: Caller, record: Record) -> bool:
 
 
 def visible_filter(caller: Caller, organization: str) -> Filter:
-    """Select what the caller may see of an organization that is open to them."""
+    """Select what the caller may see of an organization that is open to them, as far as their folder shows it."""
+    shown = None if caller.folder_scope is None else caller.folder_scope.shown
     return Filter(
         organization=organization,
-        repositories=caller.repositories,
+        repositories=shown if caller.repositories is None else caller.repositories,
         users=None if caller.user is None else frozenset({caller.user}),
     )
 

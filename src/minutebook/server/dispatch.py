@@ -5,7 +5,7 @@ import logging
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -49,6 +49,9 @@ FindApp = Callable[[], App | NotOpen]
 CallerOf = Callable[[ServerRequestContext[Any, Any]], Caller]
 """Returns the caller of a request; its `request` is the transport's id for it, or empty."""
 
+Locate = Callable[[ServerRequestContext[Any, Any]], Awaitable[None]]
+"""Finds out where the client of a request works, if it is to be asked."""
+
 Observer = Callable[[str, str, float, Failure | None], None]
 """Is told of each job: the contract, the act, its seconds, and its failure if it failed."""
 
@@ -90,6 +93,10 @@ def tool_job(
     return Job(contract, tool, arguments, caller, task, contract.preopen(tool))
 
 
+async def nowhere(context: ServerRequestContext[Any, Any]) -> None:
+    """Ask no client where it works."""
+
+
 def unobserved(contract: str, act: str, seconds: float, failure: Failure | None) -> None:
     """Do nothing about a job."""
 
@@ -105,8 +112,13 @@ class Dispatcher:
         observer: Observer = unobserved,
         find_app: FindApp | None = None,
         limits: Limits | None = None,
+        locate: Locate = nowhere,
     ) -> None:
-        """`find_app` may be left out if `open_app` never waits."""
+        """`find_app` may be left out if `open_app` never waits.
+
+        `locate` is awaited before `caller` is asked for the caller of a request.
+        """
+        self.locate = locate
         self._open_app = open_app
         self._find_app = find_app or open_app
         self._caller_of = caller_of
@@ -131,6 +143,7 @@ class Dispatcher:
             origin=client_of(context),
             progress=progress,
             sample=sample,
+            notes=dict(caller.call.notes),
         )
         return replace(caller, call=call)
 

@@ -352,9 +352,10 @@ HELLOS = [
     b"{}",
     b'{"version": 7, "given": 8}',
     b'{"version": "0.1.0"}',
-    b'{"version": "0.1.0", "given": [], "variables": {}, "contracts": [], "session": ""}',
-    b'{"version": "0.1.0", "given": {}, "variables": {}, "contracts": [1], "session": ""}',
-    b'{"version": "0.1.0", "given": {}, "variables": {}, "contracts": [], "session": "\\u0000"}',
+    b'{"version": "0.1.0", "given": [], "variables": {}, "contracts": [], "session": "", "folder": ""}',
+    b'{"version": "0.1.0", "given": {}, "variables": {}, "contracts": [1], "session": "", "folder": ""}',
+    b'{"version": "0.1.0", "given": {}, "variables": {}, "contracts": [], "session": ""}',
+    b'{"version": "0.1.0", "given": {}, "variables": {}, "contracts": [], "session": "\\u0000", "folder": ""}',
 ]
 
 

@@ -14,7 +14,7 @@ import time
 from minutebook import __version__
 from minutebook.invocation import Invocation
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address, read_line
-from minutebook.server.stdio.proxy import Link, Proxy, Unserved, own_pipes
+from minutebook.server.stdio.proxy import Link, Proxy, Unserved, own_pipes, working_directory
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -347,6 +347,7 @@ def _send_hello(connection: socket.socket, invocation: Invocation, session: str)
         "variables": invocation.variables,
         "contracts": invocation.contracts,
         "session": session,
+        "folder": working_directory(),
     }
     try:
         connection.settimeout(WELCOME_WAIT)

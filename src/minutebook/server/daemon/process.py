@@ -57,6 +57,7 @@ _HELLO: Mapping[str, type[dict[Any, Any] | list[Any] | str]] = {
     "variables": dict,
     "contracts": list,
     "session": str,
+    "folder": str,
 }
 """What a client says first beside its version, all of texts."""
 
@@ -214,7 +215,7 @@ class Daemon:
             return
         session = hello["session"] or new_session()
         caller = in_call(settings.caller(), session=session)
-        server = connection_server(settings, contracts, self._loader, caller)
+        server = connection_server(settings, contracts, self._loader, caller, hello["folder"])
         with self._lock:
             self._clients += 1
         try:
@@ -297,6 +298,7 @@ def shared(settings: Settings) -> Settings:
         organization=None if settings.ledger is None else settings.organization,
         repository=None,
         user=None,
+        scope_from_folder="off",
         daemon_wait=float(DAEMON_WAIT),
         tool_names="contract",
         read_only=False,

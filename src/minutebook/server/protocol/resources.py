@@ -46,6 +46,7 @@ class Resources:
     async def list_all(self, context: _Context, params: _Page) -> types.ListResourcesResult:
         """Describe the resources that are there."""
         await self._watch.list_to(context)
+        await self._dispatcher.locate(context)
         listed: list[types.Resource] = []
         caller = self._dispatcher.caller(context)
         for contract in self._contracts:
@@ -71,6 +72,7 @@ class Resources:
         """Read one resource."""
         uri = str(params.uri)
         contract, mime_type = _owner(self._contracts, uri)
+        await self._dispatcher.locate(context)
         caller, task = self._dispatcher.caller(context), partial(contract.read, uri=uri)
         job = Job(contract, "resources/read", {"uri": uri}, caller, task)
         answer = await self._run(job)

@@ -69,6 +69,7 @@ class Tools:
             log.info("a tool was called that is not offered")
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {name}")
         dispatcher = self._dispatcher
+        await dispatcher.locate(context)
         outcome: Answer | Failure | types.InputRequiredResult
         if contract.samples(name):
 

@@ -21,8 +21,9 @@ from minutebook.server.app_loader import AppLoader
 from minutebook.server.dispatch import Dispatcher, new_session
 from minutebook.server.logs import log_to_stderr
 from minutebook.server.protocol.server import as_promised, build_server
-from minutebook.server.stdio.proxy import Link, Proxy, own_pipes
+from minutebook.server.stdio.proxy import Link, Proxy, own_pipes, working_directory
 from minutebook.server.stdio.transport import serve_on
+from minutebook.server.stdio.whereabouts import Whereabouts
 
 
 class InProcess:
@@ -40,7 +41,9 @@ class InProcess:
         """Start a server and give the link to it; `session` names one that is gone on with."""
         client_end, server_end = socket.socketpair()
         caller = in_call(self._settings.caller(), session=session or new_session())
-        server = connection_server(self._settings, self._contracts, self._loader, caller)
+        server = connection_server(
+            self._settings, self._contracts, self._loader, caller, working_directory()
+        )
         work = (server_end, server, self._loader.start)
         threading.Thread(target=serve_on, args=work, name="server", daemon=True).start()
         return Link(client_end, reading_tools(self._contracts), caller.call.session)
@@ -85,9 +88,16 @@ def serve(settings: Settings, contracts: Sequence[Contract]) -> None:
 
 
 def connection_server(
-    settings: Settings, contracts: Sequence[Contract], loader: AppLoader, caller: Caller
+    settings: Settings,
+    contracts: Sequence[Contract],
+    loader: AppLoader,
+    caller: Caller,
+    folder: str = "",
 ) -> Server[Any]:
-    """Build the server of a connection, all of whose requests are one caller's."""
+    """Build the server of a connection, all of whose requests are one caller's.
+
+    `folder` is the client's working directory, empty if it has none.
+    """
 
     def open_app() -> App:
         app = loader()
@@ -96,8 +106,13 @@ def connection_server(
         return app
 
     spelling = safe if settings.tool_names == "safe" else as_promised
-    dispatcher = Dispatcher(open_app, lambda context: caller, find_app=loader.find)
-    return build_server(contracts, dispatcher, spelling)
+    whereabouts = Whereabouts(settings, caller, folder)
+    dispatcher = Dispatcher(
+        open_app, whereabouts.caller, find_app=loader.find, locate=whereabouts.locate
+    )
+    server = build_server(contracts, dispatcher, spelling)
+    whereabouts.add_to(server)
+    return server
 
 
 def reading_tools(contracts: Sequence[Contract]) -> frozenset[str]:

@@ -1,11 +1,15 @@
-"""Whom a caller may hear: the organizations open to them, and the records in each."""
+"""Whom a caller may hear: the organizations open to them, and the records in each.
+
+What the caller's folder shows narrows searches and lists; a record that is named by its id is found
+wherever the caller may see it.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter, open_organizations, visible_filter
 from minutebook.domain.ids import uuid_named
@@ -20,7 +24,7 @@ Clock = Callable[[], datetime]
 
 
 def filters(store: Store, caller: Caller) -> list[Filter]:
-    """Select, organization by organization, all that the caller may see."""
+    """Select, organization by organization, what the caller may see, as far as their folder shows it."""
     bound = open_organizations(caller)
     return [visible_filter(caller, name) for name in store.organizations(bound)]
 
@@ -30,7 +34,7 @@ def read(store: Store, caller: Caller, of: type[R], id: str, *, with_deleted: bo
 
     Raises NotFound if there is none or the caller may not see it.
     """
-    for where in filters(store, caller):
+    for where in filters(store, anywhere(caller)):
         record = store.get(of, where.organization, id)
         if record is not None and replace(where, with_deleted=with_deleted).passes(record):
             return record

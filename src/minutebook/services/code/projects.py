@@ -12,7 +12,7 @@ from pathlib import Path
 
 from minutebook.code.files import check_root, check_root_below
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller, Progress
+from minutebook.domain.caller import Caller, Progress, anywhere
 from minutebook.domain.errors import (
     Conflict,
     EmbeddingNotReady,
@@ -94,6 +94,8 @@ class Projects:
         While another run is under way, give how far it is. Raises InvalidRoot, Forbidden, Conflict
         if the project is deleted meanwhile, StoreError.
         """
+        # The folder that is indexed is named, and is not the one that the caller works in.
+        caller = anywhere(caller)
         home = default_organization(caller)
         with self._trail.audit_refusals(caller, home, "index", Kind.PROJECT, path):
             policy.check_may_write_to(caller, "index", scope_of_writes(caller))

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.drafts import resolve_scope
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, visible_filter
@@ -101,7 +101,7 @@ class Sessions:
         """
         turns: list[Turn] = []
         total = 0
-        for where in filters(self._store, caller):
+        for where in filters(self._store, anywhere(caller)):
             here = narrowed(where, session=session)
             if len(turns) < limit:
                 found = self._store.find(
@@ -124,9 +124,10 @@ class Sessions:
     def all(self, caller: Caller, name: str | None = None) -> list[Session]:
         """Return every session that the caller may see, last written first.
 
-        With a name, those of that name only.
+        With a name, those of that name only, whatever folder the caller works in.
         """
         named = {} if name is None else {"session": name}
+        caller = caller if name is None else anywhere(caller)
         found = [
             session
             for where in filters(self._store, caller)

@@ -9,7 +9,7 @@ from typing import BinaryIO
 from minutebook.disk.atomic_file import new_file
 from minutebook.domain import policy
 from minutebook.domain.archive import JOURNAL, KINDS, Mode, Owner
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, default_organization, repository_of
 from minutebook.domain.records import CLASSES, Kind, Record
@@ -99,6 +99,8 @@ class Archives:
         kinds: Collection[Kind] = JOURNAL
         with self._trail.audit_refusals(caller, None, IMPORT, _subject(kinds), "archive"):
             policy.check_may_import(caller, self._rules(), whole=False)
+            # An archive is of all that its caller may see, wherever they work.
+            caller = anywhere(caller)
             owner = Owner(
                 default_organization(caller), repository_of(caller), caller.user, caller.name
             )
@@ -129,7 +131,9 @@ class Archives:
         archive: ArchivePath,
         writer_of: Callable[[BinaryIO, Mapping[Kind, int]], Writer | JournalWriter],
     ) -> Exported:
-        reach = [replace(where, with_deleted=True) for where in filters(self._store, caller)]
+        reach = [
+            replace(where, with_deleted=True) for where in filters(self._store, anywhere(caller))
+        ]
         with self._store.snapshot(*(where.organization for where in reach)) as moment:
             parts = _parts(moment, reach, kinds)
             counts: Counter[Kind] = Counter(dict.fromkeys(kinds, 0))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from minutebook.domain import policy
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import MinutebookError, StoreClosed, StoreError
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import CLASSES, Kind, Record
@@ -165,7 +165,7 @@ class Database:
         pid, uptime = self.pid(caller), round(time.monotonic() - self._opened, 3)
         try:
             self.check_open(caller)
-            reach = filters(self._engine, caller)
+            reach = filters(self._engine, anywhere(caller))
             counts = {
                 kind: sum(self._engine.count(CLASSES[kind], where) for where in reach)
                 for kind in COUNTED

@@ -1,0 +1,37 @@
+"""Where a caller works, as the settings and a folder have it."""
+
+from pathlib import Path
+
+from minutebook.config import Settings
+from minutebook.domain.caller import FolderScope
+from minutebook.folders.finding import FolderPlace, begun, find_place
+from minutebook.folders.trust import TrustedFolders
+
+
+def follows_folders(settings: Settings) -> bool:
+    """Tell whether a folder has a say: the setting is on, and no other names the repository."""
+    return settings.scope_from_folder == "on" and settings.repository is None
+
+
+def place_in(settings: Settings, folder: Path) -> FolderPlace:
+    """Return where a folder belongs; a repository that has no name yet is given one, kept in `.git`.
+
+    Of a connection that only reads none is kept.
+    """
+    place = known_place(settings, folder)
+    return place if settings.read_only else begun(place)
+
+
+def known_place(settings: Settings, folder: Path) -> FolderPlace:
+    """Return where a folder belongs, with nothing written."""
+    return find_place(folder, TrustedFolders(settings.home).has)
+
+
+def scope_of(place: FolderPlace) -> FolderScope:
+    """Return the scope of whoever works in a place."""
+    return FolderScope(place.repository, frozenset(place.also))
+
+
+def folder_scope(settings: Settings, folder: Path) -> FolderScope | None:
+    """Return the scope of whoever works in a folder; None where folders have no say."""
+    return scope_of(place_in(settings, folder)) if follows_folders(settings) else None
