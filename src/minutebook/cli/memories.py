@@ -1,7 +1,7 @@
 """Keep, find, show, list and forget memories."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
@@ -36,10 +36,13 @@ from minutebook.domain.records import (
     Record,
     ScopeLevel,
     Status,
+    Turn,
     Version,
 )
 
 if TYPE_CHECKING:
+    from minutebook.services.knowledge.browsing import Linked
+    from minutebook.services.knowledge.memories import History
     from minutebook.services.search.combined import Ranked
 
 _FIELD = 15
@@ -270,6 +273,13 @@ def show(options: dict[str, str], id: str, number: int | None, as_json: bool) ->
         }
         say(shape, "", as_json)
         return
+    _print_memory(memory, history, links, turn)
+
+
+def _print_memory(
+    memory: Memory, history: "History", links: Sequence["Linked"], turn: Turn | None
+) -> None:
+    """Print a memory's fields, then its earlier versions, its links and its audit entries."""
     echo(*_field_lines(memory))
     if turn is not None:
         echo(_field_line("turn", turn.id))

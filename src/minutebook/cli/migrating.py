@@ -38,12 +38,7 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
     move that was cut short: the same command goes on with it. Ledgers, secret and settings stay in
     the data directory.
     """
-    url = target or source
-    if url is None or (target and source):
-        raise InvalidInput("--to", "or --from must name a database, and only one of them")
-    if not url.startswith(("postgresql://", "postgres://")):
-        remedy = "must be a URL such as postgresql://minutebook@db.example.org/minutebook"
-        raise InvalidInput("--to" if target else "--from", remedy)
+    url = _one_of(target, source)
     settings = settings_of(options)
     log_to_stderr(settings)
     is_to_server = target is not None
@@ -62,27 +57,20 @@ def migrate(options: dict[str, str], target: str | None, source: str | None) -> 
     took = timedelta(seconds=round(time.monotonic() - began))
     _tell(done, places, took)
     if is_to_server:
-        echo(
-            "Servers use it with the setting `store`: `minutebook settings set store URL`. Without it "
-            f"they go on with {places[0]}, which is as it was."
-        )
-        if decides:
-            echo(
-                "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
-                f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
-            )
-        if settings.secret.exists():
-            echo(
-                "The secret that accepts proposals is one for all servers: pin it there by "
-                "`minutebook secret set --role admin`."
-            )
-        return
-    echo("Servers use it without the setting `store`: `minutebook settings unset store`.")
-    if decides and not settings.ledgers.is_dir() and settings.ledger is None:
-        echo(
-            f"Decisions stand in Git, too: copy the folder `ledgers` of the server that recorded them "
-            f"to {settings.ledgers}."
-        )
+        _advise_about_server(settings, places[0], decides=decides)
+    else:
+        _advise_about_file(settings, decides=decides)
+
+
+def _one_of(target: str | None, source: str | None) -> str:
+    """Return the URL of the one database that is named. Raises InvalidInput if it is not just one."""
+    url = target or source
+    if url is None or (target and source):
+        raise InvalidInput("--to", "or --from must name a database, and only one of them")
+    if not url.startswith(("postgresql://", "postgres://")):
+        remedy = "must be a URL such as postgresql://minutebook@db.example.org/minutebook"
+        raise InvalidInput("--to" if target else "--from", remedy)
+    return url
 
 
 @contextmanager
@@ -131,6 +119,34 @@ def _tell(done: "Migrated", places: tuple[str, str], took: timedelta) -> None:
         )
     else:
         echo("The audit trails are sound.")
+
+
+def _advise_about_server(settings: Settings, file: str, *, decides: bool) -> None:
+    """Say how servers use the database, and what stays here that they need."""
+    echo(
+        "Servers use it with the setting `store`: `minutebook settings set store URL`. Without it "
+        f"they go on with {file}, which is as it was."
+    )
+    if decides:
+        echo(
+            "Decisions stand in Git, too: servers record them in one folder, which `ledgers_folder` "
+            f"names. Move {settings.home / 'ledgers'} there, or let this machine record them."
+        )
+    if settings.secret.exists():
+        echo(
+            "The secret that accepts proposals is one for all servers: pin it there by "
+            "`minutebook secret set --role admin`."
+        )
+
+
+def _advise_about_file(settings: Settings, *, decides: bool) -> None:
+    """Say how servers use the file, and what stays there that they need."""
+    echo("Servers use it without the setting `store`: `minutebook settings unset store`.")
+    if decides and not settings.ledgers.is_dir() and settings.ledger is None:
+        echo(
+            f"Decisions stand in Git, too: copy the folder `ledgers` of the server that recorded them "
+            f"to {settings.ledgers}."
+        )
 
 
 @contextmanager

@@ -62,20 +62,25 @@ def serve(
 
     Over stdio the daemon serves, where there can be one: see `minutebook daemon --help`.
     """
-    from minutebook.contracts.registry import CONTRACTS, narrowed, opened
-
     settings = load(options)
     log_to_stderr(settings)
-    if http is None:
-        if with_pages:
-            raise InvalidInput("--ui", "needs --http: the pages are served over HTTP")
-        from minutebook.server.stdio import in_process
-
-        names = contracts or (settings.contract or DEFAULT_CONTRACT,)
-        in_process.serve(
-            settings, opened(names, read_only=settings.read_only, tools=settings.tools)
-        )
+    if http is not None:
+        _serve_http(settings, contracts, http, with_pages=with_pages)
         return
+    if with_pages:
+        raise InvalidInput("--ui", "needs --http: the pages are served over HTTP")
+    from minutebook.contracts.registry import opened
+    from minutebook.server.stdio import in_process
+
+    names = contracts or (settings.contract or DEFAULT_CONTRACT,)
+    in_process.serve(settings, opened(names, read_only=settings.read_only, tools=settings.tools))
+
+
+def _serve_http(
+    settings: Settings, contracts: tuple[str, ...], address: str, *, with_pages: bool
+) -> None:
+    """Serve contracts over HTTP at an address, all of them if none is named, until a signal comes."""
+    from minutebook.contracts.registry import CONTRACTS, narrowed, opened
     from minutebook.server.http.hosts import address_given
     from minutebook.server.http.process import serve as serve_http
 
@@ -95,7 +100,7 @@ def serve(
             way = "a token" if settings.oidc_client is None else "a token or the provider"
             warn(f"Its pages are at {settings.public_url or url}; {way} lets people in")
 
-    serve_http(settings, by_name, address_given(http), announce, sign_ins)
+    serve_http(settings, by_name, address_given(address), announce, sign_ins)
 
 
 @click.command(short_help="Open the web pages in the browser.")

@@ -20,10 +20,12 @@ from minutebook.cli.terminal import (
     wait_for_model,
 )
 from minutebook.config import Settings, load
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, StoreDamaged
 from minutebook.domain.records import Kind
 
 if TYPE_CHECKING:
+    from minutebook.app import App
     from minutebook.services.maintenance.doctor import Finding
 
 _SHOWN = {
@@ -45,36 +47,21 @@ _MINUTE = "%Y-%m-%dT%H:%MZ"
 @as_json
 def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
     """Tell where the store is, what it holds and how the model is."""
-    from minutebook.models import unloaded_model
-
     settings = settings_of(options)
     with opened(options) as (app, caller):
         placement = app.database.placement()
-        state, reason = unloaded_model(settings)
-        if app.embedding.is_started:
-            state, reason = app.embedding.state, app.embedding.reason
-        waiting = 0 if app.embedding.is_off else app.overview.to_embed(caller)
-        backups = app.scheduled_backups.state()
-        known = [*app.backups.known()[:1]]
-        held, model = app.overview.counts(caller, _SHOWN), app.embedding.model
-        shape = {
+        held = app.overview.counts(caller, _SHOWN)
+        shape: dict[str, object] = {
             "version": __version__,
             "home": str(settings.home),
             **({} if settings.store is None else {"store": app.database.place}),
             **({} if placement is None else {"placement": asdict(placement)}),
             **{_SHOWN[kind]: count for kind, count in held.items()},
             "policy": app.rules(),
-            "model": model.name,
-            "dimensions": model.dimensions,
-            "model_state": state,
-            "model_reason": reason,
-            "to_embed": waiting,
-            "seconds_to_embed": app.embeddings.remaining(waiting),
+            **_model_status(app, caller, settings),
             "to_analyse": app.database.to_analyse(),
             "bytes": app.database.size(),
-            "last_backup": None if not known else f"{known[0][1]:{_MINUTE}} {known[0][0]}",
-            "next_backup": None if backups.next_at is None else f"{backups.next_at:{_MINUTE}}",
-            "backup_failure": None if backups.failure is None else backups.failure.reason,
+            **_backup_status(app),
             "token_state_bytes": {
                 _SHOWN[kind]: size
                 for kind, size in app.overview.token_states(caller).items()
@@ -87,6 +74,34 @@ def status(options: dict[str, str], as_json: bool) -> None:  # noqa: FBT001
         if value not in ("", None)
     ]
     say(shape, lines, as_json)
+
+
+def _model_status(app: "App", caller: Caller, settings: Settings) -> dict[str, object]:
+    """Return how the model is, and how much waits to be embedded."""
+    from minutebook.models import unloaded_model
+
+    state, reason = unloaded_model(settings)
+    if app.embedding.is_started:
+        state, reason = app.embedding.state, app.embedding.reason
+    waiting = 0 if app.embedding.is_off else app.overview.to_embed(caller)
+    return {
+        "model": app.embedding.model.name,
+        "dimensions": app.embedding.model.dimensions,
+        "model_state": state,
+        "model_reason": reason,
+        "to_embed": waiting,
+        "seconds_to_embed": app.embeddings.remaining(waiting),
+    }
+
+
+def _backup_status(app: "App") -> dict[str, object]:
+    """Return when the last backup was made and the next is due, and why one failed."""
+    backups, known = app.scheduled_backups.state(), [*app.backups.known()[:1]]
+    return {
+        "last_backup": None if not known else f"{known[0][1]:{_MINUTE}} {known[0][0]}",
+        "next_backup": None if backups.next_at is None else f"{backups.next_at:{_MINUTE}}",
+        "backup_failure": None if backups.failure is None else backups.failure.reason,
+    }
 
 
 def _shown(value: object) -> object:

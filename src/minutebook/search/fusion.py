@@ -89,11 +89,11 @@ def fuse(
     """Rank candidates by the weighted mean of their strengths, ties by id; best `limit`.
 
     `signals` holds each signal's own score of each candidate, `strengths` the same candidates'
-    strengths in [0, 1]; by default they come from bringing each signal's scores into [0, 1]. A signal that is left out, found
-    nothing or has weight 0 costs the others nothing; one that fired counts as 0 for a candidate
-    that it has no score for. So give the vector signal every candidate's cosine, also of those
-    that only others found: it is worth five points (docs/decisions/0004-text-analysis-and-fusion.md).
-    Weights are relative: negative, not finite or all zero are InvalidInput.
+    strengths in [0, 1]; by default each signal's scores are brought into [0, 1]. A signal that is
+    left out, found nothing or has weight 0 costs the others nothing; one that fired counts as 0 for
+    a candidate that it has no score for. So pass every candidate's cosine, also of those that only
+    other signals found: it is worth five points (docs/decisions/0004-text-analysis-and-fusion.md).
+    Weights are relative. Raises InvalidInput if one is negative or not finite, or all are zero.
     """
     _check_weights(weights)
     fired = _fired(signals, weights)
@@ -104,22 +104,14 @@ def fuse(
         normalised = {signal: dict(strengths[signal]) for signal in fired}
     scores = _mean(normalised, weight)
     ranks = {signal: _ranks(normalised[signal]) for signal in fired}
+
+    def share(signal: Signal, id: K) -> Share:
+        raw, value = signals[signal].get(id), normalised[signal].get(id, 0.0)
+        part = weight[signal] * value / scores[id] if scores[id] > 0 else 0.0
+        return Share(signal, raw, value, ranks[signal].get(id), weight[signal], part)
+
     return [
-        Hit(
-            id,
-            scores[id],
-            tuple(
-                Share(
-                    signal,
-                    signals[signal].get(id),
-                    value := normalised[signal].get(id, 0.0),
-                    ranks[signal].get(id),
-                    weight[signal],
-                    weight[signal] * value / scores[id] if scores[id] > 0 else 0.0,
-                )
-                for signal in fired
-            ),
-        )
+        Hit(id, scores[id], tuple(share(signal, id) for signal in fired))
         for id in _best_first(scores)[:limit]
     ]
 

@@ -128,14 +128,7 @@ def recall(
     for name, value in (("project_id", project_id), ("language", language)):
         if value is not None and not include_code:
             raise InvalidInput(name, "needs include_code = true")
-    _check_weights(
-        {"vector_weight": vector_weight, "bm25_weight": bm25_weight, "ppr_weight": ppr_weight}
-    )
-    weights = {
-        Signal.VECTOR: vector_weight,
-        Signal.LEXICAL: bm25_weight,
-        Signal.GRAPH: ppr_weight,
-    }
+    weights = _weights(vector_weight, bm25_weight, ppr_weight)
     kinds = [
         *([Kind.MEMORY] if include_memories else []),
         *([Kind.DECISION] if app.include_decisions else []),
@@ -147,16 +140,15 @@ def recall(
     app.recalls.note(
         caller, "recall", query, ((each.record, each.hit.score) for each in ranking.results)
     )
-    shape: Shape = {
+    decisions = {"decisions_count": ranking.count(Kind.DECISION)} if app.include_decisions else {}
+    return {
         "results": [_recalled(each) for each in ranking.results],
         "query": query,
         "subgraph_nodes": ranking.subgraph_nodes,
         "memories_count": ranking.count(Kind.MEMORY),
         "code_count": ranking.count(Kind.CHUNK),
+        **decisions,
     }
-    if app.include_decisions:
-        shape["decisions_count"] = ranking.count(Kind.DECISION)
-    return shape
 
 
 def create_entity(
@@ -363,12 +355,15 @@ OPERATIONS: Mapping[str, Operation] = {
 }
 
 
-def _check_weights(weights: Mapping[str, float]) -> None:
-    for name, weight in weights.items():
+def _weights(vector: float, bm25: float, graph: float) -> Mapping[Signal, float]:
+    """Return the weights of the signals. Raises InvalidInput if one is negative or all are 0."""
+    given = {"vector_weight": vector, "bm25_weight": bm25, "ppr_weight": graph}
+    for name, weight in given.items():
         if weight < 0:
             raise InvalidInput(name, f"must be at least 0 (got {weight})")
-    if not any(weights.values()):
-        raise InvalidInput(" and ".join(weights), "must not all be 0")
+    if not any(given.values()):
+        raise InvalidInput(" and ".join(given), "must not all be 0")
+    return {Signal.VECTOR: vector, Signal.LEXICAL: bm25, Signal.GRAPH: graph}
 
 
 def _whole(app: App, caller: Caller, memory: Memory) -> Shape:

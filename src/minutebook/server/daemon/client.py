@@ -210,7 +210,7 @@ def attach(
     None once `goes_on` says that nobody waits any more. Raises Unattached if the daemon refuses, or
     ends instead.
     """
-    from minutebook.server.daemon.spawning import Ended, started
+    from minutebook.server.daemon.spawning import Ended
 
     waiting = _Waiting(goes_on, invocation)
     reason: Exception | None = None
@@ -218,10 +218,7 @@ def attach(
         try:
             connection = entered
             if connection is None:
-                address = daemon_address(invocation.address)
-                connection = _connected(address) or started(
-                    invocation, address, _connected, waiting.goes_on
-                )
+                connection = _opened(invocation, daemon_address(invocation.address), waiting)
                 if connection is None:
                     return None
                 _send_hello(connection, invocation, session)
@@ -320,16 +317,23 @@ def start(invocation: Invocation, address: DaemonAddress) -> None:
 
     Raises Unattached if the daemon ends before it listens.
     """
-    from minutebook.server.daemon.spawning import Ended, started
+    from minutebook.server.daemon.spawning import Ended
 
     try:
-        connection = _connected(address) or started(
-            invocation, address, _connected, _Waiting(_always, invocation).goes_on
-        )
+        connection = _opened(invocation, address, _Waiting(_always, invocation))
     except Ended as error:
         raise Unattached(str(error)) from error
     if connection is not None:
         connection.close()
+
+
+def _opened(
+    invocation: Invocation, address: DaemonAddress, waiting: "_Waiting"
+) -> socket.socket | None:
+    """Connect to the daemon at an address, or start it there; None if nobody waits any more."""
+    from minutebook.server.daemon.spawning import started
+
+    return _connected(address) or started(invocation, address, _connected, waiting.goes_on)
 
 
 def _connected(address: DaemonAddress) -> socket.socket | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 from mcp.server.context import ServerRequestContext
@@ -35,6 +35,8 @@ from minutebook.server.http.sse import SSE, Stream
 from minutebook.server.limits import Limits
 from minutebook.server.protocol.server import as_promised, build_server
 from minutebook.web.sign_ins import SignIns
+
+T = TypeVar("T")
 
 _LOOPBACK_PAGES = r"https?://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?"
 
@@ -71,16 +73,16 @@ def application(
         for name, contract in contracts.items()
     }
     endpoints = {path: Endpoint(server, access) for path, server in servers.items()}
-    paths = {f"{MCP}{path}": at for path, at in endpoints.items()}
-    streams = {f"{SSE}{path}": server for path, server in servers.items()}
-    if first := next(iter(servers), None):
-        paths, streams = {MCP: endpoints[first], **paths}, {SSE: servers[first], **streams}
+    at_mcp = _paths_below(MCP, endpoints)
     guard = [Middleware(AccessMiddleware, access=access)]
-    guarded = [Route(path, endpoint, middleware=guard) for path, endpoint in paths.items()]
-    guarded += metrics_routes(metrics, settings.metrics, guard)
-    for path, server in streams.items():
-        guarded += Stream(server, path, access).routes(guard)
-    routes: list[BaseRoute] = [*health_routes(loader), *authenticator.routes(paths), *guarded]
+    routes: list[BaseRoute] = [
+        *health_routes(loader),
+        *authenticator.routes(at_mcp),
+        *(Route(path, endpoint, middleware=guard) for path, endpoint in at_mcp.items()),
+        *metrics_routes(metrics, settings.metrics, guard),
+    ]
+    for path, server in _paths_below(SSE, servers).items():
+        routes += Stream(server, path, access).routes(guard)
     for contract in filter(openapi.is_offered, contracts.values()):
         routes += plain_routes(contract, dispatcher, access, guard)
     if sign_ins is not None:
@@ -91,6 +93,12 @@ def application(
         middleware=_middleware(metrics, names),
         exception_handlers={HTTPException: _unserved},
     )
+
+
+def _paths_below(top: str, contracts: Mapping[str, T]) -> dict[str, T]:
+    """Return what serves each contract by its path below `top`, the first contract at `top` itself too."""
+    below = {f"{top}{path}": each for path, each in contracts.items()}
+    return {top: next(iter(below.values())), **below} if below else below
 
 
 def _lifespan(

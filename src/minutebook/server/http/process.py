@@ -74,14 +74,7 @@ def serve(
     async def run() -> None:
         leaving = anyio.Event()
         app = application(settings, loader, contracts, authenticator, names, leaving, sign_ins)
-
-        def leave() -> None:
-            leaving.set()
-            timer = threading.Timer(ENDS_WITHIN, end)
-            timer.daemon = True
-            timer.start()
-
-        await _Server(_config(settings, app), leave).serve(sockets=[listener])
+        await _Server(_config(settings, app), leaving, end).serve(sockets=[listener])
 
     anyio.run(run)
     end()
@@ -111,17 +104,23 @@ def _untraced() -> None:
 
 
 class _Server(uvicorn.Server):
-    """Leaves by our own rules when a signal comes."""
+    """Sets `leaving` when a signal comes, and calls `end` soon after, whatever is still being done."""
 
-    def __init__(self, config: uvicorn.Config, leave: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, leaving: anyio.Event, end: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._leave = leave
+        self._leaving = leaving
+        self._end = end
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Begin to end; the signal has done its work and is not raised again."""
         if not self.should_exit:
             self.should_exit = True
-            self._leave()
+            self._leaving.set()
+            timer = threading.Timer(ENDS_WITHIN, self._end)
+            timer.daemon = True
+            timer.start()
 
 
 def _config(settings: Settings, app: object) -> uvicorn.Config:

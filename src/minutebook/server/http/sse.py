@@ -1,7 +1,7 @@
 """MCP as clients of 2024-11-05 speak it: a stream that they open, and messages posted beside it."""
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager, closing
 from typing import Any
 
 import anyio
@@ -89,6 +89,30 @@ class _Endpoint:
         await self._app(scope, receive, send)
 
 
+class _Slots:
+    """The slots that the calls of one stream hold, by the id of the request."""
+
+    def __init__(self, limit: ConcurrencyLimit, principal: str) -> None:
+        self._limit = limit
+        self._principal = principal
+        self._held: dict[Any, ExitStack] = {}
+
+    def take(self, id: Any) -> None:
+        """Take a slot for a call. Raises TooManyRequests if none is free."""
+        slot = ExitStack()
+        slot.enter_context(self._limit.hold(self._principal))
+        self._held[id] = slot
+
+    def release(self, id: Any) -> None:
+        """Release the slot of a call, if it holds one."""
+        self._held.pop(id, ExitStack()).close()
+
+    def close(self) -> None:
+        """Release the slots of all calls."""
+        for slot in self._held.values():
+            slot.close()
+
+
 @asynccontextmanager
 async def _bounded(
     incoming: ReadStream[_Incoming],
@@ -104,37 +128,32 @@ async def _bounded(
     """
     to_server, server_reads = anyio.create_memory_object_stream[_Incoming]()
     server_writes, from_server = anyio.create_memory_object_stream[SessionMessage]()
-    slots: dict[Any, ExitStack] = {}
+    slots = _Slots(limit, principal)
 
     async def read() -> None:
         async with to_server:
             async for item in incoming:
                 message = item.message if isinstance(item, SessionMessage) else None
                 if isinstance(message, types.JSONRPCRequest):
-                    slot = ExitStack()
                     try:
-                        slot.enter_context(limit.hold(principal))
+                        slots.take(message.id)
                     except TooManyRequests as error:
                         await outgoing.send(SessionMessage(_refused(message.id, error)))
                         continue
-                    slots[message.id] = slot
                 await to_server.send(item)
 
     async def write() -> None:
         async for item in from_server:
             if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
-                slots.pop(item.message.id, ExitStack()).close()
+                slots.release(item.message.id)
             await outgoing.send(item)
 
-    try:
+    with closing(slots):
         async with anyio.create_task_group() as group:
             group.start_soon(read)
             group.start_soon(write)
             yield server_reads, server_writes
             group.cancel_scope.cancel()
-    finally:
-        for slot in slots.values():
-            slot.close()
 
 
 def _refused(id: str | int, error: TooManyRequests) -> types.JSONRPCError:

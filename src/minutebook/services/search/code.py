@@ -10,10 +10,10 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import CodeChunk, Project
 from minutebook.search.code_rerank import Sight, is_named, rerank
 from minutebook.search.fusion import Hit, Signal, fuse, minmax
-from minutebook.search.text import parse_query, words
+from minutebook.search.text import TextQuery, parse_query, words
 from minutebook.search.verdict import CODE_POSSIBLE, Verdict, verdict_of_code
 from minutebook.services.access.visibility import filters, narrowed, read
-from minutebook.services.embeddings import Embeddings
+from minutebook.services.embeddings import Embeddings, QueryEmbedding
 from minutebook.services.search.signals import Key, Retriever, Scores, Signals
 from minutebook.store.protocol import Store
 
@@ -47,9 +47,9 @@ class FoundCode:
 class CodeSearch:
     """Ranks the chunks of the projects that the caller may see."""
 
-    def __init__(self, store: Store, embedded: Embeddings) -> None:
+    def __init__(self, store: Store, embeddings: Embeddings) -> None:
         self._store = store
-        self._signals = Retriever(store, embedded)
+        self._signals = Retriever(store, embeddings)
 
     def search(
         self,
@@ -64,51 +64,47 @@ class CodeSearch:
     ) -> list[FoundCode]:
         """Rank chunks, of one project or language, or of paths that begin so, where these are named.
 
-        Raises NotFound for an unknown project, InvalidInput for an unknown language.
-
-        A language may be called as people do: `C++`, `TypeScript`, `py`.
-        Without a model words alone decide, and for a chunk whose vectors are still to come what its
-        words say stands in for what its meaning would.
+        A language may have any of its usual names: `C++`, `TypeScript`, `py`. Without a model words
+        alone decide; a chunk that has no vector yet is ranked by its lexical score in place of its
+        cosine. Raises NotFound for an unknown project, InvalidInput for an unknown language.
         """
-        embedded, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
-        if embedded is not None:
-            embedded = embedded.less_mean(MEAN_PART)
-        reach = self._reach(caller, project, language, path)
-        signals = Signals(None, {})
-        best = 0.0
-        for where in reach:
-            found = self._signals.gather(CodeChunk, [where], embedded, parsed, CANDIDATES)
-            best = max([best, *(found.vector or {}).values()])
-            found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
-            signals.add(found)
+        embedding, parsed = self._signals.embed(query, caller, CodeChunk), parse_query(query)
+        if embedding is not None:
+            embedding = embedding.less_mean(MEAN_PART)
+        wheres = self._selected(caller, project, language, path)
+        signals, best_cosine = self._gathered(wheres, embedding, parsed)
         keys = signals.keys()
-        chunks = self._signals.read(CodeChunk, reach, keys)
+        chunks = self._signals.read(CodeChunk, wheres, keys)
         hits = {hit.id: hit for hit in fuse(signals.found(), weights, len(keys))}
         sights = [
             Sight(key, hit.score, chunk.path, chunk.name, chunk.type)
             for key, hit in hits.items()
             if (chunk := chunks.get(key)) is not None
         ]
-        is_calibrated = embedded is not None and embedded.mean is not None
-        if is_calibrated and sights and best < CODE_POSSIBLE:
-            is_said = bool(signals.lexical) and len(words(query)) <= FEW_WORDS
-            if not is_said and not is_named(query, sights):
-                caller.call.notes["code"] = NO_CODE_ABOUT_IT
+        is_calibrated = embedding is not None and embedding.mean is not None
+        is_far = is_calibrated and bool(sights) and best_cosine < CODE_POSSIBLE
+        if is_far and not (_holds_few_words(query, signals) or is_named(query, sights)):
+            caller.call.notes["code"] = NO_CODE_ABOUT_IT
         seen = {each.id: each for each in sights}
         cosines = signals.vector or {} if is_calibrated else {}
-
-        def verdict(key: Key) -> Verdict:
-            is_meant = is_named(query, [seen[key]])
-            if key not in cosines and not is_meant:
-                return Verdict.UNMEASURED
-            return verdict_of_code(cosines.get(key, 0.0), is_named=is_meant)
-
         return [
-            FoundCode(chunks[key], score, hits[key], verdict(key))
+            FoundCode(chunks[key], score, hits[key], _verdict(query, seen[key], cosines.get(key)))
             for key, score in rerank(query, sights, limit)
         ]
 
-    def _reach(
+    def _gathered(
+        self, wheres: list[Filter], embedding: QueryEmbedding | None, query: TextQuery
+    ) -> tuple[Signals, float]:
+        """Return the signals, their missing cosines estimated, and the best cosine that was measured."""
+        signals, best = Signals(None, {}), 0.0
+        for where in wheres:
+            found = self._signals.gather(CodeChunk, [where], embedding, query, CANDIDATES)
+            best = max([best, *(found.vector or {}).values()])
+            found.vector = _with_estimated_cosines(found.vector or {}, found.lexical)
+            signals.add(found)
+        return signals, best
+
+    def _selected(
         self, caller: Caller, project: str | None, language: str | None, path: str | None
     ) -> list[Filter]:
         conditions = {}
@@ -136,6 +132,19 @@ def _language(name: str) -> Language:
         names = ", ".join(sorted({each.name for each in LANGUAGES}))
         raise InvalidInput("language", f"must be one of {names}")
     return known
+
+
+def _holds_few_words(query: str, signals: Signals) -> bool:
+    """Tell whether a chunk holds a word of a query of so few words that one is enough."""
+    return bool(signals.lexical) and len(words(query)) <= FEW_WORDS
+
+
+def _verdict(query: str, sight: Sight, cosine: float | None) -> Verdict:
+    """Return how sure it is that a chunk is about the query; `cosine` is None if none was measured."""
+    is_meant = is_named(query, [sight])
+    if cosine is None and not is_meant:
+        return Verdict.UNMEASURED
+    return verdict_of_code(cosine or 0.0, is_named=is_meant)
 
 
 def _with_estimated_cosines(vector: Scores, lexical: Scores) -> Scores:

@@ -85,9 +85,9 @@ class Truths:
 class DecisionSearch:
     """Ranks the decisions that the caller may see."""
 
-    def __init__(self, store: Store, embedded: Embeddings, ledgers: Ledgers) -> None:
+    def __init__(self, store: Store, embeddings: Embeddings, ledgers: Ledgers) -> None:
         self._store = store
-        self._signals = Retriever(store, embedded)
+        self._signals = Retriever(store, embeddings)
         self._ledgers = ledgers
 
     def search(self, caller: Caller, query: str, mode: Mode, limit: int) -> list[FoundDecision]:
@@ -98,8 +98,8 @@ class DecisionSearch:
         """
         classes = (Decision, Proposal) if mode is Mode.AUDIT else (Decision,)
         # What holds is not kept back while the model loads.
-        asked = self._signals.embed(query, caller, Decision)
-        found = self._candidates(caller, asked, parse_query(query), classes)
+        embedding = self._signals.embed(query, caller, Decision)
+        found = self._candidates(caller, embedding, parse_query(query), classes)
         signals = found.signals
         if signals.is_off_the_point():
             caller.call.notes["relevance"] = NOTHING_DECIDED
@@ -113,9 +113,9 @@ class DecisionSearch:
         attribute(caller, (each.record for each in shown))
         return shown
 
-    def truths(self, caller: Caller, asked: QueryEmbedding | None, query: TextQuery) -> Truths:
+    def truths(self, caller: Caller, embedding: QueryEmbedding | None, query: TextQuery) -> Truths:
         """Return the signals of the active decisions, to be ranked with other records."""
-        found = self._candidates(caller, asked, query)
+        found = self._candidates(caller, embedding, query)
         active = {
             key: record
             for key, record in found.records.items()
@@ -126,7 +126,7 @@ class DecisionSearch:
     def _candidates(
         self,
         caller: Caller,
-        asked: QueryEmbedding | None,
+        embedding: QueryEmbedding | None,
         query: TextQuery,
         classes: Iterable[type[Decision | Proposal]] = (Decision,),
     ) -> _Gathered:
@@ -136,24 +136,24 @@ class DecisionSearch:
         active.
         """
         self._ledgers.sync_visible(caller)
-        total = _Gathered(self._signals.nothing(asked), {}, {})
+        total = _Gathered(self._signals.nothing(embedding), {}, {})
         for where in filters(self._store, caller):
             for of in classes:
-                self._add(where, of, asked, query, total)
+                self._add(where, of, embedding, query, total)
         return total
 
     def _add(
         self,
         where: Filter,
         of: type[Decision | Proposal],
-        asked: QueryEmbedding | None,
+        embedding: QueryEmbedding | None,
         query: TextQuery,
         total: _Gathered,
     ) -> None:
-        found = self._gather(where, of, asked, query, total)
+        found = self._gather(where, of, embedding, query, total)
         if of is Decision and _count_active(found) < ENOUGH:
             here = narrowed(where, status=DecisionStatus.ACTIVE)
-            found += self._gather(here, of, asked, query, total)
+            found += self._gather(here, of, embedding, query, total)
         for record in found:
             if isinstance(record, Decision) and record.status is not DecisionStatus.ACTIVE:
                 self._credit_truths(where, record, total)
@@ -162,12 +162,12 @@ class DecisionSearch:
         self,
         where: Filter,
         of: type[Decision | Proposal],
-        asked: QueryEmbedding | None,
+        embedding: QueryEmbedding | None,
         query: TextQuery,
         total: _Gathered,
     ) -> list[Decision | Proposal]:
         """Add what each signal proposes in a place, each with its cosine; give the records."""
-        found = self._signals.gather(of, [where], asked, query, CANDIDATES)
+        found = self._signals.gather(of, [where], embedding, query, CANDIDATES)
         records = self._signals.read(of, [where], found.keys())
         total.records |= records
         total.signals.add(found.among(records))

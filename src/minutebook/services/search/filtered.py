@@ -51,10 +51,10 @@ class FilteredSearch:
     more likely about the question than not: see `search.calibration`.
     """
 
-    def __init__(self, store: Store, embedded: Embeddings, clock: Clock) -> None:
+    def __init__(self, store: Store, embeddings: Embeddings, clock: Clock) -> None:
         self._store = store
-        self._embedded = embedded
-        self._signals = Retriever(store, embedded)
+        self._embeddings = embeddings
+        self._signals = Retriever(store, embeddings)
         self._clock = clock
 
     def rank_all(
@@ -87,13 +87,13 @@ class FilteredSearch:
         Raises EmbeddingNotReady, InvalidInput for a vector that fits no model.
         """
         if isinstance(question, str):
-            asked = self._embedded.require_query(question, caller.call.progress)
+            embedding = self._embeddings.require_query(question, caller.call.progress)
         else:
-            asked = QueryEmbedding(self._unit(question))
+            embedding = QueryEmbedding(self._unit(question))
         wheres, now = self._narrowed(caller, narrowing), self._clock()
         similarity: Scores = {}
         for where in wheres:
-            found = self._near(where, asked, TextQuery(), threshold)
+            found = self._near(where, embedding, TextQuery(), threshold)
             for key in found.vector or ():
                 chance = relevance(found.likeness(key))
                 if chance >= threshold:
@@ -152,19 +152,19 @@ class FilteredSearch:
     def _relevance(
         self,
         wheres: Sequence[Filter],
-        asked: QueryEmbedding | None,
+        embedding: QueryEmbedding | None,
         query: TextQuery,
         limit: int | None = None,
     ) -> Scores:
         """Score what matches by words or meaning: all of it, or the best of each in each place."""
-        total = self._signals.nothing(asked)
+        total = self._signals.nothing(embedding)
         for where in wheres:
             room = self._store.count(Memory, where) if limit is None else limit
-            if asked is None:
-                found = self._signals.nothing(asked)
+            if embedding is None:
+                found = self._signals.nothing(embedding)
                 found.lexical = self._signals.matches(Memory, where, query, room)
             else:
-                found = self._near(where, asked, query, CUT, room)
+                found = self._near(where, embedding, query, CUT, room)
                 found.keep(
                     {key for key in found.vector or () if found.is_about(key)}
                     | found.lexical.keys()
@@ -175,7 +175,7 @@ class FilteredSearch:
     def _near(
         self,
         where: Filter,
-        asked: QueryEmbedding,
+        embedding: QueryEmbedding,
         query: TextQuery,
         least: float,
         room: int = 0,
@@ -184,17 +184,17 @@ class FilteredSearch:
 
         Goes on to further records until their cosine means less relevance than `least`.
         """
-        model, look = self._embedded.space.name, FIRST_LOOK
+        model, look = self._embeddings.space.name, FIRST_LOOK
         while True:
-            found = self._signals.nothing(asked)
-            found.vector = self._signals.nearest(Memory, where, asked, look)
+            found = self._signals.nothing(embedding)
+            found.vector = self._signals.nearest(Memory, where, embedding, look)
             last = min(found.vector.values(), default=0.0)
             if len(found.vector) < look or relevance(strength_of_cosine(last, model)) < least:
                 break
             look *= 4
         found.lexical = self._signals.matches(Memory, where, query, room) if room else {}
         others = copy(found)
-        self._signals.complete(Memory, where, asked, found)
+        self._signals.complete(Memory, where, embedding, found)
         found.add(others.among(others.keys() - found.keys()))
         return found
 
@@ -251,8 +251,8 @@ class FilteredSearch:
             yield from ((key, known[key]) for key in chunk if key in known)
 
     def _unit(self, vector: Sequence[float]) -> Vectors:
-        self._embedded.check_known()
-        dimensions = self._embedded.space.dimensions
+        self._embeddings.check_known()
+        dimensions = self._embeddings.space.dimensions
         if len(vector) != dimensions:
             remedy = f"must have {dimensions} numbers as the model's do, not {len(vector)}"
             raise InvalidInput("vector", remedy)

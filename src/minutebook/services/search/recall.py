@@ -93,12 +93,12 @@ class Recall:
     """Ranks what the caller may see and what is true now."""
 
     def __init__(
-        self, store: Store, embedded: Embeddings, clock: Clock, decided: DecisionSearch
+        self, store: Store, embeddings: Embeddings, clock: Clock, decided: DecisionSearch
     ) -> None:
         self._store = store
-        self._embedded = embedded
-        self._signals = Retriever(store, embedded)
-        self._graph = GraphWalk(store, embedded, self._signals)
+        self._embeddings = embeddings
+        self._signals = Retriever(store, embeddings)
+        self._graph = GraphWalk(store, embeddings, self._signals)
         self._clock = clock
         self._decided = decided
 
@@ -107,13 +107,13 @@ class Recall:
 
         Raises EmbeddingNotReady.
         """
-        asked = self._embedded.require_query(query, caller.call.progress)
+        embedding = self._embeddings.require_query(query, caller.call.progress)
         scores: dict[Key, float] = {}
         wheres = self._current_filters(caller)
         for where in wheres:
-            found = self._signals.nothing(asked)
-            found.vector = self._signals.nearest(Memory, where, asked, max(limit, CANDIDATES))
-            self._signals.complete(Memory, where, asked, found)
+            found = self._signals.nothing(embedding)
+            found.vector = self._signals.nearest(Memory, where, embedding, max(limit, CANDIDATES))
+            self._signals.complete(Memory, where, embedding, found)
             scores |= {key: relevance(found.likeness(key)) for key in found.vector}
         best = nsmallest(limit, scores, key=lambda key: (-scores[key], key))
         read = self._signals.read(Memory, wheres, best)
@@ -167,23 +167,17 @@ class Recall:
         decided: DecisionSearch | None,
         selection: Selection,
     ) -> Recollection:
-        asked = self._signals.embed(query, caller, Memory)
+        embedding = self._signals.embed(query, caller, Memory)
         parsed = parse_query(query)
-        total, nodes = self._signals.nothing(asked), 0
+        total, nodes = self._signals.nothing(embedding), 0
         wheres = self._selected(caller, selection)
         for where in wheres:
-            found = self._candidates(where, asked, parsed)
-            if weights[Signal.GRAPH] > 0:
-                nodes += self._graph.add(where, query, found)
-                self._signals.complete(Memory, where, asked, found)
-            found.keep(found.best(COMPARED, weights))
-            standings = self._signals.standings(Memory, [where], found.keys())
-            found.keep(standings)
-            found.lift(standings, query)
+            found, walked = self._scored(where, query, parsed, embedding, weights)
             total.add(found)
-        truths = Truths(self._signals.nothing(asked), {}, {})
+            nodes += walked
+        truths = Truths(self._signals.nothing(embedding), {}, {})
         if decided is not None:
-            truths = decided.truths(caller, asked, parsed)
+            truths = decided.truths(caller, embedding, parsed)
             total.add(truths.signals)
         if total.is_off_the_point():
             caller.call.notes["relevance"] = NOTHING_ABOUT_IT
@@ -201,6 +195,25 @@ class Recall:
             if hit.id in truths.records
         ]
         return Recollection(recalled, nodes, decisions)
+
+    def _scored(
+        self,
+        where: Filter,
+        query: str,
+        parsed: TextQuery,
+        embedding: QueryEmbedding | None,
+        weights: Mapping[Signal, float],
+    ) -> tuple[Signals, int]:
+        """Return the best candidates with the scores of all signals, and how many nodes the walk passed."""
+        found, nodes = self._candidates(where, embedding, parsed), 0
+        if weights[Signal.GRAPH] > 0:
+            nodes = self._graph.add(where, query, found)
+            self._signals.complete(Memory, where, embedding, found)
+        found.keep(found.best(COMPARED, weights))
+        standings = self._signals.standings(Memory, [where], found.keys())
+        found.keep(standings)
+        found.lift(standings, query)
+        return found, nodes
 
     def _selected(self, caller: Caller, selection: Selection) -> list[Filter]:
         query = selection.query
@@ -224,15 +237,17 @@ class Recall:
             if (memory := self._visible_memory(where, id)) is not None
         ]
 
-    def _candidates(self, where: Filter, asked: QueryEmbedding | None, query: TextQuery) -> Signals:
-        found = self._signals.propose(Memory, where, asked, query, CANDIDATES)
+    def _candidates(
+        self, where: Filter, embedding: QueryEmbedding | None, query: TextQuery
+    ) -> Signals:
+        found = self._signals.propose(Memory, where, embedding, query, CANDIDATES)
         past = replace(narrowed(where, status=Status.SUPERSEDED), valid_at=None)
         if self._store.count(Memory, past):
-            earlier = self._signals.propose(Memory, past, asked, query, CANDIDATES)
-            self._signals.complete(Memory, past, asked, earlier)
-            self._signals.complete(Memory, where, asked, found)
+            earlier = self._signals.propose(Memory, past, embedding, query, CANDIDATES)
+            self._signals.complete(Memory, past, embedding, earlier)
+            self._signals.complete(Memory, where, embedding, found)
             self._credit_successors(where, earlier, found)
-        self._signals.complete(Memory, where, asked, found)
+        self._signals.complete(Memory, where, embedding, found)
         return found
 
     def _credit_successors(self, where: Filter, past: Signals, found: Signals) -> None:

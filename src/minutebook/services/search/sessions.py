@@ -32,9 +32,9 @@ class Found(Generic[R]):
 class JournalSearch:
     """Ranks the turns and the summaries that the caller may see."""
 
-    def __init__(self, store: Store, embedded: Embeddings) -> None:
+    def __init__(self, store: Store, embeddings: Embeddings) -> None:
         self._store = store
-        self._signals = Retriever(store, embedded)
+        self._signals = Retriever(store, embeddings)
 
     def turns(
         self, caller: Caller, query: str, limit: int, session: str | None = None
@@ -57,9 +57,9 @@ class JournalSearch:
     def _search(
         self, of: type[R], caller: Caller, query: str, limit: int, named: Mapping[str, object]
     ) -> list[Found[R]]:
-        asked = self._signals.embed(query, caller, of)
+        embedding = self._signals.embed(query, caller, of)
         reach = [narrowed(where, **named) for where in filters(self._store, caller)]
-        signals = self._signals.gather(of, reach, asked, parse_query(query), CANDIDATES)
+        signals = self._signals.gather(of, reach, embedding, parse_query(query), CANDIDATES)
         signals.keep(signals.best(max(limit, COMPARED)))
         standings = self._signals.standings(of, reach, signals.keys())
         signals.keep(standings)

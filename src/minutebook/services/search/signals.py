@@ -199,9 +199,9 @@ class Signals:
 class Retriever:
     """Asks the store for the best records of a class, in the space of the model in use."""
 
-    def __init__(self, store: Store, embedded: Embeddings) -> None:
+    def __init__(self, store: Store, embeddings: Embeddings) -> None:
         self._store = store
-        self._embedded = embedded
+        self._embeddings = embeddings
 
     def embed(self, query: str, caller: Caller, of: type[TextRecord]) -> QueryEmbedding | None:
         """Embed a query for a search by meaning and words; None if no model is ready.
@@ -209,48 +209,50 @@ class Retriever:
         Notes in the call that records are searched by words alone. Raises InvalidInput for a query
         that is too long.
         """
-        asked = self._embedded.embed_query(query, caller.call.progress)
-        if asked is None:
-            note = self._embedded.note_of_words_alone()
+        embedding = self._embeddings.embed_query(query, caller.call.progress)
+        if embedding is None:
+            note = self._embeddings.note_of_words_alone()
         else:
-            note = self._embedded.note_of_pending(of, filters(self._store, caller))
+            note = self._embeddings.note_of_pending(of, filters(self._store, caller))
         if note is not None:
             caller.call.notes["meaning"] = note
-        return asked
+        return embedding
 
     def gather(
         self,
         of: type[TextRecord],
         wheres: Iterable[Filter],
-        asked: QueryEmbedding | None,
+        embedding: QueryEmbedding | None,
         query: TextQuery,
         limit: int,
     ) -> Signals:
         """Return the best of each selection by each signal, each with its cosine if it has a vector."""
-        total = self.nothing(asked)
+        total = self.nothing(embedding)
         for where in wheres:
-            found = self.propose(of, where, asked, query, limit)
-            self.complete(of, where, asked, found)
+            found = self.propose(of, where, embedding, query, limit)
+            self.complete(of, where, embedding, found)
             total.add(found)
         return total
 
-    def nothing(self, asked: QueryEmbedding | None) -> Signals:
+    def nothing(self, embedding: QueryEmbedding | None) -> Signals:
         """Return empty signals."""
-        return Signals(None if asked is None else {}, {}, model=self._embedded.space.name)
+        return Signals(None if embedding is None else {}, {}, model=self._embeddings.space.name)
 
     def propose(
         self,
         of: type[TextRecord],
         where: Filter,
-        asked: QueryEmbedding | None,
+        embedding: QueryEmbedding | None,
         query: TextQuery,
         limit: int,
     ) -> Signals:
         """Return the best of the selected records by each signal, every one with its cosine."""
-        found = self.nothing(asked)
+        found = self.nothing(embedding)
         found.lexical = self.matches(of, where, query, limit)
-        if asked is not None:
-            found.vector = self.nearest(of, where, asked, limit, [id for _, id in found.lexical])
+        if embedding is not None:
+            found.vector = self.nearest(
+                of, where, embedding, limit, [id for _, id in found.lexical]
+            )
         return found
 
     def matches(self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int) -> Scores:
@@ -262,26 +264,26 @@ class Retriever:
         self,
         of: type[TextRecord],
         where: Filter,
-        asked: QueryEmbedding,
+        embedding: QueryEmbedding,
         limit: int,
         also: Collection[str] = (),
     ) -> Scores:
         """Return the cosines of the best of the selected records, and of those that `also` names."""
-        space = self._embedded.space_of(of)
-        found = self._store.nearest(of, where, space, asked.vector, limit, also)
+        space = self._embeddings.space_of(of)
+        found = self._store.nearest(of, where, space, embedding.vector, limit, also)
         return {(where.organization, each.id): each.score for each in found}
 
     def compared(
-        self, of: type[TextRecord], where: Filter, asked: QueryEmbedding, limit: int
+        self, of: type[TextRecord], where: Filter, embedding: QueryEmbedding, limit: int
     ) -> Signals:
         """Return what meaning alone says of the selected records, those nearest to a query."""
-        found = self.nothing(asked)
-        found.vector = self.nearest(of, where, asked, limit)
-        self._compare(of, where.organization, asked, found)
+        found = self.nothing(embedding)
+        found.vector = self.nearest(of, where, embedding, limit)
+        self._compare(of, where.organization, embedding, found)
         return found
 
     def complete(
-        self, of: type[TextRecord], where: Filter, asked: QueryEmbedding | None, found: Signals
+        self, of: type[TextRecord], where: Filter, embedding: QueryEmbedding | None, found: Signals
     ) -> None:
         """Add the cosines of records that other signals found, and compare the best token by token.
 
@@ -289,19 +291,19 @@ class Retriever:
         token states are kept, candidates beyond COMPARED are let go; what was compared before, or
         what the graph leads to, stays.
         """
-        if asked is None or found.vector is None:
+        if embedding is None or found.vector is None:
             return
         missing = frozenset(id for _, id in found.keys() - found.vector.keys())
         if missing:
             here = replace(where, ids=missing)
-            found.vector |= self.nearest(of, here, asked, len(missing))
-        self._compare(of, where.organization, asked, found)
+            found.vector |= self.nearest(of, here, embedding, len(missing))
+        self._compare(of, where.organization, embedding, found)
 
     def _compare(
-        self, of: type[TextRecord], organization: str, asked: QueryEmbedding, found: Signals
+        self, of: type[TextRecord], organization: str, embedding: QueryEmbedding, found: Signals
     ) -> None:
-        space = self._embedded.space_of(of)
-        if asked.question is None or not space.states:
+        space = self._embeddings.space_of(of)
+        if embedding.question is None or not space.states:
             return
         unknown = found.keys() - found.late.keys()
         if not unknown:
@@ -311,7 +313,7 @@ class Retriever:
         kept = self._store.token_states(of, organization, [id for _, id in new], space)
         # Empty where the model gave none for a text: its cosine stands.
         packed = {id: states for id, states in kept.items() if states}
-        scores = asked.question.scores(list(packed.values()))
+        scores = embedding.question.scores(list(packed.values()))
         for id, score in zip(packed, scores.tolist(), strict=True):
             found.late[organization, id] = score
 

@@ -155,9 +155,9 @@ class Viewpoints:
         places: Mapping[Key, int],
     ) -> Iterable[LeftOut]:
         """Name the memories, also those that ended, that are near the question and were not found."""
-        asked = self._retriever.embed(query, caller, Memory)
+        embedding = self._retriever.embed(query, caller, Memory)
         wheres = filters(self._store, caller)
-        signals = self._retriever.gather(Memory, wheres, asked, parse_query(query), PROPOSED)
+        signals = self._retriever.gather(Memory, wheres, embedding, parse_query(query), PROPOSED)
         signals.keep(signals.keys() - found)
         hits: Sequence[Hit[Key]] = fuse(
             signals.found(), TEXT_WEIGHTS, LEFT_OUT, signals.strengths()

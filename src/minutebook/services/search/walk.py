@@ -36,9 +36,9 @@ LEAST_RANK = 1e-5
 class GraphWalk:
     """Scores the memories that are joined to what a question names and to its best candidates."""
 
-    def __init__(self, store: Store, embedded: Embeddings, signals: Retriever) -> None:
+    def __init__(self, store: Store, embeddings: Embeddings, signals: Retriever) -> None:
         self._store = store
-        self._embedded = embedded
+        self._embeddings = embeddings
         self._signals = signals
 
     def add(self, where: Filter, query: str, found: Signals) -> int:
@@ -98,11 +98,11 @@ class GraphWalk:
 
         The best has its relevance, raised to CERTAINTY_EXPONENT. All are 1 if no word is left to compare.
         """
-        asked = self._embedded.embed_query(query) if words(query) else None
-        if asked is None or not ids:
+        embedding = self._embeddings.embed_query(query) if words(query) else None
+        if embedding is None or not ids:
             return dict.fromkeys(ids, 1.0)
         here = replace(where, ids=frozenset(ids))
-        found = self._signals.compared(Memory, here, asked, len(ids))
+        found = self._signals.compared(Memory, here, embedding, len(ids))
         strengths = {key[1]: found.likeness(key) for key in found.vector or ()}
         best, middle = max(strengths.values(), default=0.0), median(strengths.values() or [0.0])
         certainty = relevance(best) ** CERTAINTY_EXPONENT
