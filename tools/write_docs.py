@@ -193,7 +193,7 @@ def _json(value: Any) -> str:
 def _alias(told: Mapping[str, Any]) -> str:
     match told.get("to"):
         case None:
-            return "itself"
+            return str(told.get("description", "itself"))
         case str(name):
             return f"`{name}`"
         case choices:

@@ -43,6 +43,8 @@ NAMED: dict[Call, Arguments] = {
         zip(("source_id", "target_id"), map(uuid, g.memories), strict=True)
     ),
     ("knowledge", "update_memory"): lambda g: {"id": g.memories[0], "content": "Mine"},
+    ("knowledge", "change_memory"): lambda g: {"id": g.memories[0], "title": "Mine"},
+    ("knowledge", "put_memory"): lambda g: {"content": "Mine", "supersedes": [g.memories[0]]},
     ("knowledge", "delete_memory"): lambda g: {"id": g.memories[0]},
     ("knowledge", "invalidate"): lambda g: {"id": g.memories[0], "reason": "old"},
     ("knowledge", "create_relation"): lambda g: {
@@ -78,6 +80,7 @@ PLACED: dict[Call, Arguments] = {
 
 OTHERS: dict[Call, Arguments] = {
     ("knowledge", "store_memory"): lambda g: {"content": "Mine"},
+    ("knowledge", "put_memory new"): lambda g: {"content": "Mine", "key": f"k{next(NUMBERS)}"},
     ("knowledge", "create_entity"): lambda g: {"name": f"Ana {next(NUMBERS)}"},
     ("knowledge", "index_project"): lambda g: {"path": str(g.folder)},
     ("knowledge", "reset_all_memory"): lambda g: {"confirm": True},

@@ -18,7 +18,7 @@ class Failure:
     Without a `code` it is a tool's result that the model reads: `text`, and `structured` beside it.
     With one it is a JSON-RPC error: code, message `text`, and `structured` as its `data`.
     `name` is its name among the contract's errors, where they have names; `cause` the domain's name
-    of the error, for the log.
+    of the error, for the log; `facts` the error as the caller may read it, for programs.
     """
 
     text: str
@@ -26,6 +26,7 @@ class Failure:
     structured: Mapping[str, Any] | None = None
     name: str = ""
     cause: str = field(default="", compare=False)
+    facts: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from minutebook.contracts.arguments import Arguments
 from minutebook.contracts.resources import Resource, ResourceHandlers, text_of
 from minutebook.contracts.stacks import Stack
 from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.error_facts import facts_of
 from minutebook.domain.errors import (
     InvalidInput,
     MinutebookError,
@@ -220,7 +221,7 @@ class Contract:
         shown = redacted_for(caller, error)
         if shown is not error:
             log.error("told as less to the token %s: %s", caller.token, error)
-        return replace(self.word(shown, arguments), cause=cause)
+        return replace(self.word(shown, arguments), cause=cause, facts=facts_of(shown))
 
     def resource(self, uri: str) -> Resource | None:
         """Return the promised resource, or template, that a URI belongs to."""

@@ -35,7 +35,7 @@ MinutebookError
     └── ModelUnavailable    the model cannot be had
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 
 
@@ -44,7 +44,8 @@ class MinutebookError(Exception):
     """Anything that Minutebook refuses or fails to do."""
 
     def __str__(self) -> str:
-        facts = ", ".join(f"{name}={value!r}" for name, value in vars(self).items())
+        named = ((each.name, getattr(self, each.name)) for each in fields(self))
+        facts = ", ".join(f"{name}={value!r}" for name, value in named)
         return f"{type(self).__name__}({facts})"
 
 

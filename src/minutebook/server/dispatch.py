@@ -40,6 +40,12 @@ _SAFE_ID = re.compile(r"[!-~]{1,64}")
 _SESSION = "minutebook.session"
 """The key under which a connection keeps the name of its session."""
 
+ERROR = "minutebook/error"
+"""In a request's `_meta`, asks for the facts of an error, for programs.
+
+They are then in the result's `_meta`, or in the `data` of a JSON-RPC error, under the same name.
+"""
+
 OpenApp = Callable[[], App]
 """Returns the app; opens it at the first call."""
 
@@ -244,10 +250,21 @@ def failure_in(outcome: object) -> Failure | None:
     return outcome if isinstance(outcome, Failure) else None
 
 
-def protocol_error(failure: Failure) -> MCPError:
-    """Return a failure as a JSON-RPC error, for requests whose results cannot hold one."""
+def protocol_error(failure: Failure, meta: Mapping[str, Any] | None = None) -> MCPError:
+    """Return a failure as a JSON-RPC error, for requests whose results cannot hold one.
+
+    `meta` is the request's.
+    """
     code = INTERNAL_ERROR if failure.code is None else failure.code
-    return MCPError(code, failure.text, failure.structured)
+    facts = error_facts(failure, meta)
+    return MCPError(code, failure.text, {**(failure.structured or {}), **facts} or None)
+
+
+def error_facts(failure: Failure | None, meta: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the facts of a failure under their name, if the request's `meta` asks for them."""
+    if failure is None or not (meta or {}).get(ERROR):
+        return {}
+    return {ERROR: dict(failure.facts)}
 
 
 def connection_of(session: ServerSession) -> Connection:

@@ -7,12 +7,13 @@ from typing import Any
 
 from minutebook.app import App
 from minutebook.contracts.contract import Operation
+from minutebook.contracts.knowledge import programs, shapes
 from minutebook.contracts.knowledge.wording import TEXTS
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.instants import rfc3339
-from minutebook.domain.records import CodeChunk, Edge, Entity, Kind, Memory, MemoryType
+from minutebook.domain.records import CodeChunk, Kind, Memory, MemoryType
 from minutebook.search.calibration import strength_of_bm25
 from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute
@@ -176,8 +177,8 @@ def get_related(app: App, caller: Caller, entity_id: str, depth: int, direction:
     """Show what is near an entity."""
     neighbours = app.entities.related(caller, entity_id, depth, Direction(direction))
     return {
-        "entities": [_entity(entity) for entity in neighbours.entities],
-        "relations": [_relation(relation) for relation in neighbours.relations],
+        "entities": [shapes.entity(entity) for entity in neighbours.entities],
+        "relations": [shapes.relation(relation) for relation in neighbours.relations],
         "entity_count": len(neighbours.entities),
         "relation_count": len(neighbours.relations),
     }
@@ -255,7 +256,7 @@ def detect_communities(app: App, caller: Caller) -> Shape:
     """Show the entities in groups that are densely related."""
     communities = app.entities.communities(caller)
     return {
-        "communities": [[_entity(entity) for entity in each] for each in communities],
+        "communities": [[shapes.entity(entity) for entity in each] for each in communities],
         "community_count": len(communities),
     }
 
@@ -352,6 +353,7 @@ OPERATIONS: Mapping[str, Operation] = {
     "get_status": get_status,
     "reset_all_memory": reset_all_memory,
     "detect_communities": detect_communities,
+    **programs.OPERATIONS,
 }
 
 
@@ -428,19 +430,3 @@ def _progress(progress: IndexingProgress) -> Shape:
         "pending_chunks": progress.pending,
     }
     return shape if progress.project.reason is None else shape | {"reason": progress.project.reason}
-
-
-def _entity(entity: Entity) -> Shape:
-    shape: Shape = {"id": entity.id, "name": entity.name, "entity_type": entity.type}
-    further = {"description": entity.description, "user_id": entity.user}
-    return shape | {name: value for name, value in further.items() if value is not None}
-
-
-def _relation(relation: Edge) -> Shape:
-    return {
-        "id": relation.id,
-        "from_entity": relation.source,
-        "to_entity": relation.target,
-        "relation_type": relation.type,
-        "weight": relation.weight,
-    }

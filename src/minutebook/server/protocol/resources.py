@@ -77,7 +77,7 @@ class Resources:
         job = Job(contract, "resources/read", {"uri": uri}, caller, task)
         answer = await self._run(job)
         if answer.error is not None:
-            raise protocol_error(answer.error)
+            raise protocol_error(answer.error, params.meta)
         text = types.TextResourceContents(uri=uri, mime_type=mime_type, text=answer.text)
         return types.ReadResourceResult(contents=[text])
 

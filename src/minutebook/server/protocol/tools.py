@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio.from_thread
@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from minutebook.contracts.answers import Answer, Failure, failed
 from minutebook.contracts.contract import Contract, Tool
 from minutebook.domain.caller import Progress, Sample
-from minutebook.server.dispatch import Dispatcher, protocol_error, tool_job
+from minutebook.server.dispatch import Dispatcher, error_facts, protocol_error, tool_job
 from minutebook.server.protocol.sampling import ContextOf, Sampling
 
 log = logging.getLogger(__name__)
@@ -84,7 +84,7 @@ class Tools:
         self._wake()
         if isinstance(outcome, types.InputRequiredResult):
             return outcome
-        return _as_result(outcome)
+        return _as_result(outcome, params.meta)
 
 
 def _progress(context_of: ContextOf) -> Progress:
@@ -103,18 +103,20 @@ def _progress(context_of: ContextOf) -> Progress:
     return progress
 
 
-def _as_result(outcome: Answer | Failure) -> types.CallToolResult:
+def _as_result(outcome: Answer | Failure, asked: Mapping[str, Any] | None) -> types.CallToolResult:
     answer = failed(outcome) if isinstance(outcome, Failure) else outcome
     failure = answer.error
     if failure is not None and failure.code is not None:
-        raise protocol_error(failure)
+        raise protocol_error(failure, asked)
     structured = answer.content if failure is None else failure.structured
     texts = [answer.text, *(note.text for note in answer.notes.values() if note.text)]
+    meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
+    meta |= error_facts(failure, asked)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text) for text in texts],
         structured_content=None if structured is None else dict(structured),
         is_error=failure is not None,
-        _meta={f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()} or None,
+        _meta=meta or None,
     )
 
 

@@ -100,6 +100,10 @@ class Entities:
             origin=caller.call.origin,
         )
 
+    def read(self, caller: Caller, id: str) -> Entity:
+        """Return an entity. Raises NotFound if there is none or the caller may not see it."""
+        return read(self._store, caller, Entity, id)
+
     def create_relation(
         self, caller: Caller, source: str, target: str, type: str, weight: float
     ) -> Edge:

@@ -6,6 +6,7 @@ from datetime import datetime
 from heapq import nsmallest
 
 from minutebook.domain.caller import Caller, Note
+from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter, MemoryQuery
 from minutebook.domain.records import Decision, Memory, Status
 from minutebook.search.calibration import relevance
@@ -21,6 +22,9 @@ from minutebook.store.protocol import Candidate, Store
 
 CANDIDATES = 150
 """How many each of the vector and the lexical signal propose."""
+
+MOST_SELECTED = 16_384
+"""How many memories may fit the metadata that a question asks for: SQLite names that many in a statement."""
 
 NOTHING_ABOUT_IT = Note(
     {"about": 0}, "Nothing here is about that; these are the nearest records there are."
@@ -220,7 +224,22 @@ class Recall:
         at = selection.at
         if at is None and query.status not in _ENDED:
             at = self._clock()
-        return [query.narrow(replace(where, valid_at=at)) for where in filters(self._store, caller)]
+        wheres = [
+            query.narrow(replace(where, valid_at=at)) for where in filters(self._store, caller)
+        ]
+        return [self._fitting(where, query) for where in wheres] if query.asks_metadata else wheres
+
+    def _fitting(self, where: Filter, query: MemoryQuery) -> Filter:
+        """Return the filter for those memories alone whose metadata fits; no engine selects by that.
+
+        Raises InvalidInput if they are more than a statement can name.
+        """
+        each = self._store.each(Memory, where, ())
+        ids = frozenset(memory.id for memory in each if query.fits_metadata(memory))
+        if len(ids) > MOST_SELECTED:
+            remedy = f"fits more than {MOST_SELECTED:,} memories: add a condition"
+            raise InvalidInput("metadata", remedy)
+        return replace(where, ids=ids)
 
     def _current_filters(self, caller: Caller) -> list[Filter]:
         now = self._clock()

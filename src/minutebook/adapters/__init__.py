@@ -1,0 +1,1 @@
+"""A memory as other libraries for agents want one; each module needs the extra of its name."""

@@ -1,0 +1,32 @@
+"""What stands in the way of a call to a server, besides the errors of the domain."""
+
+from dataclasses import dataclass, field
+
+from minutebook.domain.errors import MinutebookError
+
+
+@dataclass(eq=False)
+class ServerError(MinutebookError):
+    """The server at `url` gave no answer of use, for this reason."""
+
+    url: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.url}: {self.reason}"
+
+
+class ServerUnreachable(ServerError):
+    """Nothing was sent: nobody listens there, or the name, the certificate or the proxy is wrong."""
+
+
+class ServerSilent(ServerError):
+    """The request was sent and no answer came in time; whether it was done is not known."""
+
+
+@dataclass(eq=False)
+class ServerRefused(ServerError):
+    """The server refused the request with a status of HTTP; `retry_after` seconds later it may not."""
+
+    status: int
+    retry_after: float | None = field(default=None, kw_only=True)

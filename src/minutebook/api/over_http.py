@@ -1,0 +1,184 @@
+"""The contracts of a server, over MCP: each call is one POST, as docs/guides/http.md has it."""
+
+import itertools
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlsplit
+
+from minutebook.api.connection import Reply
+from minutebook.api.errors import ServerError, ServerRefused, ServerSilent, ServerUnreachable
+from minutebook.domain.error_facts import error_of
+from minutebook.domain.errors import InvalidInput, StoreClosed, Unidentified
+from minutebook.domain.origin import Origin
+
+if TYPE_CHECKING:
+    import httpx2
+
+_NOTES = "minutebook/"
+_ERROR = "minutebook/error"
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_SHOWN = 300
+
+
+class OverHttp:
+    """Calls the contracts that a server serves, in the name of a token."""
+
+    def __init__(self, url: str, token: str | None, timeout: float, origin: Origin) -> None:
+        """`timeout` is in seconds, for one call. Raises InvalidInput if the URL or the token is none."""
+        import httpx2
+
+        self._url = base_of(url)
+        headers = {
+            "Accept": "application/json",
+            "User-Agent": f"{_product(origin.client)}/{_product(origin.version)}",
+        }
+        if token is not None:
+            if not token.strip().isascii() or not token.strip().isprintable() or not token.strip():
+                raise InvalidInput(
+                    "token", "must be the secret that `minutebook token create` gave"
+                )
+            headers["Authorization"] = f"Bearer {token.strip()}"
+        # Plain http is for this machine alone, and to load certificates takes longer than a request.
+        verify = self._url.startswith("https:")
+        self._http = httpx2.Client(
+            base_url=self._url, headers=headers, timeout=timeout, verify=verify
+        )
+        self._timeout = timeout
+        self._ids = itertools.count(1)
+
+    def __repr__(self) -> str:
+        """Return a representation without the token."""
+        return f"OverHttp({self._url!r})"
+
+    def call(self, contract: str, tool: str, arguments: Mapping[str, Any]) -> Reply:
+        """Call a tool of a contract.
+
+        Raises the error of the domain that stood in the way, ServerError if the server gave none.
+        """
+        given = {"name": tool, "arguments": dict(arguments)}
+        result = self._ask(contract, "tools/call", given)
+        meta = result.get("_meta") or {}
+        if result.get("isError"):
+            self._fail(meta.get(_ERROR), _text_of(result.get("content")))
+        notes = {
+            name.removeprefix(_NOTES): each
+            for name, each in meta.items()
+            if name.startswith(_NOTES)
+        }
+        return Reply(result.get("structuredContent") or {}, notes)
+
+    def read(self, contract: str, uri: str) -> Mapping[str, Any]:
+        """Read a resource of a contract.
+
+        Raises the error of the domain that stood in the way, ServerError if the server gave none.
+        """
+        result = self._ask(contract, "resources/read", {"uri": uri})
+        try:
+            found: Mapping[str, Any] = json.loads(_text_of(result.get("contents")))
+        except ValueError as error:
+            raise ServerError(self._url, f"{uri} is not JSON") from error
+        return found
+
+    def close(self) -> None:
+        """Close the connections to the server."""
+        self._http.close()
+
+    def _ask(self, contract: str, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        import httpx2
+
+        if self._http.is_closed:
+            raise StoreClosed("this memory was closed; open it again")
+        asked = {**params, "_meta": {_ERROR: True}}
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": asked}
+        body = json.dumps(message).encode()
+        headers = {"Content-Type": "application/json"}
+        try:
+            response = self._http.post(f"/mcp/{quote(contract)}", content=body, headers=headers)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol) as error:
+            raise ServerUnreachable(
+                self._url, f"it cannot be reached ({error}); see that it is served there"
+            ) from error
+        except httpx2.TimeoutException as error:
+            raise ServerSilent(
+                self._url,
+                f"no answer in {self._timeout:g} s; whether it was done is not known",
+            ) from error
+        except httpx2.HTTPError as error:
+            raise ServerSilent(
+                self._url, f"the connection broke ({error}); whether it was done is not known"
+            ) from error
+        return self._result_of(contract, response)
+
+    def _result_of(self, contract: str, response: "httpx2.Response") -> Mapping[str, Any]:
+        try:
+            message = json.loads(response.content)
+        except ValueError:
+            message = None
+        match message:
+            case {"result": Mapping() as result} if response.status_code == 200:
+                return result
+            case {"error": {"data": {"minutebook/error": facts}, "message": str(text)}}:
+                self._fail(facts, text)
+            case {"error": {"message": str(text)}}:
+                reason = text
+            case _:
+                reason = f"the answer is none of a Minutebook server: {response.text[:_SHOWN]!r}"
+        status = response.status_code
+        if status == 401:
+            raise Unidentified(f"{reason}; name a token that is valid")
+        if status == 404:
+            reason = f"the contract {contract!r} is not served there ({reason})"
+        raise ServerRefused(
+            self._url, reason, status, retry_after=_seconds(response.headers.get("retry-after"))
+        )
+
+    def _fail(self, facts: object, text: str) -> None:
+        """Raise the error that the server tells of."""
+        error = error_of(facts)
+        if error is None:
+            raise ServerError(self._url, text or "it failed and does not say why")
+        error.add_note(text)
+        raise error
+
+
+def base_of(url: str) -> str:
+    """Return the address of a server: without a path such as `/mcp/knowledge`, or a slash at its end.
+
+    Raises InvalidInput if it is no such address, or if a token would cross a network in the open.
+    """
+    example = "must be such as https://memory.example.org"
+    try:
+        parts = urlsplit(url)
+        is_url = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or not url.isprintable() or " " in url:
+        raise InvalidInput("url", f"{example} (got {url[:100]!r})")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise InvalidInput("url", "must have no user, query or fragment: the token is given apart")
+    if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
+        reason = "over plain http what is asked and the token would cross the network in the open"
+        raise InvalidInput("url", f"must be https: {reason}")
+    path = parts.path.rstrip("/")
+    head, mcp, tail = path.rpartition("/mcp")
+    if mcp and "/" not in tail.strip("/"):
+        path = head
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def _text_of(parts: object) -> str:
+    """Return the first text among the parts of a result; "" if there is none."""
+    for part in parts if isinstance(parts, list) else ():
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            return str(part["text"])
+    return ""
+
+
+def _product(name: str) -> str:
+    """Return a name as a product of a User-Agent header (RFC 9110) may be spelled."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-._") else "-" for c in name) or "-"
+
+
+def _seconds(text: str | None) -> float | None:
+    return float(text) if text is not None and text.isdecimal() else None

@@ -1,0 +1,98 @@
+"""One memory by each way: in this process, and over HTTP from a real server."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minutebook import open_memory
+from minutebook.api import Minutebook
+from minutebook.api.in_process import InProcess
+from minutebook.app import open_app
+from minutebook.config import Settings
+from minutebook.domain.grants import Grant
+from minutebook.domain.origin import Origin
+from minutebook.domain.records import Role
+from tests.server.http.speaking import OWNER, Server, served
+from tests.world import ready
+
+_NUMBERS = count(1)
+
+
+@dataclass(frozen=True)
+class Opener:
+    """Opens memories in one way; each caller is named by what binds it."""
+
+    open: Callable[..., Minutebook]
+
+    def __call__(self, **bound: Any) -> Minutebook:
+        return self.open(**bound)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with served(tmp_path_factory.mktemp("served")) as one:
+        yield one
+
+
+@pytest.fixture(scope="module", params=["in process", "over http"])
+def opener(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Opener]:
+    """What opens memories of one store, in one of the two ways."""
+    with ExitStack() as stack:
+        if request.param == "over http":
+            server: Server = request.getfixturevalue("server")
+            app = open_app(Settings(home=server.home, embedder="none"))
+            stack.callback(app.close)
+
+            def over_http(**bound: Any) -> Minutebook:
+                repository = bound.get("repository")
+                grant = Grant(
+                    name=bound.get("agent", "ana"),
+                    role=bound.get("role", Role.AGENT),
+                    organization=bound["organization"],
+                    repositories=None if repository is None else (repository,),
+                    user=bound.get("user"),
+                )
+                token = app.tokens.create(OWNER, grant).secret
+                return stack.enter_context(open_memory(url=server.url, token=token))
+
+            yield Opener(over_http)
+            return
+        home = tmp_path_factory.mktemp("own")
+
+        def in_process(**bound: Any) -> Minutebook:
+            settings = Settings(home=home, embedder="none", **{"agent": "ana"} | bound)
+            connection = InProcess(open_app(settings), settings.caller(), Origin(client="test"))
+            return stack.enter_context(Minutebook(connection))
+
+        yield Opener(in_process)
+
+
+@pytest.fixture
+def memory(opener: Opener) -> Minutebook:
+    """A memory in an organization of its own."""
+    return opener(organization=f"acme-{next(_NUMBERS)}")
+
+
+@pytest.fixture(scope="module")
+def own_memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minutebook]:
+    """A memory in this process, with a model that is ready."""
+    from dataclasses import replace
+
+    from minutebook.models import models_of
+
+    settings = Settings(home=tmp_path_factory.mktemp("meaning"), agent="ana")
+    app = open_app(settings, models=replace(models_of(settings), embedding=ready()))
+    with Minutebook(InProcess(app, settings.caller(), Origin(client="test"))) as memory:
+        yield memory
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
