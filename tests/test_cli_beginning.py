@@ -30,6 +30,7 @@ BEGIN = {
     ("migrate",),
     ("ledger", "rebuild"),
     ("secret", "set"),
+    ("sync",),
     ("system", "write"),
     ("token", "create"),
 }

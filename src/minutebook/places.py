@@ -6,6 +6,7 @@ Services are imported by whoever needs them alone, as in `app`.
 import getpass
 import socket
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from minutebook.config import Settings
@@ -66,6 +67,16 @@ def repos_of(settings: Settings) -> "LedgerFolders":
         are_shared=settings.store is not None,
         machine=socket.gethostname(),
     )
+
+
+def sync_folder(settings: Settings) -> Path:
+    """Return the folder for copies of remotes and files on their way; all in it can be made again."""
+    return settings.home / ".sync"
+
+
+def machine_name() -> str:
+    """Return the name by which people know this machine."""
+    return socket.gethostname()
 
 
 def secret_place_of(settings: Settings, store: Tended) -> "SecretPlace":

@@ -122,6 +122,8 @@ BESIDE = {
     "folder_exports.notes",
     "folder_exports.tables",
     "graph_exports.run",
+    "machine_sync.compare",
+    "machine_sync.run",
     "rebuilds.rebuild",
     "rebuilds.rebuild_from",
     "secret.check",

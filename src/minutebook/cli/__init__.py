@@ -34,6 +34,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "archives": ("export", "backup", "restore"),
         "importing": ("import",),
         "migrating": ("migrate",),
+        "syncing": ("sync",),
     },
     "Look after it": {
         "upkeep": ("status", "doctor", "model"),

@@ -60,6 +60,16 @@ def replace_file(path: Path, content: bytes, mode: int = 0o600) -> None:
 
 
 @contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """Open a file that takes the place of another, if there is one, once its content is on disk.
+
+    Raises OSError if it cannot be written; the old one stays.
+    """
+    with _part_of(path, Path.replace) as file:
+        yield file
+
+
+@contextmanager
 def synced_file(path: Path) -> Iterator[BinaryIO]:
     """Open a new file and sync it at the end, for a path that nothing refers to yet.
 

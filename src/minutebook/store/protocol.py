@@ -16,6 +16,7 @@ from minutebook.search.text import TextQuery
 from minutebook.store.leases import LeaseRows
 from minutebook.store.recall_rows import RecallRows
 from minutebook.store.shared_values import SharedValues
+from minutebook.store.sync_rows import SyncRows
 from minutebook.store.token_uses import TokenUses
 
 R = TypeVar("R", bound=Record)
@@ -350,6 +351,10 @@ class Tended(Store, Protocol):
     @property
     def shared_values(self) -> SharedValues | None:
         """The values that all servers over the store share; None: its processes share a data directory."""
+
+    @property
+    def sync_rows(self) -> SyncRows | None:
+        """What is known of the machines with which the store is kept in step; None: a server's is not."""
 
     def check_answers(self) -> None:
         """Raise StoreError unless the store can be read at this moment."""

@@ -463,6 +463,10 @@ class PostgresStore:
         """The values that all servers over the database share."""
         return PostgresSharedValues(self._connections)
 
+    @property
+    def sync_rows(self) -> None:
+        """None: who uses a server from several machines has one store."""
+
     def size(self) -> int:
         """Return the size in bytes of the database and of this machine's indices."""
         with self._connections.committed() as connection:

@@ -33,6 +33,7 @@ from minutebook.store.sqlite.indices import Indices
 from minutebook.store.sqlite.missing_database import check_not_lost
 from minutebook.store.sqlite.recall_rows import SqliteRecallRows
 from minutebook.store.sqlite.snapshot import SqliteMoment, SqliteSnapshot
+from minutebook.store.sqlite.sync_rows import SqliteSyncRows
 from minutebook.store.sqlite.token_uses import SqliteTokenUses
 from minutebook.store.transaction_names import TransactionNames
 from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, check_may_receive
@@ -301,6 +302,11 @@ class SqliteStore:
     def token_uses(self) -> SqliteTokenUses:
         """The last use of each token."""
         return SqliteTokenUses(self._connections)
+
+    @property
+    def sync_rows(self) -> SqliteSyncRows:
+        """What is known of the machines with which the file is kept in step."""
+        return SqliteSyncRows(self._connections)
 
     @property
     def identity(self) -> str:

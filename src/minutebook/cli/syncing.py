@@ -1,0 +1,137 @@
+"""Keep machines in step, through a folder, a Git repository or SSH."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from minutebook.cli.printing import say, style
+from minutebook.cli.terminal import (
+    as_json,
+    bar,
+    fields_of,
+    identity,
+    interruptible,
+    opened_or_made,
+    settings_of,
+    working_directory,
+)
+from minutebook.domain.caller import in_call
+from minutebook.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from minutebook.services.sync.machines import Comparison, SyncReport
+
+_LISTED = 20
+
+
+@click.command(short_help="Keep two machines in step, without a server.")
+@click.argument("remote")
+@click.option("--check", is_flag=True, help="Change nothing; compare every record with the remote.")
+@click.option(
+    "--compact", is_flag=True, help="Put one snapshot in the place of the files that all have taken."
+)
+@identity
+@as_json
+@click.pass_context
+def sync(
+    context: click.Context,
+    options: dict[str, str],
+    remote: str,
+    check: bool,  # noqa: FBT001
+    compact: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Take in what other machines changed, and leave what was changed here for them, in REMOTE.
+
+    REMOTE is a folder that all of them reach, a Git repository (its address or folder, best an empty
+    one) or ssh://HOST/FOLDER. What two machines edited at once is kept twice and told. All stands there
+    in clear. Exits with 1 if a file cannot be read or --check finds a difference.
+    """
+    from minutebook.places import sync_folder
+    from minutebook.services.sync.remotes import remote_of
+
+    if check and compact:
+        raise InvalidInput("--check", "changes nothing, so it does not go with --compact")
+    place = remote_of(remote, sync_folder(settings_of(options)), working_directory())
+    with (
+        interruptible("Stopped. The next sync goes on from here."),
+        opened_or_made(options) as (app, caller),
+        bar("Syncing", hidden=as_json) as progress,
+    ):
+        asks = in_call(caller, progress=progress)
+        if check:
+            compared = app.machine_sync.compare(asks, place)
+            shape, lines = _compared(compared)
+            failed = bool(compared.differences or compared.refused)
+        else:
+            done = app.machine_sync.run(asks, place, compact=compact)
+            shape, lines = _done(done)
+            failed = bool(done.refused)
+    say(shape, lines, as_json)
+    context.exit(1 if failed else 0)
+
+
+def _done(done: "SyncReport") -> tuple[object, Iterator[str]]:
+    shape = {
+        "machine": done.machine,
+        "sent": done.sent,
+        "taken": done.taken,
+        "files": dict(done.files),
+        "compacted": done.compacted,
+        "conflicts": [fields_of(each) for each in done.conflicts],
+        "refused": [{"file": name, "reason": reason} for name, reason in done.refused],
+    }
+    return shape, _lines_of(done)
+
+
+def _lines_of(done: "SyncReport") -> Iterator[str]:
+    machines = ", ".join(f"{count} files of {name}" for name, count in sorted(done.files.items()))
+    came = f"{done.taken:,} records ({machines})" if done.files else "nothing"
+    yield f"Taken: {came}. Sent: {f'{done.sent:,} records' if done.sent else 'nothing'}."
+    for each in done.conflicts[:_LISTED]:
+        what = "edited here or there, and removed on the other machine: the edit stands"
+        if not each.was_removed or each.copies:
+            what = f"edited on two machines ({', '.join(each.fields)})"
+        kept = f"; the other version is {', '.join(each.copies)}" if each.copies else ""
+        yield style(f"{each.kind} {each.id} “{each.label}”: {what}{kept}", fg="yellow")
+    if len(done.conflicts) > _LISTED:
+        yield f"… and {len(done.conflicts) - _LISTED:,} more; `minutebook audit --act conflict` lists them."
+    if done.compacted:
+        yield f"One snapshot takes the place of {done.compacted:,} files."
+    for name, reason in done.refused:
+        yield style(f"{name}: not taken in: {reason}", fg="red")
+    if done.refused:
+        yield (
+            "Nothing of such a file was taken. If it stays so, `minutebook sync REMOTE --compact` on the "
+            "machine that wrote it leaves all it has there anew."
+        )
+
+
+def _compared(compared: "Comparison") -> tuple[object, Iterator[str]]:
+    shape = {
+        "equal": compared.equal,
+        "differences": [fields_of(each) for each in compared.differences],
+        "behind": compared.behind,
+        "refused": [{"file": name, "reason": reason} for name, reason in compared.refused],
+    }
+    return shape, _differences(compared)
+
+
+def _differences(compared: "Comparison") -> Iterator[str]:
+    words = {"here": "only here", "there": "only in the remote", "both": "another in the remote"}
+    for each in compared.differences[:_LISTED]:
+        yield f"{each.kind} {each.id} ({each.organization}): {words[each.held]}"
+    if len(compared.differences) > _LISTED:
+        yield f"… and {len(compared.differences) - _LISTED:,} more"
+    for name, reason in compared.refused:
+        yield style(f"{name}: cannot be read: {reason}", fg="red")
+    if compared.differences:
+        yield f"{len(compared.differences):,} records differ, {compared.equal:,} are equal; a sync brings them together."
+    else:
+        yield f"Equal: {compared.equal:,} records here and in the remote."
+    for name, files in sorted(compared.behind.items()):
+        yield f"{name}: " + (f"{files:,} files behind" if files else "has taken everything in")
+
+
+COMMANDS = (sync,)

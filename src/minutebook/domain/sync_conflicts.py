@@ -1,0 +1,238 @@
+"""What is shown of a record that several machines edited at once, and where the other versions stay.
+
+All of it follows from the edits alone, so each machine makes the same records of them.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import reduce
+
+from minutebook.domain.decision_drafts import fixed_differences, merge_decisions
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.ids import id_apart
+from minutebook.domain.records import (
+    Decision,
+    Entity,
+    Kind,
+    Link,
+    Memory,
+    MemoryType,
+    Proposal,
+    Record,
+    ScopeLevel,
+    Status,
+    Summary,
+    Turn,
+    Version,
+)
+from minutebook.domain.replication import (
+    REMOVED,
+    Sibling,
+    State,
+    differing,
+    travelling_line,
+    winner_of,
+)
+
+CONFLICTS_WITH = "conflicts_with"
+"""The type of the link from another version of a memory to the memory."""
+
+_REQUEST = "sync"
+
+
+@dataclass(frozen=True, slots=True)
+class SyncConflict:
+    """A record that was edited on several machines at once.
+
+    `fields` differ between the versions, `copies` are the ids of memories that hold the other versions;
+    `was_removed` tells that one machine removed what another edited.
+    """
+
+    organization: str
+    kind: Kind
+    id: str
+    label: str
+    fields: tuple[str, ...]
+    copies: tuple[str, ...] = ()
+    was_removed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What the store is to hold of a record (None: nothing), and beside it."""
+
+    shown: Record | None
+    added: tuple[Record, ...] = ()
+    conflict: SyncConflict | None = None
+
+
+def resolve(state: State) -> Resolution:
+    """Return what the edits that stand come to.
+
+    Raises InvalidInput if a decision stands in two forms of which at most one can be true.
+    """
+    winner = winner_of(state)
+    shown = winner.record
+    if len(state.digests) == 1 or shown is None:
+        return Resolution(shown)
+    losers = list(_losers(state, winner))
+    others = [each for each in (loser.record for loser in losers) if each is not None]
+    added: list[Record] = []
+    match shown:
+        case Decision():
+            return Resolution(_merged(shown, others))
+        case Memory():
+            shown, added = _memory(shown, others)
+        case Version():
+            added = _versions(shown, losers)
+        case Entity() | Proposal() | Turn() | Summary():
+            added = [part for other in others for part in _kept(other)]
+    was_removed = any(loser.digest == REMOVED for loser in losers)
+    fields = sorted({name for other in others for name in differing(shown, other)})
+    copies = tuple(each.id for each in added if isinstance(each, Memory))
+    conflict = SyncConflict(
+        shown.organization, shown.kind, shown.id, _label(shown), tuple(fields), copies, was_removed
+    )
+    is_told = bool(fields or was_removed) and not isinstance(shown, Version)
+    return Resolution(shown, tuple(added), conflict if is_told else None)
+
+
+def _losers(state: State, winner: Sibling) -> Iterator[Sibling]:
+    seen = {winner.digest}
+    for each in state.siblings:
+        if each.digest not in seen:
+            seen.add(each.digest)
+            yield each
+
+
+def _merged(shown: Decision, others: Sequence[Record]) -> Decision:
+    decisions = [each for each in others if isinstance(each, Decision)]
+    for other in decisions:
+        fixed = fixed_differences(shown, other)
+        if fixed:
+            raise InvalidInput(
+                "decision", f"{shown.id} stands in two forms, which differ in {', '.join(fixed)}"
+            )
+    return reduce(merge_decisions, decisions, shown)
+
+
+def _memory(winner: Memory, others: Sequence[Record]) -> tuple[Memory, list[Record]]:
+    """Return the memory as it is shown, and its new version and the memories of the other versions.
+
+    Its number is beyond those of all versions, so that the next edit takes the place of none.
+    """
+    memories = [each for each in others if isinstance(each, Memory)]
+    top = max(each.version for each in (winner, *memories))
+    if all(each.text == winner.text for each in memories):
+        shown, added = replace(winner, version=top), list[Record]()
+    else:
+        shown = replace(winner, version=top + 1)
+        added = [_version_of(shown)]
+    for other in memories:
+        has_news = (other.text, other.metadata) != (winner.text, winner.metadata)
+        if has_news and other.deleted_at is None:
+            added += _copy(shown, other)
+    return shown, added
+
+
+def _version_of(memory: Memory) -> Version:
+    return Version(
+        organization=memory.organization,
+        id=f"{memory.id}.{memory.version}",
+        memory=memory.id,
+        number=memory.version,
+        content=memory.content,
+        title=memory.title,
+        changed_by=memory.author,
+        changed_at=memory.updated_at,
+        request=_REQUEST,
+    )
+
+
+def _copy(shown: Memory, other: Memory) -> list[Record]:
+    """Return another version of a memory as a memory of its own, with its version and its link."""
+    line = travelling_line(other) or b""
+    copy = replace(
+        other,
+        id=id_apart(other.id, hashlib.sha256(line).hexdigest()),
+        given_uuid=None,
+        status=Status.UNVERIFIED,
+        locked_by=None,
+        unlocks_to=None,
+        superseded_by=None,
+        version=1,
+        reason=f"edited on two machines at once; the version that is shown is {shown.id}",
+        metadata={**other.metadata, "conflict_of": shown.id},
+    )
+    link = Link(
+        organization=copy.organization,
+        id=f"{copy.id}.{shown.id}.{CONFLICTS_WITH}",
+        source=copy.id,
+        target=shown.id,
+        type=CONFLICTS_WITH,
+        created_at=copy.updated_at,
+    )
+    return [copy, _version_of(copy), link]
+
+
+def _versions(shown: Version, losers: Sequence[Sibling]) -> list[Record]:
+    """Return the texts that other machines have under the same number, with ids of their own."""
+    return [
+        replace(other, id=f"{other.id}.{loser.digest[:8]}")
+        for loser in losers
+        if isinstance(other := loser.record, Version)
+        and (other.title, other.content) != (shown.title, shown.content)
+    ]
+
+
+def _kept(other: Record) -> list[Record]:
+    """Return a memory that holds another version of a record which is no memory."""
+    line = travelling_line(other) or b""
+    repository, user = getattr(other, "repository", None), getattr(other, "user", None)
+    scope = ScopeLevel.USER if user is not None else ScopeLevel.ORGANIZATION
+    if user is None and repository is not None:
+        scope = ScopeLevel.REPOSITORY
+    at = _instant_of(other)
+    memory = Memory(
+        organization=other.organization,
+        id=id_apart(other.id, hashlib.sha256(line).hexdigest()),
+        content=f"The {other.kind} {other.id} was edited on two machines at once. This is the version "
+        f"that is not shown:\n\n{line.decode('utf-8', 'replace').strip()}",
+        title=f"Another version of {_label(other)}",
+        scope=scope,
+        type=MemoryType.DOCUMENTATION,
+        status=Status.UNVERIFIED,
+        author=getattr(other, "author", "sync"),
+        event_time=at,
+        ingestion_time=at,
+        updated_at=at,
+        valid_from=at,
+        repository=repository,
+        user=user,
+        metadata={"conflict_of": other.id},
+    )
+    return [memory, _version_of(memory)]
+
+
+def _instant_of(record: Record) -> datetime:
+    match record:
+        case Turn() | Summary():
+            return record.at
+        case Entity() | Proposal():
+            return record.created_at
+        case _:
+            raise TypeError(record.kind)
+
+
+def _label(record: Record) -> str:
+    match record:
+        case Memory():
+            return record.title or " ".join(record.content[:400].split()[:8])
+        case Entity():
+            return record.name
+        case Proposal() | Decision() | Summary():
+            return record.title
+        case _:
+            return record.id

@@ -1,0 +1,1 @@
+"""Keep a store in step: with the stores of other machines, and with a folder of notes."""

@@ -1,0 +1,210 @@
+"""The files that machines exchange: a header, a line a record, and a seal with the digest of all before it."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from stat import S_ISREG
+from typing import Any, BinaryIO
+
+from minutebook.domain.archive import check_sound
+from minutebook.domain.errors import InvalidArchive, InvalidInput, StoreError
+from minutebook.domain.json_lines import json_line, object_of, record_of
+from minutebook.domain.records import Kind
+from minutebook.domain.replication import TRAVELLING, State, document_of, state_of
+from minutebook.store.sync_rows import Key
+
+FORMAT = "minutebook-sync"
+VERSION = 1
+
+LONGEST_LINE = 64 << 20
+"""Bytes of a line; a longer one is refused before it is read whole."""
+
+_SEAL = "sha256"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a file says of itself: for which remote, from which machine, the number of the file there.
+
+    `heads` are the ends of the machine's audit trails by organization; `covers` of a snapshot are the
+    numbers up to which it holds each machine's files.
+    """
+
+    remote: str
+    machine: str
+    name: str
+    number: int
+    heads: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    covers: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a machine knows of one record, with its lines."""
+
+    key: Key
+    state: State
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """A file that was read to its end and holds: its header, its digest, what it is about."""
+
+    path: Path
+    header: Header
+    digest: str
+    organizations: frozenset[str]
+    decided: frozenset[str]
+    count: int
+
+
+class ChangeWriter:
+    """Writes a file: `add` for each record, then `seal`."""
+
+    def __init__(self, file: BinaryIO, header: Header) -> None:
+        self._file = file
+        self._sum = hashlib.sha256()
+        self.count = 0
+        self.size = 0
+        self._write(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "remote": header.remote,
+                "machine": header.machine,
+                "name": header.name,
+                "number": header.number,
+                "heads": {name: list(head) for name, head in header.heads.items()},
+                "covers": dict(header.covers),
+            }
+        )
+
+    def add(self, entry: Entry) -> None:
+        """Write what is known of a record."""
+        organization, kind, id = entry.key
+        named = {"kind": kind, "organization": organization, "id": id}
+        self._write({**named, **document_of(entry.state, with_lines=True)})
+        self.count += 1
+
+    def seal(self) -> str:
+        """Write the last line, with the digest of all before it; return the digest."""
+        digest = self._sum.hexdigest()
+        self._file.write(json_line({_SEAL: digest, "count": self.count}))
+        return digest
+
+    def _write(self, document: Mapping[str, object]) -> None:
+        line = json_line(document)
+        self._sum.update(line)
+        self._file.write(line)
+        self.size += len(line)
+
+
+def verify(path: Path, remote: str) -> Verified:
+    """Read a file to its end. Raises InvalidArchive, with the line, if it does not hold."""
+    organizations, decided, count = set[str](), set[str](), 0
+    with _opened(path) as file:
+        reader = _Reader(file, path)
+        for each in reader.entries():
+            count += 1
+            organizations.add(each.key[0])
+            if each.key[1] is Kind.DECISION:
+                decided.add(each.key[0])
+        header = reader.header
+    if header.remote != remote:
+        raise InvalidArchive(path.name, "it belongs to another remote")
+    return Verified(
+        path, header, reader.digest, frozenset(organizations), frozenset(decided), count
+    )
+
+
+def entries(verified: Verified) -> Iterator[Entry]:
+    """Yield the records of a file that was verified. Raises InvalidArchive if it was changed since."""
+    with _opened(verified.path) as file:
+        reader = _Reader(file, verified.path)
+        yield from reader.entries()
+    if reader.digest != verified.digest:
+        raise InvalidArchive(verified.path.name, "it was changed while it was read")
+
+
+class _Reader:
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        self._file = file
+        self._name = path.name
+        self.digest = ""
+        self.header = Header("", "", "", 0)
+
+    def entries(self) -> Iterator[Entry]:
+        sum, number, count = hashlib.sha256(), 0, 0
+        while line := self._file.readline(LONGEST_LINE + 1):
+            number += 1
+            try:
+                if self.digest:
+                    raise InvalidInput("line", "must not come after the seal")
+                if len(line) > LONGEST_LINE:
+                    raise InvalidInput("line", f"must not be longer than {LONGEST_LINE >> 20} MiB")
+                document = object_of(line)
+                if number == 1:
+                    self.header = _header_of(document)
+                elif _SEAL in document:
+                    if (document[_SEAL], document.get("count")) != (sum.hexdigest(), count):
+                        raise InvalidInput(_SEAL, "must fit what was read: the file is damaged")
+                    self.digest = sum.hexdigest()
+                else:
+                    count += 1
+                    yield _entry_of(document)
+            except InvalidInput as error:
+                raise InvalidArchive(self._name, str(error), number) from error
+            sum.update(line)
+        if not self.digest:
+            raise InvalidArchive(self._name, "the file ends before its last line")
+
+
+def _header_of(document: Mapping[str, Any]) -> Header:
+    if document.get("format") != FORMAT:
+        raise InvalidInput("format", f"must be {FORMAT}")
+    if document.get("version") != VERSION:
+        raise InvalidInput("version", f"must be {VERSION}; for a later one, upgrade Minutebook")
+    texts = [document.get(name) for name in ("remote", "machine", "name")]
+    number, heads, covers = (document.get(name) for name in ("number", "heads", "covers"))
+    if not (all(isinstance(each, str) for each in texts) and isinstance(number, int)):
+        raise InvalidInput("machine", "must be named, with the number of the file")
+    if not (isinstance(heads, dict) and isinstance(covers, dict)):
+        raise InvalidInput("heads", "must be given")
+    if not all(isinstance(each, int) for each in covers.values()):
+        raise InvalidInput("covers", "must give numbers by machine")
+    ends = {str(name): (int(head[0]), str(head[1])) for name, head in heads.items() if head}
+    return Header(str(texts[0]), str(texts[1]), str(texts[2]), number, ends, covers)
+
+
+def _entry_of(document: Mapping[str, Any]) -> Entry:
+    kind, organization, id = (document.get(name) for name in ("kind", "organization", "id"))
+    if kind not in TRAVELLING or not isinstance(organization, str) or not isinstance(id, str):
+        raise InvalidInput("kind", "must be one that machines exchange, with organization and id")
+    key = (organization, Kind(kind), id)
+    state = state_of(document)
+    for sibling in state.siblings:
+        if sibling.digest and sibling.line is None:
+            raise InvalidInput("record", "must be given")
+        if sibling.line is not None:
+            record = record_of(object_of(sibling.line))
+            check_sound(record)
+            if (record.organization, record.kind, record.id) != key:
+                raise InvalidInput("record", "must be the one that the line names")
+    return Entry(key, state)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a plain file; a pipe is not waited for, a link not followed."""
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    try:
+        handle = os.open(path, flags | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    with os.fdopen(handle, "rb") as file:
+        if not S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise InvalidArchive(path.name, "it is no plain file")
+        yield file

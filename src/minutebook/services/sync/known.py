@@ -1,0 +1,245 @@
+"""What this store knows of each record in one remote, brought up to date with the records themselves."""
+
+import json
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from minutebook.domain.ids import RandomBits
+from minutebook.domain.records import CLASSES, Decision, Kind, Memory, Record, Version
+from minutebook.domain.replication import (
+    REMOVED,
+    UNKNOWN,
+    Sibling,
+    State,
+    digest_of,
+    document_of,
+    merge,
+    state_of,
+    travelling_line,
+)
+from minutebook.domain.sync_conflicts import SyncConflict, resolve
+from minutebook.services.knowledge.mentions import Mentions
+from minutebook.store.protocol import Store
+from minutebook.store.sync_rows import SENT, UNSENT, Key, SyncRow, SyncRows
+
+_BATCH = 1000
+
+
+@dataclass(slots=True)
+class Marks:
+    """How far this store and a remote have come with one another.
+
+    `machine` is this store's name there, `number` that of its last file that arrived. `feed` is by
+    organization how far its own changes were looked at; `taken` by machine up to which number its files
+    were taken in, `beyond` those taken in after one that could not be. `outbox` is the number of a file on its way, with the digest, or None.
+    """
+
+    machine: str
+    number: int = 0
+    feed: dict[str, int] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)
+    beyond: dict[str, list[int]] = field(default_factory=dict)
+    outbox: list[Any] | None = None
+
+    def has_taken(self, machine: str, number: int) -> bool:
+        """Tell whether a machine's file was taken in."""
+        return number <= self.taken.get(machine, 0) or number in self.beyond.get(machine, ())
+
+    def take(self, machine: str, number: int) -> None:
+        """Note that a machine's file was taken in."""
+        beyond = {*self.beyond.get(machine, ()), number}
+        mark = self.taken.get(machine, 0)
+        while mark + 1 in beyond:
+            mark += 1
+        self.taken[machine] = mark
+        self.beyond[machine] = sorted(each for each in beyond if each > mark)
+
+    def cover(self, machine: str, number: int) -> None:
+        """Note that all of a machine's files up to a number were taken in, as a snapshot holds them."""
+        if number > self.taken.get(machine, 0):
+            beyond = self.beyond.pop(machine, [])
+            self.taken[machine] = number
+            for each in beyond:
+                self.take(machine, each) if each > number else None
+
+
+class Known:
+    """Follows the edits of records; each method but `scan` is called inside a transaction of theirs."""
+
+    def __init__(
+        self,
+        store: Store,
+        rows: SyncRows,
+        remote: str,
+        mentions: Mentions,
+        randbits: RandomBits,
+        kinds: frozenset[Kind],
+    ) -> None:
+        self._store = store
+        self._rows = rows
+        self._remote = remote
+        self._mentions = mentions
+        self.kinds = kinds
+        self._randbits = randbits
+        noted = rows.marks(remote)
+        self.marks = Marks(**noted) if noted else Marks(self._new_name())
+
+    def save(self) -> None:
+        """Note the marks, in the transaction of what they speak of."""
+        marks = self.marks
+        names = ("machine", "number", "feed", "taken", "beyond", "outbox")
+        self._rows.put_marks(self._remote, {name: getattr(marks, name) for name in names})
+
+    def scan(self) -> None:
+        """Note every edit that was made here since the last time."""
+        for organization in self._store.organizations():
+            since = self.marks.feed.get(organization, 0)
+            while changes := self._store.changes(organization, since, _BATCH):
+                since = changes[-1].sequence
+                with self._store.transaction(organization):
+                    for change in changes:
+                        if change.kind in self.kinds:
+                            self.observe((organization, change.kind, change.id))
+                    self.marks.feed[organization] = since
+                    self.save()
+
+    def observe(self, key: Key) -> State:
+        """Return what is known of a record, with lines; an edit that was made here since is noted."""
+        row = self._rows.get(self._remote, key)
+        line = travelling_line(self._record(key))
+        digest = digest_of(line)
+        if row is None:
+            if line is None:
+                return UNKNOWN
+            state = UNKNOWN.edited(self.marks.machine, line)
+            self._put(key, digest, state, UNSENT)
+            return state
+        state = state_of(json.loads(row.state))
+        if row.digest == digest:
+            return _with_line(state, digest, line)
+        dot = state.siblings[0].dot
+        if row.file == UNSENT and len(state.siblings) == 1 and dot[0] == self.marks.machine:
+            # Nobody has heard of the edit that this one replaces.
+            state = replace(state, siblings=(Sibling(dot, digest, line),))
+        else:
+            state = state.edited(self.marks.machine, line)
+        self._put(key, digest, state, UNSENT)
+        return state
+
+    def take_all(self, batch: Sequence[tuple[Key, State]]) -> list[SyncConflict]:
+        """Merge what another machine knows of some records; return the conflicts that this made.
+
+        Memories come first, those that go last: what belongs to them would go with them.
+        """
+        going = {
+            (key[0], key[2])
+            for key, state in batch
+            if key[1] is Kind.MEMORY
+            and REMOVED in state.digests
+            and merge(self.observe(key), state).digests == frozenset({REMOVED})
+        }
+
+        def place(item: tuple[Key, State]) -> int:
+            (organization, kind, id), _ = item
+            if kind is not Kind.MEMORY:
+                return 1
+            return 2 if (organization, id) in going else 0
+
+        found = [self._take(key, state, going) for key, state in sorted(batch, key=place)]
+        return [each for each in found if each is not None]
+
+    def _take(
+        self, key: Key, incoming: State, going: Collection[tuple[str, str]]
+    ) -> SyncConflict | None:
+        here = self.observe(key)
+        state = merge(here, incoming)
+        if (state.context, _dots(state)) == (here.context, _dots(here)):
+            return None
+        row = self._rows.get(self._remote, key)
+        file = SENT if row is None else row.file
+        earlier = self._record(key)
+        resolution = resolve(state)
+        shown = resolution.shown
+        if shown is None and isinstance(earlier, Version) and self._stays(earlier, going):
+            # Its memory was removed there and edited here, which keeps the memory with its past.
+            state, shown, file = state.derived(travelling_line(earlier)), earlier, UNSENT
+        digest = self._keep(key, shown, earlier)
+        self._put(key, digest, state, file)
+        for record in resolution.added:
+            self._add(record)
+        was_conflict = len(here.digests) > 1 and here.digests == state.digests
+        return None if was_conflict else resolution.conflict
+
+    def rename(self) -> None:
+        """Take another name, since another store goes by this one's: a copy of it, or it was restored.
+
+        What is on its way under the old name is sent anew.
+        """
+        marks, old = self.marks, self.marks.machine
+        marks.taken[old], marks.number = marks.number, 0
+        while marks.machine in marks.taken:
+            marks.machine = self._new_name()
+        files = [UNSENT] if marks.outbox is None else [UNSENT, int(marks.outbox[0])]
+        for file in files:
+            for row in self._rows.sending(self._remote, file):
+                state = state_of(json.loads(row.state)).renamed(old, marks.machine)
+                self._rows.put(self._remote, replace(row, state=_json(state, row.digest), file=UNSENT))
+        marks.outbox = None
+        self.save()
+
+    def _add(self, record: Record) -> None:
+        """Keep a record that follows from a conflict, unless it was here before, or was removed since."""
+        key = (record.organization, record.kind, record.id)
+        if self._rows.get(self._remote, key) is None and self._record(key) is None:
+            line = travelling_line(record)
+            digest = self._keep(key, record, None)
+            self._put(key, digest, UNKNOWN.derived(line), UNSENT)
+
+    def _keep(self, key: Key, shown: Record | None, earlier: Record | None) -> str:
+        """Bring the store to what is shown of a record; return its digest."""
+        line = travelling_line(shown)
+        if line == travelling_line(earlier):
+            return digest_of(line)
+        organization, kind, id = key
+        if shown is None:
+            self._store.delete(CLASSES[kind], organization, id)
+            return REMOVED
+        if isinstance(shown, Decision) and isinstance(earlier, Decision):
+            shown = replace(shown, commit_id=earlier.commit_id)
+        self._store.put(shown)
+        self._mentions.note(shown)
+        return digest_of(line)
+
+    def _stays(self, version: Version, going: Collection[tuple[str, str]]) -> bool:
+        home, memory = version.organization, version.memory
+        return (home, memory) not in going and self._store.get(Memory, home, memory) is not None
+
+    def _record(self, key: Key) -> Record | None:
+        organization, kind, id = key
+        return self._store.get(CLASSES[kind], organization, id)
+
+    def _put(self, key: Key, digest: str, state: State, file: int) -> None:
+        self._rows.put(self._remote, SyncRow(key, digest, _json(state, digest), file))
+
+    def _new_name(self) -> str:
+        return f"{self._randbits(64):016x}"
+
+
+def _json(state: State, digest: str) -> str:
+    """Write a state for the store, which has the record with this digest itself."""
+    siblings = tuple(
+        replace(each, line=None) if each.digest == digest else each for each in state.siblings
+    )
+    return json.dumps(document_of(State(state.context, siblings), with_lines=True))
+
+
+def _with_line(state: State, digest: str, line: bytes | None) -> State:
+    return State(
+        state.context,
+        tuple(replace(e, line=line) if e.digest == digest else e for e in state.siblings),
+    )
+
+
+def _dots(state: State) -> set[tuple[str, int]]:
+    return {each.dot for each in state.siblings}

@@ -1,0 +1,115 @@
+"""What a file notes of the machines with which it is kept in step. Only a file that was has these tables."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from minutebook.domain.records import Kind
+from minutebook.store.sql.tables import value_text
+from minutebook.store.sqlite.connections import Connections
+from minutebook.store.sqlite.tables import text_value
+from minutebook.store.sync_rows import SENT, UNSENT, Key, SyncRow
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS sync_marks (remote TEXT PRIMARY KEY, marks TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS sync_rows (
+    remote TEXT, organization, kind TEXT, id, digest TEXT NOT NULL, file INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    PRIMARY KEY (remote, organization, kind, id)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS sync_rows_by_file ON sync_rows (remote, file) WHERE file <> 0;
+"""
+_HAS_TABLES = "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'sync_rows_by_file')"
+_FIELDS = "organization, kind, id, digest, state, file"
+_BATCH = 500
+
+
+class SqliteSyncRows:
+    """`SyncRows` in tables of the file."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+
+    def marks(self, remote: str) -> dict[str, Any]:
+        """Return what was noted last of a remote as a whole; nothing of one that is new."""
+        rows = self._read("SELECT marks FROM sync_marks WHERE remote = ?", remote)
+        noted: dict[str, Any] = json.loads(rows[0][0]) if rows else {}
+        return noted
+
+    def put_marks(self, remote: str, marks: dict[str, Any]) -> None:
+        """Note something of a remote as a whole, in place of what was noted."""
+        self._write("INSERT OR REPLACE INTO sync_marks VALUES (?, ?)", remote, json.dumps(marks))
+
+    def get(self, remote: str, key: Key) -> SyncRow | None:
+        """Return what is known of a record."""
+        query = (
+            f"SELECT {_FIELDS} FROM sync_rows"  # noqa: S608
+            " WHERE remote = ? AND organization = ? AND kind = ? AND id = ?"
+        )
+        rows = self._read(query, remote, text_value(key[0]), str(key[1]), text_value(key[2]))
+        return _row(rows[0]) if rows else None
+
+    def put(self, remote: str, row: SyncRow) -> None:
+        """Note what is known of a record."""
+        organization, kind, id = row.key
+        self._write(
+            "INSERT OR REPLACE INTO sync_rows VALUES (?, ?, ?, ?, ?, ?, ?)",
+            *(remote, text_value(organization), str(kind), text_value(id)),
+            *(row.digest, row.file, row.state),
+        )
+
+    def unsent(self, remote: str, limit: int) -> list[SyncRow]:
+        """Return rows with news that are in no file yet, by key."""
+        return self._in_file(remote, UNSENT, limit)
+
+    def sending(self, remote: str, file: int) -> list[SyncRow]:
+        """Return the rows whose news is on its way in a file, by key."""
+        return self._in_file(remote, file, -1)
+
+    def sent(self, remote: str, file: int) -> None:
+        """Note that a file has arrived: its rows have no news any more."""
+        self._write(
+            f"UPDATE sync_rows SET file = {SENT} WHERE remote = ? AND file = ? AND file <> 0",  # noqa: S608
+            remote,
+            file,
+        )
+
+    def each(self, remote: str) -> Iterator[SyncRow]:
+        """Yield what is known of every record, by key, holding few of them."""
+        after: tuple[Any, ...] = ("", "", "")
+        while True:
+            rows = self._read(
+                f"SELECT {_FIELDS} FROM sync_rows WHERE remote = ?"  # noqa: S608
+                f" AND (organization, kind, id) > (?, ?, ?) ORDER BY organization, kind, id LIMIT {_BATCH}",
+                remote,
+                *after,
+            )
+            yield from map(_row, rows)
+            if len(rows) < _BATCH:
+                return
+            after = rows[-1][:3]
+
+    def _in_file(self, remote: str, file: int, limit: int) -> list[SyncRow]:
+        query = (
+            f"SELECT {_FIELDS} FROM sync_rows WHERE remote = ? AND file = ? AND file <> 0"  # noqa: S608
+            " ORDER BY organization, kind, id LIMIT ?"
+        )
+        return [_row(row) for row in self._read(query, remote, file, limit)]
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        with self._connections.reading() as connection:
+            if not connection.execute(_HAS_TABLES).get:
+                return []
+            return list(connection.execute(query, values))
+
+    def _write(self, statement: str, *values: Any) -> None:
+        with self._connections.writing() as connection:
+            if not connection.execute(_HAS_TABLES).get:
+                for _ in connection.execute(_TABLES):
+                    pass
+            connection.execute(statement, values)
+
+
+def _row(row: tuple[Any, ...]) -> SyncRow:
+    organization, kind, id, digest, state, file = row
+    return SyncRow((value_text(organization), Kind(kind), value_text(id)), digest, state, file)
