@@ -20,7 +20,8 @@ from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from minutebook.services.sync.machines import Comparison, SyncReport
+    from minutebook.services.sync.comparing import Comparison
+    from minutebook.services.sync.machines import SyncReport
 
 _LISTED = 20
 
@@ -29,7 +30,9 @@ _LISTED = 20
 @click.argument("remote")
 @click.option("--check", is_flag=True, help="Change nothing; compare every record with the remote.")
 @click.option(
-    "--compact", is_flag=True, help="Put one snapshot in the place of the files that all have taken."
+    "--compact",
+    is_flag=True,
+    help="Put one snapshot in the place of the files that all have taken.",
 )
 @identity
 @as_json
@@ -86,7 +89,9 @@ def _done(done: "SyncReport") -> tuple[object, Iterator[str]]:
 
 
 def _lines_of(done: "SyncReport") -> Iterator[str]:
-    machines = ", ".join(f"{count} files of {name}" for name, count in sorted(done.files.items()))
+    machines = ", ".join(
+        f"{count} file{'s' * (count > 1)} of {name}" for name, count in sorted(done.files.items())
+    )
     came = f"{done.taken:,} records ({machines})" if done.files else "nothing"
     yield f"Taken: {came}. Sent: {f'{done.sent:,} records' if done.sent else 'nothing'}."
     for each in done.conflicts[:_LISTED]:

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.json_lines import json_line, line_of, object_of, record_of
-from minutebook.domain.records import Decision, Kind, Memory, Record
+from minutebook.domain.records import Decision, Kind, Record
 
 Dot: TypeAlias = tuple[str, int]
 """A machine, and the number of an edit of the record there, counted from 1."""
@@ -178,7 +178,7 @@ def state_of(document: Mapping[str, Any]) -> State:
 
 def _sibling_of(document: Any) -> Sibling:
     dot = document.get("dot") if isinstance(document, dict) else None
-    if not (isinstance(dot, list) and len(dot) == 2 and isinstance(dot[0], str)):  # noqa: PLR2004
+    if not (isinstance(dot, list) and len(dot) == 2 and isinstance(dot[0], str)):
         raise InvalidInput("dot", "must be a machine and a number")
     if not _is_count(dot[1]) or not isinstance(document.get("digest"), str):
         raise InvalidInput("dot", "must be a machine and a number, with a digest beside it")

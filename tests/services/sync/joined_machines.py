@@ -2,15 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import CLASSES, Kind, Memory, Record, Role, Version
 from minutebook.domain.replication import TRAVELLING, travelling_line
-from minutebook.services.sync.machines import Comparison, SyncReport
+from minutebook.services.sync.comparing import Comparison
+from minutebook.services.sync.machines import SyncReport
 from minutebook.services.sync.remotes import FolderRemote, Remote
 from tests.world import World, everything, ready, worlds
+
+PERSON = Caller(name="ana", role=Role.HUMAN, writes_system=True)
 
 
 @dataclass
@@ -20,12 +23,11 @@ class Machines:
     folder: Path
     worlds: Sequence[World]
 
-    @property
-    def person(self) -> Caller:
-        caller = self.worlds[0].caller
-        return replace(caller, name="ana", role=Role.HUMAN, writes_system=True)
+    person = PERSON
 
-    def sync(self, number: int, remote: Remote | None = None, *, compact: bool = False) -> SyncReport:
+    def sync(
+        self, number: int, remote: Remote | None = None, *, compact: bool = False
+    ) -> SyncReport:
         """Sync one machine a second after whatever came before."""
         world = self.worlds[number]
         world.clock.turn()
@@ -84,3 +86,8 @@ def machines(home: Path, count: int = 2, *, later: float = 0) -> Iterator[Machin
         # Ids are made of the instant and of numbers drawn, which begin anew when a store is opened.
         joined.worlds[0].clock.turn(later)
         yield joined
+
+
+def opened(home: Path, name: str) -> World:
+    """Open one machine for the rest of the process."""
+    return worlds(home).__enter__()(ready(), name=name)

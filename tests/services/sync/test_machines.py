@@ -71,7 +71,7 @@ def test_two_edits_of_one_memory_are_both_kept_and_told(two: Machines) -> None:
 
 
 def test_an_edit_stands_against_a_removal(two: Machines) -> None:
-    one, other = two.worlds
+    one, _other = two.worlds
     id, gone = one.remember("Tea is green"), one.remember("Milk is white")
     two.edit(0, id, "Tea is greener")
     two.settle()
@@ -95,7 +95,10 @@ def test_what_a_person_locked_is_shown(two: Machines) -> None:
     two.edit(1, id, "Tea is red")
     two.settle()
     for world in (one, other):
-        assert (world.memory(id).content, world.memory(id).status) == ("Tea is green", Status.LOCKED)
+        assert (world.memory(id).content, world.memory(id).status) == (
+            "Tea is green",
+            Status.LOCKED,
+        )
     assert two.shown(1) == {"Tea is green", "Tea is red"}
 
 
@@ -141,12 +144,12 @@ def test_a_sync_without_news_writes_nothing(two: Machines) -> None:
 
 
 def test_a_damaged_file_is_named_and_nothing_of_it_is_taken(two: Machines) -> None:
-    one, other = two.worlds
+    one, _other = two.worlds
     one.remember("Tea is green")
     two.sync(0)
     one.remember("Milk is white")
     two.sync(0)
-    first, second = changes(two)
+    first, _second = changes(two)
     whole = first.read_bytes()
     first.write_bytes(whole[: len(whole) // 2])
     report = two.sync(1)
@@ -271,7 +274,14 @@ def test_a_folder_of_other_things_is_refused(two: Machines, tmp_path: Path) -> N
     with pytest.raises(InvalidInput, match="empty folder"):
         two.sync(0, FolderRemote(other))
     assert [path.name for path in other.iterdir()] == ["cat.jpg"]
-    for bad in ("", "-x", "ext::sh -c date", str(tmp_path / "nowhere"), "ssh://-oProxy/x", "ssh://h"):
+    for bad in (
+        "",
+        "-x",
+        "ext::sh -c date",
+        str(tmp_path / "nowhere"),
+        "ssh://-oProxy/x",
+        "ssh://h",
+    ):
         with pytest.raises(InvalidInput, match="REMOTE"):
             remote_of(bad, tmp_path, tmp_path)
 
@@ -284,10 +294,23 @@ def test_one_sync_at_a_time(two: Machines) -> None:
 
 _MACHINES = st.integers(0, 2)
 _ACTS = st.sampled_from(
-    ["remember", "edit", "remove", "restore", "delete", "link", "entity", "turn", "deprecate", "lock"]
+    [
+        "remember",
+        "edit",
+        "remove",
+        "restore",
+        "delete",
+        "link",
+        "entity",
+        "turn",
+        "deprecate",
+        "lock",
+    ]
 )
 _STEPS = st.lists(
-    st.tuples(_MACHINES, st.one_of(st.just("sync"), _ACTS), st.integers(0, 3), st.integers(-50, 90)),
+    st.tuples(
+        _MACHINES, st.one_of(st.just("sync"), _ACTS), st.integers(0, 3), st.integers(-50, 90)
+    ),
     max_size=24,
 )
 

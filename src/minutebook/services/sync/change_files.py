@@ -130,6 +130,8 @@ def entries(verified: Verified) -> Iterator[Entry]:
 
 
 class _Reader:
+    """Reads one file from its beginning to its end."""
+
     def __init__(self, file: BinaryIO, path: Path) -> None:
         self._file = file
         self._name = path.name
@@ -137,6 +139,7 @@ class _Reader:
         self.header = Header("", "", "", 0)
 
     def entries(self) -> Iterator[Entry]:
+        """Yield the records. Raises InvalidArchive at the first line that does not fit."""
         sum, number, count = hashlib.sha256(), 0, 0
         while line := self._file.readline(LONGEST_LINE + 1):
             number += 1

@@ -184,7 +184,9 @@ class Known:
         for file in files:
             for row in self._rows.sending(self._remote, file):
                 state = state_of(json.loads(row.state)).renamed(old, marks.machine)
-                self._rows.put(self._remote, replace(row, state=_json(state, row.digest), file=UNSENT))
+                self._rows.put(
+                    self._remote, replace(row, state=_json(state, row.digest), file=UNSENT)
+                )
         marks.outbox = None
         self.save()
 

@@ -1,8 +1,6 @@
 """Keep the stores of a person's machines in step, through a place that all of them reach."""
 
 import hashlib
-import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 from minutebook.disk.atomic_file import replacing
 from minutebook.domain import policy
@@ -20,23 +17,12 @@ from minutebook.domain.errors import (
     InvalidArchive,
     InvalidInput,
     LedgerError,
-    MinutebookError,
     StoreBusy,
 )
-from minutebook.domain.filters import Filter
-from minutebook.domain.ids import RandomBits
 from minutebook.domain.json_lines import json_line
-from minutebook.domain.records import CLASSES, Kind
-from minutebook.domain.replication import (
-    TRAVELLING,
-    UNKNOWN,
-    Sibling,
-    State,
-    digest_of,
-    merge,
-    travelling_line,
-)
-from minutebook.domain.sync_conflicts import SyncConflict, resolve
+from minutebook.domain.records import Kind
+from minutebook.domain.replication import TRAVELLING
+from minutebook.domain.sync_conflicts import SyncConflict
 from minutebook.services.access.audit import Trail
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
@@ -49,8 +35,10 @@ from minutebook.services.sync.change_files import (
     entries,
     verify,
 )
+from minutebook.services.sync.comparing import Comparison, compare
 from minutebook.services.sync.known import Known, Marks
-from minutebook.services.sync.remotes import NameTaken, Remote, names_in
+from minutebook.services.sync.remote_files import FILE, RemoteFiles, identity_of, reason_of
+from minutebook.services.sync.remotes import NameTaken, Remote
 from minutebook.store.protocol import Tended
 from minutebook.store.sync_rows import SyncRow, SyncRows
 
@@ -64,10 +52,6 @@ MOST_BYTES = 8 << 20
 
 COMPACT_FROM = 64
 """Files of changes from which on a snapshot may take their place."""
-
-_FILE = re.compile(r"([0-9a-f]{16})-([0-9]{8})\.jsonl")
-_HEADER = "sync.json"
-_FORMAT = "minutebook-sync-remote"
 
 _MISSING = (
     "it is missing: a program that copies the folder may still be at it; if it stays away, "
@@ -89,27 +73,6 @@ class SyncReport:
     """Files that were not taken in, and why."""
     compacted: int = 0
     """Files of changes that a snapshot took the place of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A record of which this store and the remote do not hold the same: `here`, `there` or `both`."""
-
-    organization: str
-    kind: Kind
-    id: str
-    held: str
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What a store and its remote hold: how many records are the same, and which are not."""
-
-    equal: int
-    differences: tuple[Difference, ...]
-    refused: tuple[tuple[str, str], ...]
-    behind: dict[str, int]
-    """By the name of each other machine, how many files it has not taken in."""
 
 
 class MachineSync:
@@ -158,7 +121,7 @@ class MachineSync:
         Raises as `run` does.
         """
         with self._exchange(caller, remote) as exchange:
-            return exchange.compare()
+            return compare(self._store, exchange.files, exchange.marks, self._kinds)
 
     @contextmanager
     def _exchange(self, caller: Caller, remote: Remote) -> Iterator["_Exchange"]:
@@ -172,7 +135,9 @@ class MachineSync:
             )
         with self._locks.hold("sync") as held:
             if held is None:
-                raise StoreBusy("another sync of this store is under way; try again when it is done")
+                raise StoreBusy(
+                    "another sync of this store is under way; try again when it is done"
+                )
             remote.pull()
             known = partial(
                 Known,
@@ -182,7 +147,7 @@ class MachineSync:
                 randbits=self._randbits,
                 kinds=self._kinds,
             )
-            id = _identity_of(remote, self._randbits)
+            id = identity_of(remote, self._randbits)
             yield _Exchange(
                 self._store,
                 self._trail,
@@ -220,20 +185,22 @@ class _Exchange:
         self._remote = remote
         self._rows = rows
         self._id = id
+        self.files = RemoteFiles(remote.folder, id)
         self._known = known
         self._work = work
         self._name = name
         self.report = SyncReport(known.marks.machine)
 
     @property
-    def _marks(self) -> Marks:
+    def marks(self) -> Marks:
+        """How far this store and the remote have come with one another."""
         return self._known.marks
 
     # What was cut short
 
     def resume(self) -> None:
         """End what a kill cut short: send the file that was on its way; find out about a copy of this store."""
-        marks = self._marks
+        marks = self.marks
         self._work.mkdir(parents=True, exist_ok=True, mode=0o700)
         if marks.outbox is not None:
             staged = self._staged(marks.outbox[0])
@@ -242,7 +209,7 @@ class _Exchange:
                 self._rename()
             else:
                 self._publish(marks.outbox[0], staged)
-        last = max(self._changes().get(marks.machine, {}), default=0)
+        last = max(self.files.changes().get(marks.machine, {}), default=0)
         if last > marks.number:
             self._rename()
         self._known.scan()
@@ -250,24 +217,27 @@ class _Exchange:
     def _rename(self) -> None:
         with self._store.transaction():
             self._known.rename()
-        self.report.machine = self._marks.machine
+        self.report.machine = self.marks.machine
 
     # From the others
 
     def take(self) -> None:
         """Take in every file that is new here, each whole or not at all."""
         damaged: set[tuple[str, int]] = set()
-        for machine, files in sorted(self._changes().items()):
+        for machine, files in sorted(self.files.changes().items()):
             for number in sorted(files):
-                is_new = machine != self._marks.machine and not self._marks.has_taken(machine, number)
-                if is_new and not self._take(self._path("changes", machine, number), machine, number):
+                is_new = machine != self.marks.machine and not self.marks.has_taken(machine, number)
+                if is_new and not self._take(self.files.path(machine, number), machine, number):
                     damaged.add((machine, number))
         lacking = self._lacking()
         if not lacking:
             return
-        for path, header_of in self._snapshots():
-            if any(header_of.header.covers.get(m, 0) > self._marks.taken.get(m, 0) for m in lacking):
-                self._take_verified(path, header_of, None)
+        snapshots, refused = self.files.snapshots()
+        self.report.refused += refused
+        for each in snapshots:
+            covers = each.header.covers
+            if any(covers.get(machine, 0) >= number for machine, number in lacking.items()):
+                self._take_verified(each, None)
         for machine, number in sorted(self._lacking().items()):
             if (machine, number) not in damaged:
                 self.report.refused.append((f"{machine}-{number:08}.jsonl", _MISSING))
@@ -276,19 +246,19 @@ class _Exchange:
         ]
 
     def _take(self, path: Path, machine: str, number: int) -> bool:
-        before = deepcopy(self._marks)
+        before = deepcopy(self.marks)
         try:
             verified = verify(path, self._id)
             if (verified.header.machine, verified.header.number) != (machine, number):
                 raise InvalidArchive(path.name, "its name is not that of its header")
-            self._take_verified(path, verified, (machine, number))
+            self._take_verified(verified, (machine, number))
         except (InvalidArchive, InvalidInput, LedgerError) as error:
             self._known.marks = before
-            self.report.refused.append((path.name, _reason(error)))
+            self.report.refused.append((path.name, reason_of(error)))
             return False
         return True
 
-    def _take_verified(self, path: Path, verified: Verified, file: tuple[str, int] | None) -> None:
+    def _take_verified(self, verified: Verified, file: tuple[str, int] | None) -> None:
         taken = 0
         conflicts: list[SyncConflict] = []
         read = (each for each in entries(verified) if each.key[1] in self._known.kinds)
@@ -312,7 +282,7 @@ class _Exchange:
                     rebuildings[organization].run(self._caller_in(organization))
             taken += len(batch)
             conflicts += found
-            self._caller.call.progress(0.0, f"{path.name}: {taken:,} records")
+            self._caller.call.progress(0.0, f"{verified.path.name}: {taken:,} records")
             if is_last:
                 break
         self.report.taken += taken
@@ -321,23 +291,23 @@ class _Exchange:
 
     def _mark(self, verified: Verified, file: tuple[str, int] | None) -> None:
         if file is not None:
-            self._marks.take(*file)
+            self.marks.take(*file)
         for machine, number in verified.header.covers.items():
-            if machine != self._marks.machine:
-                self._marks.cover(machine, number)
+            if machine != self.marks.machine:
+                self.marks.cover(machine, number)
         self._known.save()
 
     def _log(
         self, verified: Verified, organizations: Sequence[str], conflicts: Sequence[SyncConflict]
     ) -> None:
-        """Write to the trail what came, from which machine, and where that machine's own trail stood."""
+        """Write to the trail what came, from which machine, and where that machine's own trail ended."""
         header = verified.header
         for name in organizations:
             head = header.heads.get(name)
-            stood = "" if head is None else f", whose trail stood at entry {head[0]} ({head[1]})"
+            whence = "" if head is None else f", whose trail stood at entry {head[0]} ({head[1]})"
             subject = (
                 f"taken from {header.name} {header.machine}-{header.number:08} "
-                f"(sha256 {verified.digest}){stood}"
+                f"(sha256 {verified.digest}){whence}"
             )
             self._trail.log(self._caller, name, ACT, Kind.MEMORY, [subject])
         for each in conflicts:
@@ -345,14 +315,18 @@ class _Exchange:
             fields = ", ".join(each.fields) or "it was removed on one"
             reason = f"edited on two machines at once: {fields}{kept}"
             self._trail.log(
-                in_call(self._caller, reason=reason), each.organization, "conflict", each.kind, [each.id]
+                in_call(self._caller, reason=reason),
+                each.organization,
+                "conflict",
+                each.kind,
+                [each.id],
             )
 
     def _lacking(self) -> dict[str, int]:
         """Return by machine the first number of a file that was not taken in, where a later one is known of."""
-        marks, found = self._marks, {}
-        known = {machine: max(files) for machine, files in self._changes().items()}
-        for machine, noted in self._machines().items():
+        marks, found = self.marks, {}
+        known = {machine: max(files) for machine, files in self.files.changes().items()}
+        for machine, noted in self.files.machines().items():
             known[machine] = max(known.get(machine, 0), noted.get("number", 0))
         for machine, last in known.items():
             if machine != marks.machine and last > marks.taken.get(machine, 0):
@@ -360,22 +334,22 @@ class _Exchange:
         return found
 
     def _is_covered(self, name: str) -> bool:
-        match = _FILE.fullmatch(name)
-        return match is not None and self._marks.has_taken(match[1], int(match[2]))
+        match = FILE.fullmatch(name)
+        return match is not None and self.marks.has_taken(match[1], int(match[2]))
 
     # To the others
 
     def send(self) -> None:
         """Send what was changed here, in as many files as it takes, and how far this store has come."""
         while rows := self._rows.unsent(self._id, BATCH):
-            number, staged = self._marks.number + 1, self._staged(self._marks.number + 1)
+            number, staged = self.marks.number + 1, self._staged(self.marks.number + 1)
             organizations = sorted({row.key[0] for row in rows})
             with self._store.transaction(*organizations):
                 digest = self._stage(staged, number, rows)
-                self._marks.outbox = [number, digest]
+                self.marks.outbox = [number, digest]
                 self._known.save()
                 for name in organizations:
-                    subject = f"sent {self._marks.machine}-{number:08}"
+                    subject = f"sent {self.marks.machine}-{number:08}"
                     self._trail.log(self._caller, name, ACT, Kind.MEMORY, [subject])
             self._publish(number, staged)
         self._remote.publish({}, self._own())
@@ -396,7 +370,7 @@ class _Exchange:
         return _digest(staged)
 
     def _publish(self, number: int, staged: Path) -> None:
-        marks = self._marks
+        marks = self.marks
         name = f"changes/{marks.machine}-{number:08}.jsonl"
         earlier, marks.number = marks.number, number
         try:
@@ -416,7 +390,7 @@ class _Exchange:
 
     def _own(self) -> dict[str, bytes]:
         """Return the file that tells the others how far this store has come."""
-        marks = self._marks
+        marks = self.marks
         content = json_line(
             {
                 "machine": marks.machine,
@@ -433,35 +407,36 @@ class _Exchange:
             for name in self._store.organizations()
             if (head := self._trail.head(name)) is not None
         }
-        return Header(self._id, self._marks.machine, self._name, number, heads, covers or {})
+        return Header(self._id, self.marks.machine, self._name, number, heads, covers or {})
 
     # Keeping the remote small
 
     def tidy(self, *, compact: bool) -> None:
         """Put a snapshot in the place of files of changes, where they are many or it is asked for."""
-        changes, snapshots = self._changes(), names_in(self._remote.folder, "snapshots")
+        changes = self.files.changes()
         size = sum(sum(files.values()) for files in changes.values())
         count = sum(len(files) for files in changes.values())
-        is_due = count >= COMPACT_FROM and size > max(snapshots.values(), default=0)
-        if not (compact or is_due) or self.report.refused and not compact:
+        is_due = count >= COMPACT_FROM and size > self.files.size_of_snapshots()
+        if not (compact or is_due) or (self.report.refused and not compact):
             return
-        earlier = [each.header.covers for _, each in self._snapshots()]
-        covers = {**self._marks.taken, self._marks.machine: self._marks.number}
+        snapshots, _ = self.files.snapshots()
+        earlier = [each.header.covers for each in snapshots]
+        covers = {**self.marks.taken, self.marks.machine: self.marks.number}
         staged = self._work / "snapshot.jsonl"
         with replacing(staged) as file:
-            writer = ChangeWriter(file, self._header(self._marks.number, covers))
+            writer = ChangeWriter(file, self._header(self.marks.number, covers))
             rows = self._rows.each(self._id)
             while batch := list(islice(rows, BATCH)):
                 with self._store.transaction(*sorted({row.key[0] for row in batch})):
                     for row in batch:
                         writer.add(Entry(row.key, self._known.observe(row.key)))
             digest = writer.seal()
-        name = f"{self._marks.machine}-{self._marks.number:08}-{digest[:8]}.jsonl"
+        name = f"{self.marks.machine}-{self.marks.number:08}-{digest[:8]}.jsonl"
         gone = [f"changes/{each}" for each in self._passed(changes, covers, earlier)]
         gone += [
-            f"snapshots/{path.name}"
-            for path, each in self._snapshots()
-            if path.name != name
+            f"snapshots/{each.path.name}"
+            for each in snapshots
+            if each.path.name != name
             and all(covers.get(m, 0) >= n for m, n in each.header.covers.items())
         ]
         self._remote.publish({f"snapshots/{name}": staged}, self._own(), gone)
@@ -475,7 +450,7 @@ class _Exchange:
         earlier: Sequence[Mapping[str, int]],
     ) -> Iterator[str]:
         """Yield the files that every machine has taken in, or that an earlier snapshot holds too."""
-        machines = self._machines()
+        machines = self.files.machines()
         for machine, files in changes.items():
             for number in files:
                 is_passed = all(
@@ -486,157 +461,13 @@ class _Exchange:
                 if covers.get(machine, 0) >= number and (is_passed or is_old):
                     yield f"{machine}-{number:08}.jsonl"
 
-    # Looking
-
-    def compare(self) -> Comparison:
-        """Compare what is here with what all files of the remote come to."""
-        there, refused = self._replayed()
-        equal, differences = 0, list[Difference]()
-        for organization in self._store.organizations():
-            for kind in sorted(self._known.kinds):
-                where = Filter(organization=organization, with_deleted=True)
-                for record in self._store.each(CLASSES[kind], where, ()):
-                    digest = there.pop((organization, kind, record.id), "")
-                    if digest == digest_of(travelling_line(record)):
-                        equal += 1
-                    else:
-                        held = "both" if digest else "here"
-                        differences.append(Difference(organization, kind, record.id, held))
-        differences += [Difference(*key, "there") for key, digest in sorted(there.items()) if digest]
-        changes = self._changes()
-        behind = {
-            str(noted.get("name", machine)): sum(
-                number > noted.get("taken", {}).get(other, 0)
-                for other, files in changes.items()
-                if other != machine
-                for number in files
-            )
-            for machine, noted in self._machines().items()
-            if machine != self._marks.machine
-        }
-        return Comparison(equal, tuple(differences), tuple(refused), behind)
-
-    def _replayed(self) -> tuple[dict[tuple[str, Kind, str], str], list[tuple[str, str]]]:
-        """Return the digest of each record as all files of the remote have it, and what cannot be read."""
-        files, refused = list[Verified](), list[tuple[str, str]]()
-        for kind in ("snapshots", "changes"):
-            for name in names_in(self._remote.folder, kind):
-                try:
-                    files.append(verify(self._remote.folder / kind / name, self._id))
-                except (InvalidArchive, InvalidInput) as error:
-                    refused.append((name, _reason(error)))
-        known: dict[tuple[str, Kind, str], State] = {}
-        for each in self._of(files):
-            known[each.key] = merge(known.get(each.key, UNKNOWN), _bare(each.state))
-        several = {key for key, state in known.items() if len(state.digests) > 1}
-        whole: dict[tuple[str, Kind, str], State] = {}
-        for each in self._of(files) if several else ():
-            if each.key in several:
-                whole[each.key] = merge(whole.get(each.key, UNKNOWN), each.state)
-        digests = {key: next(iter(state.digests)) for key, state in known.items() if key not in several}
-        for key, state in whole.items():
-            digests[key] = digest_of(travelling_line(resolve(state).shown))
-        return digests, refused
-
-    def _of(self, files: Sequence[Verified]) -> Iterator[Entry]:
-        for file in files:
-            yield from (each for each in entries(file) if each.key[1] in self._known.kinds)
-
-    # The remote's files
-
-    def _changes(self) -> dict[str, dict[int, int]]:
-        """Return by machine the numbers of its files of changes, and their sizes."""
-        found: dict[str, dict[int, int]] = {}
-        for name, size in names_in(self._remote.folder, "changes").items():
-            if match := _FILE.fullmatch(name):
-                found.setdefault(match[1], {})[int(match[2])] = size
-        return found
-
-    def _snapshots(self) -> list[tuple[Path, Verified]]:
-        found = []
-        for name in names_in(self._remote.folder, "snapshots"):
-            path = self._remote.folder / "snapshots" / name
-            try:
-                found.append((path, verify(path, self._id)))
-            except (InvalidArchive, InvalidInput) as error:
-                self.report.refused.append((name, _reason(error)))
-        return found
-
-    def _machines(self) -> dict[str, dict[str, Any]]:
-        """Return what each machine told of itself; what cannot be read is passed over."""
-        found = {}
-        for name in names_in(self._remote.folder, "machines"):
-            try:
-                noted = json.loads((self._remote.folder / "machines" / name).read_bytes())
-            except (OSError, ValueError, RecursionError):
-                continue
-            is_sound = (
-                isinstance(noted, dict)
-                and isinstance(noted.get("taken"), dict)
-                and isinstance(noted.get("number"), int)
-                and all(isinstance(each, int) for each in noted["taken"].values())
-                and noted.get("machine") == name.removesuffix(".json")
-            )
-            if is_sound:
-                found[name.removesuffix(".json")] = noted
-        return found
-
-    def _path(self, kind: str, machine: str, number: int) -> Path:
-        return self._remote.folder / kind / f"{machine}-{number:08}.jsonl"
-
     def _staged(self, number: int) -> Path:
-        return self._work / f"{self._marks.machine}-{number:08}.jsonl"
+        return self._work / f"{self.marks.machine}-{number:08}.jsonl"
 
     def _caller_in(self, organization: str) -> Caller:
         return replace(self._caller, organization=organization)
 
 
-def _identity_of(remote: Remote, randbits: RandomBits) -> str:
-    """Return the remote's identity, made if nobody has begun it.
-
-    Raises InvalidInput if the folder holds other things, or a later version wrote it.
-    """
-    path = remote.folder / _HEADER
-    if not path.exists():
-        foreign = sorted(e.name for e in remote.folder.iterdir() if not e.name.startswith("."))
-        if foreign:
-            raise InvalidInput(
-                "REMOTE",
-                f"must be an empty folder, or one that sync has begun; {remote.folder} holds "
-                f"{foreign[0]}",
-            )
-        made = {"format": _FORMAT, "version": 1, "id": f"{randbits(128):032x}"}
-        try:
-            remote.publish({_HEADER: json_line(made)}, {})
-        except NameTaken:
-            # Another machine began it at the same moment.
-            remote.pull()
-    try:
-        noted = json.loads(path.read_bytes())
-    except (OSError, ValueError, RecursionError) as error:
-        raise InvalidInput("REMOTE", f"is damaged: {path} cannot be read") from error
-    is_ours = isinstance(noted, dict) and noted.get("format") == _FORMAT
-    id = noted.get("id") if is_ours else None
-    if not isinstance(id, str) or not re.fullmatch(r"[0-9a-f]{32}", id):
-        raise InvalidInput("REMOTE", f"is damaged: {path} is no header of a sync")
-    if noted.get("version") != 1:
-        raise InvalidInput("REMOTE", "was begun by a later version; upgrade Minutebook")
-    return id
-
-
-def _bare(state: State) -> State:
-    """Return a state without lines, so that many can be held."""
-    return State(state.context, tuple(Sibling(e.dot, e.digest) for e in state.siblings))
-
-
 def _digest(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _reason(error: MinutebookError) -> str:
-    match error:
-        case InvalidArchive(reason=reason, line=line):
-            return reason if line is None else f"line {line}: {reason}"
-        case _:
-            return str(error)

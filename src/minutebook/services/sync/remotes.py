@@ -29,7 +29,7 @@ _NAME = re.compile(r"[0-9a-z][0-9a-z.-]{0,100}")
 _TRIES = 20
 
 
-class NameTaken(Exception):  # noqa: N818
+class NameTaken(Exception):
     """Another file of that name is there, which nobody but this machine should have made."""
 
 
@@ -89,7 +89,7 @@ class FolderRemote:
     def publish(
         self, new: Mapping[str, bytes | Path], own: Mapping[str, bytes], gone: Collection[str] = ()
     ) -> None:
-        """Write the files; one gets its name when it is whole."""
+        """Write the files; one gets its name when it is whole. Raises StoreError if that fails."""
         try:
             for name, content in new.items():
                 _put_new(self._place(name), content)
@@ -111,7 +111,10 @@ class FolderRemote:
 
 
 def names_in(folder: Path, kind: str) -> dict[str, int]:
-    """Return the names of the files of a kind in a remote's folder, and their sizes."""
+    """Return the names of the files of a kind in a remote's folder, and their sizes.
+
+    Raises StoreError if the folder cannot be read.
+    """
     place = folder / kind
     if place.is_symlink() or not place.is_dir():
         return {}
@@ -164,7 +167,10 @@ class GitRemote:
     def publish(
         self, new: Mapping[str, bytes | Path], own: Mapping[str, bytes], gone: Collection[str] = ()
     ) -> None:
-        """Commit the files and push; where files go, the commit begins a new history, so that it stays small."""
+        """Commit the files and push; where files go, the commit begins a new history, so that it stays small.
+
+        Raises StoreBusy if others push all the time, StoreError if it cannot be pushed.
+        """
         for _ in range(_TRIES):
             self._files.publish(new, own, gone)
             self._git("add", "--all", "--force", ".")
@@ -285,9 +291,9 @@ class SshRemote:
     def _sh(self, script: str, data: bytes = b"") -> bytes:
         whole = f"cd {self._path} || exit 8; {script}"
         done = _call([*self._ssh, f"sh -c {shlex.quote(whole)}"], data, self.folder)
-        if done.returncode == 9:  # noqa: PLR2004
+        if done.returncode == 9:
             raise NameTaken(self._url)
-        if done.returncode == 8:  # noqa: PLR2004
+        if done.returncode == 8:
             raise StoreError(f"{self._url}: there is no such folder; make it first")
         if done.returncode:
             raise StoreError(f"{self._url}: ssh failed: {_last(done.stderr)}")
@@ -326,9 +332,7 @@ def _put_new(place: Path, content: bytes | Path) -> None:
             raise NameTaken(str(place)) from None
 
 
-def _call(
-    command: Sequence[str], data: bytes, folder: Path
-) -> subprocess.CompletedProcess[bytes]:
+def _call(command: Sequence[str], data: bytes, folder: Path) -> subprocess.CompletedProcess[bytes]:
     try:
         return subprocess.run(command, input=data, capture_output=True, cwd=folder, check=False)  # noqa: S603
     except FileNotFoundError as error:

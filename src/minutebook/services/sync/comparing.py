@@ -1,0 +1,106 @@
+"""Compare a store with what all files of a remote come to, record by record."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import CLASSES, Kind
+from minutebook.domain.replication import (
+    UNKNOWN,
+    Sibling,
+    State,
+    digest_of,
+    merge,
+    travelling_line,
+)
+from minutebook.domain.sync_conflicts import resolve
+from minutebook.services.sync.change_files import Entry, Verified, entries
+from minutebook.services.sync.known import Marks
+from minutebook.services.sync.remote_files import RemoteFiles
+from minutebook.store.protocol import Store
+from minutebook.store.sync_rows import Key
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A record of which this store and the remote do not hold the same: `here`, `there` or `both`."""
+
+    organization: str
+    kind: Kind
+    id: str
+    held: str
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a store and its remote hold: how many records are the same, and which are not."""
+
+    equal: int
+    differences: tuple[Difference, ...]
+    refused: tuple[tuple[str, str], ...]
+    behind: dict[str, int]
+    """By the name of each other machine, how many files it has not taken in."""
+
+
+def compare(store: Store, files: RemoteFiles, marks: Marks, kinds: frozenset[Kind]) -> Comparison:
+    """Compare what a store holds of some kinds with what the remote's files come to."""
+    there, refused = _replayed(files, kinds)
+    equal, differences = 0, list[Difference]()
+    for organization in store.organizations():
+        for kind in sorted(kinds):
+            where = Filter(organization=organization, with_deleted=True)
+            for record in store.each(CLASSES[kind], where, ()):
+                digest = there.pop((organization, kind, record.id), "")
+                if digest == digest_of(travelling_line(record)):
+                    equal += 1
+                else:
+                    held = "both" if digest else "here"
+                    differences.append(Difference(organization, kind, record.id, held))
+    differences += [Difference(*key, "there") for key, digest in sorted(there.items()) if digest]
+    return Comparison(equal, tuple(differences), tuple(refused), _behind(files, marks.machine))
+
+
+def _behind(files: RemoteFiles, own: str) -> dict[str, int]:
+    """Return by the name of each other machine how many files it has not taken in."""
+    changes, behind = files.changes(), dict[str, int]()
+    for machine, noted in files.machines().items():
+        if machine != own:
+            taken = noted["taken"]
+            behind[str(noted.get("name", machine))] = sum(
+                number > taken.get(other, 0)
+                for other, numbers in changes.items()
+                if other != machine
+                for number in numbers
+            )
+    return behind
+
+
+def _replayed(
+    files: RemoteFiles, kinds: frozenset[Kind]
+) -> tuple[dict[Key, str], list[tuple[str, str]]]:
+    """Return the digest of each record as all files of the remote have it, and what cannot be read."""
+    snapshots, refused = files.snapshots()
+    changes, others = files.verified("changes")
+    read = [*snapshots, *changes]
+    known: dict[Key, State] = {}
+    for each in _entries(read, kinds):
+        known[each.key] = merge(known.get(each.key, UNKNOWN), _bare(each.state))
+    several = {key for key, state in known.items() if len(state.digests) > 1}
+    whole: dict[Key, State] = {}
+    for each in _entries(read, kinds) if several else ():
+        if each.key in several:
+            whole[each.key] = merge(whole.get(each.key, UNKNOWN), each.state)
+    digests = {key: min(state.digests) for key, state in known.items() if key not in several}
+    for key, state in whole.items():
+        digests[key] = digest_of(travelling_line(resolve(state).shown))
+    return digests, [*refused, *others]
+
+
+def _entries(files: Sequence[Verified], kinds: frozenset[Kind]) -> Iterator[Entry]:
+    for file in files:
+        yield from (each for each in entries(file) if each.key[1] in kinds)
+
+
+def _bare(state: State) -> State:
+    """Return a state without lines, so that many can be held."""
+    return State(state.context, tuple(Sibling(e.dot, e.digest) for e in state.siblings))

@@ -1,0 +1,117 @@
+"""What stands in a remote: who began it, which machines write there, and their files."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookError
+from minutebook.domain.ids import RandomBits
+from minutebook.domain.json_lines import json_line
+from minutebook.services.sync.change_files import Verified, verify
+from minutebook.services.sync.remotes import NameTaken, Remote, names_in
+
+FILE = re.compile(r"([0-9a-f]{16})-([0-9]{8})\.jsonl")
+"""The name of a file of changes: its machine and its number there."""
+
+_HEADER = "sync.json"
+_FORMAT = "minutebook-sync-remote"
+
+
+class RemoteFiles:
+    """The files of a remote, as they were when it was pulled."""
+
+    def __init__(self, folder: Path, id: str) -> None:
+        self._folder = folder
+        self._id = id
+
+    def changes(self) -> dict[str, dict[int, int]]:
+        """Return by machine the numbers of its files of changes, and their sizes."""
+        found: dict[str, dict[int, int]] = {}
+        for name, size in names_in(self._folder, "changes").items():
+            if match := FILE.fullmatch(name):
+                found.setdefault(match[1], {})[int(match[2])] = size
+        return found
+
+    def snapshots(self) -> tuple[list[Verified], list[tuple[str, str]]]:
+        """Return the snapshots that hold, and of the others the names and why they do not."""
+        return self.verified("snapshots")
+
+    def verified(self, kind: str) -> tuple[list[Verified], list[tuple[str, str]]]:
+        """Return the files of a kind that hold, and of the others the names and why they do not."""
+        found, refused = list[Verified](), list[tuple[str, str]]()
+        for name in names_in(self._folder, kind):
+            try:
+                found.append(verify(self._folder / kind / name, self._id))
+            except (InvalidArchive, InvalidInput) as error:
+                refused.append((name, reason_of(error)))
+        return found, refused
+
+    def machines(self) -> dict[str, dict[str, Any]]:
+        """Return what each machine told of itself; what cannot be read is passed over."""
+        found = {}
+        for name in names_in(self._folder, "machines"):
+            try:
+                noted = json.loads((self._folder / "machines" / name).read_bytes())
+            except (OSError, ValueError, RecursionError):
+                continue
+            is_sound = (
+                isinstance(noted, dict)
+                and isinstance(noted.get("taken"), dict)
+                and isinstance(noted.get("number"), int)
+                and all(isinstance(each, int) for each in noted["taken"].values())
+                and noted.get("machine") == name.removesuffix(".json")
+            )
+            if is_sound:
+                found[name.removesuffix(".json")] = noted
+        return found
+
+    def path(self, machine: str, number: int) -> Path:
+        """Return the path of a file of changes."""
+        return self._folder / "changes" / f"{machine}-{number:08}.jsonl"
+
+    def size_of_snapshots(self) -> int:
+        """Return the size of the largest snapshot in bytes, 0 if there is none."""
+        return max(names_in(self._folder, "snapshots").values(), default=0)
+
+
+def identity_of(remote: Remote, randbits: RandomBits) -> str:
+    """Return the remote's identity, made if nobody has begun it.
+
+    Raises InvalidInput if the folder holds other things, or a later version wrote it.
+    """
+    path = remote.folder / _HEADER
+    if not path.exists():
+        foreign = sorted(e.name for e in remote.folder.iterdir() if not e.name.startswith("."))
+        if foreign:
+            raise InvalidInput(
+                "REMOTE",
+                f"must be an empty folder, or one that sync has begun; {remote.folder} holds "
+                f"{foreign[0]}",
+            )
+        made = {"format": _FORMAT, "version": 1, "id": f"{randbits(128):032x}"}
+        try:
+            remote.publish({_HEADER: json_line(made)}, {})
+        except NameTaken:
+            # Another machine began it at the same moment.
+            remote.pull()
+    try:
+        noted = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidInput("REMOTE", f"is damaged: {path} cannot be read") from error
+    is_ours = isinstance(noted, dict) and noted.get("format") == _FORMAT
+    id = noted.get("id") if is_ours else None
+    if not isinstance(id, str) or not re.fullmatch(r"[0-9a-f]{32}", id):
+        raise InvalidInput("REMOTE", f"is damaged: {path} is no header of a sync")
+    if noted.get("version") != 1:
+        raise InvalidInput("REMOTE", "was begun by a later version; upgrade Minutebook")
+    return id
+
+
+def reason_of(error: MinutebookError) -> str:
+    """Return why a file was not taken in, without its name."""
+    match error:
+        case InvalidArchive(reason=reason, line=line):
+            return reason if line is None else f"line {line}: {reason}"
+        case _:
+            return str(error)

@@ -1,0 +1,82 @@
+"""A sync that is killed at any step harms nothing: the next one ends what it began."""
+
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minutebook.domain.records import Memory, Version
+from minutebook.services.sync.remotes import remote_of
+from tests.services.sync.joined_machines import Machines, machines
+from tests.world import everything
+
+
+def sync_killed_at(home: Path, machine: int, remote: Path, step: int, *more: str) -> bool:
+    """Sync in a process that is killed at a step; tell whether it came to that."""
+    place = [str(home), f"machine{machine}", str(remote), str(step), *more]
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.services.sync.killed_sync", *place],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    assert (done.stdout == "done\n") is (done.returncode == 0)
+    return done.returncode != 0
+
+
+def kill_again_and_again(home: Path, remote: Path, rounds: int, chance: random.Random) -> int:
+    """Edit on both machines and kill a sync, round after round; return how many were killed."""
+    written, killed = set[str](), 0
+    for round in range(rounds):
+        with machines(home, later=round * 1000) as joined:
+            edit_on_both(joined, round, written)
+        more = ["compact"] * (chance.random() < 0.3)
+        killed += sync_killed_at(home, round % 2, remote, chance.randrange(1, 60), *more)
+    with machines(home, later=rounds * 1000) as joined:
+        cache = [home / f"machine{number}" / ".sync" for number in range(2)]
+        places = [remote_of(str(remote), each, home) for each in cache]
+        for _ in range(3):
+            for number in range(2):
+                assert joined.sync(number, places[number]).refused == []
+        assert joined.held(0) == joined.held(1)
+        for number in range(2):
+            compared = joined.worlds[number].app.machine_sync.compare(joined.person, places[number])
+            assert (compared.differences, compared.refused) == ((), ())
+            assert written <= joined.texts(number)
+            assert joined.worlds[number].store.check() == []
+            assert joined.worlds[number].app.trail.verify("default") is None
+    return killed
+
+
+def edit_on_both(joined: Machines, round: int, written: set[str]) -> None:
+    for number in range(2):
+        text = f"round {round} on {number}"
+        joined.worlds[number].remember(text)
+        written.add(text)
+        for memory in joined.worlds[number].store.find(Memory, everything("default"))[:2]:
+            joined.edit(number, memory.id, f"{text}, edited {memory.id}")
+            written.add(f"{text}, edited {memory.id}")
+    assert joined.worlds[0].store.count(Version, everything("default"))
+
+
+@pytest.mark.thorough
+def test_a_killed_sync_is_ended_by_the_next(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    assert kill_again_and_again(tmp_path, tmp_path / "shared", 3, random.Random(7)) > 0
+
+
+@pytest.mark.slow
+def test_thirty_killed_syncs_through_a_folder(tmp_path: Path) -> None:
+    (tmp_path / "shared").mkdir()
+    assert kill_again_and_again(tmp_path, tmp_path / "shared", 30, random.Random()) > 5
+
+
+@pytest.mark.slow
+def test_thirty_killed_syncs_through_a_git_repository(tmp_path: Path) -> None:
+    remote = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
+    assert kill_again_and_again(tmp_path, remote, 30, random.Random()) > 5
