@@ -71,13 +71,13 @@ def _lines(shown: ShownRecall) -> list[str]:
     through = " ".join(part for part in (entry.client, entry.contract, entry.act) if part)
     session = f"  {style(entry.session, dim=True)}" if entry.session else ""
     head = f"{entry.at:%Y-%m-%d %H:%M:%S}  {entry.actor}, {through}{session}"
-    asked = [f"    {body(entry.question, '    ')}"] if entry.question else []
+    question = [f"    {body(entry.question, '    ')}"] if entry.question else []
     got = [
         headline(f"    {score:.3f}", record)
         for record, score in shown.got
         if isinstance(record, TextRecord)
     ]
-    return [head, *asked, *(got or ["    (nothing that is still here)"])]
+    return [head, *question, *(got or ["    (nothing that is still here)"])]
 
 
 COMMANDS = (recalls,)

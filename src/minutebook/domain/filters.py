@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, cast
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Forbidden
@@ -57,7 +56,7 @@ class Filter:
             and _is_free_or_in(self.users, getattr(record, "user", None))
             and all(getattr(record, name) == value for name, value in self.equal.items())
             and all(_begins(getattr(record, name), value) for name, value in self.starts.items())
-            and (self.client is None or _is_by(cast("Any", record).origin, self.client))
+            and (self.client is None or _is_by(getattr(record, "origin", None), self.client))
             and (not isinstance(record, Memory) or self._passes_memory(record))
         )
 

@@ -85,12 +85,12 @@ class Conversation:
         if text.strip():
             self._opened(where).answer.append(text)
 
-    def use(self, where: Message, tool: str, asked: str) -> None:
+    def use(self, where: Message, tool: str, arguments: str) -> None:
         """Add the use of a tool; what was said before it becomes part of the thought."""
         turn = self._opened(where)
         turn.thought += turn.answer
         turn.answer.clear()
-        turn.thought.append(f"[{tool}] {_cut(asked)}".rstrip())
+        turn.thought.append(f"[{tool}] {_cut(arguments)}".rstrip())
 
     def result(self, text: str) -> None:
         """Add what a tool answered."""

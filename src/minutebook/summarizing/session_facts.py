@@ -54,7 +54,7 @@ class SessionFacts:
     """What was counted in a session.
 
     `files` and `technologies` are those named most first. `outcomes` counts the turns whose response
-    tells of something done, `answers` those that have a response, `asked` tells whether something was
+    tells of something done, `answers` those that have a response, `has_request` tells whether something was
     asked for or a fault was told, `corrections` the prompts that say it was not right. `cues` weighs the
     words for each category.
     """
@@ -67,7 +67,7 @@ class SessionFacts:
     outcomes: int
     corrections: int
     answers: int
-    asked: bool
+    has_request: bool
     tests_passed: bool
     landed: bool
     released: bool
@@ -258,7 +258,7 @@ class _Tally:
             outcomes=self._outcomes,
             corrections=self._corrections,
             answers=self._answers,
-            asked=self._has_request or self._has_fault,
+            has_request=self._has_request or self._has_fault,
             tests_passed=self._tests_passed,
             landed=self._landed,
             released=self._released,
@@ -404,7 +404,7 @@ def category_of(facts: SessionFacts) -> tuple[Category, str]:
     if weight < 3 or not is_work:
         if facts.is_technical and facts.fault is FaultEnd.GONE:
             return Category.BUGFIX, str(facts.fault)
-        if facts.is_technical and facts.asked and facts.outcomes:
+        if facts.is_technical and facts.has_request and facts.outcomes:
             return Category.FEATURE, "something was asked for and done, of no other category"
         return Category.OTHER, f"too little speaks for another ({weights or 'no word for any'})"
     return best, f"weight of the words for each: {weights}"
@@ -436,7 +436,7 @@ def productivity_of(facts: SessionFacts) -> Score:
     """
     share = facts.outcomes / facts.turns if facts.turns else 0.0
     files = len(facts.files)
-    score = 25.0 * bool(facts.answers) + 20 * facts.asked + 25 * min(1.0, 1.5 * share)
+    score = 25.0 * bool(facts.answers) + 20 * facts.has_request + 25 * min(1.0, 1.5 * share)
     score += 10 * _part(files, 2) + 10 * facts.tests_passed + 10 * facts.landed
     stands_open = facts.resolved < len(facts.errors) or facts.fault is FaultEnd.OPEN
     return _score(
@@ -456,7 +456,7 @@ def impact_of(facts: SessionFacts) -> Score:
     files, folders, outcomes = len(facts.files), facts.folders, facts.outcomes
     is_new = category_of(facts)[0] in (Category.FEATURE, Category.NEW_APP)
     score = 25 * _part(outcomes, 1) + 25 * _part(files, 3) + 10 * _part(folders, 2)
-    score += 12 * facts.asked + 15 * is_new + 10 * facts.landed + 12 * facts.released
+    score += 12 * facts.has_request + 15 * is_new + 10 * facts.landed + 12 * facts.released
     return _score(
         score,
         f"{files} files in {folders} folders, {outcomes} outcomes, "
@@ -472,7 +472,7 @@ def complexity_of(facts: SessionFacts) -> Score:
     for corrections by the user.
     """
     files, errors = len(facts.files), len(facts.errors)
-    score = 5 * facts.asked + 45 * _part(facts.turns, 5) + 25 * _part(files, 3)
+    score = 5 * facts.has_request + 45 * _part(facts.turns, 5) + 25 * _part(files, 3)
     score += 15 * _part(len(facts.technologies), 3) + 10 * _part(errors, 1)
     return _score(
         score + 12 * _part(facts.corrections, 1),

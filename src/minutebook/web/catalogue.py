@@ -99,8 +99,8 @@ def chosen(cookie: str, accepted: str) -> Language:
     """Return the language that a person chose, else the first that their browser asks for, else English."""
     if cookie in LANGUAGES:
         return LANGUAGES[cookie]
-    asked = [_weighed(part) for part in accepted[:LONGEST_HEADER].split(",")]
-    for weight, tag in sorted(asked, key=lambda each: -each[0]):
+    weighed = [_weighed(part) for part in accepted[:LONGEST_HEADER].split(",")]
+    for weight, tag in sorted(weighed, key=lambda each: -each[0]):
         primary = tag.partition("-")[0].lower()
         if weight > 0 and primary in LANGUAGES:
             return LANGUAGES[primary]

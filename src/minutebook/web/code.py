@@ -24,7 +24,7 @@ FIELDS = ("project", "language", "path")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CodeQuery:
     """What the address asks for: the question and the filters that are set."""
 
     text: str
@@ -43,25 +43,25 @@ def show(visit: Visit) -> Page:
     Raises NotFound for a project that the caller may not see, InvalidInput for an unknown language.
     """
     app, caller = visit.app, visit.caller
-    asked = asked_of(visit.query)
-    facts: dict[str, Any] = {"asked": asked, "hits": [], "projects": None, "state": ""}
-    if asked.text:
+    query = code_query(visit.query)
+    facts: dict[str, Any] = {"query": query, "hits": [], "projects": None, "state": ""}
+    if query.text:
         found = app.code_search.search(
             caller,
-            asked.text,
+            query.text,
             LIMIT,
-            project=asked.fields.get("project"),
-            language=asked.fields.get("language"),
-            path=asked.fields.get("path"),
+            project=query.fields.get("project"),
+            language=query.fields.get("language"),
+            path=query.fields.get("path"),
         )
-        facts["hits"] = code_hits(found, asked.text)
+        facts["hits"] = code_hits(found, query.text)
     known = app.projects.all(caller)
     facts["is_empty"] = not known
-    if known and not asked.text:
+    if known and not query.text:
         facts["projects"], facts["state"] = projects_part(app.code_reading.projects(caller))
-    facts["names"] = _choices([each.id for each in known], asked.fields.get("project"))
+    facts["names"] = _choices([each.id for each in known], query.fields.get("project"))
     languages = app.code_reading.languages(caller)
-    facts["languages"] = _choices(languages, asked.fields.get("language"))
+    facts["languages"] = _choices(languages, query.fields.get("language"))
     facts["notes"] = {name: note.text for name, note in caller.call.notes.items() if note.text}
     return Page("code_results.html" if visit.wants_part else "code.html", facts)
 
@@ -79,7 +79,7 @@ def file(visit: Visit) -> Page:
         "numbered": list(enumerate(shown, lines.start)),
         "before": file_address(project, path, lines.start - 1) if lines.start > 1 else None,
         "after": file_address(project, path, lines.end + 1) if lines.end < lines.last else None,
-        "within": Asked("", {"project": project}).address(),
+        "within": CodeQuery("", {"project": project}).address(),
     }
     return Page("code_file.html", facts)
 
@@ -90,11 +90,11 @@ VIEWS: dict[tuple[str, str], tuple[str, View]] = {
 }
 
 
-def asked_of(query: Mapping[str, str]) -> Asked:
+def code_query(parameters: Mapping[str, str]) -> CodeQuery:
     """Read what an address asks for."""
-    given = {name: query.get(name, "").strip() for name in FIELDS}
-    return Asked(
-        query.get("q", "").strip(), {name: value for name, value in given.items() if value}
+    given = {name: parameters.get(name, "").strip() for name in FIELDS}
+    return CodeQuery(
+        parameters.get("q", "").strip(), {name: value for name, value in given.items() if value}
     )
 
 

@@ -44,7 +44,7 @@ class Kinds(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FindQuery:
     """What the address asks for: the question, what is searched, and which memories."""
 
     text: str
@@ -73,9 +73,9 @@ class Asked:
 
 def show(visit: Visit) -> Page:
     """Show what was found; without a question the memories kept last."""
-    asked = asked_of(visit.query)
+    query = find_query(visit.query)
     facts: dict[str, Any] = {
-        "asked": asked,
+        "query": query,
         "kinds": KINDS,
         "choices": CHOICES,
         "hits": [],
@@ -84,14 +84,14 @@ def show(visit: Visit) -> Page:
         "listed": None,
         "is_empty": False,
     }
-    if asked.text:
-        facts |= _found(visit, asked)
-    elif asked.kinds in (Kinds.ALL, Kinds.MEMORIES):
+    if query.text:
+        facts |= _found(visit, query)
+    elif query.kinds in (Kinds.ALL, Kinds.MEMORIES):
         page = visit.app.memories.page(
-            visit.caller, LISTED, asked.offset, asked.selection.query, asked.selection.at
+            visit.caller, LISTED, query.offset, query.selection.query, query.selection.at
         )
         # Memories of the system are everybody's: a store with nothing else is still an empty one.
-        facts |= {"listed": page, "is_empty": not page.total and not asked.is_narrowed}
+        facts |= {"listed": page, "is_empty": not page.total and not query.is_narrowed}
     facts["notes"] = {
         name: note.text for name, note in visit.caller.call.notes.items() if note.text
     }
@@ -101,9 +101,9 @@ def show(visit: Visit) -> Page:
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/"): ("find", show)}
 
 
-def asked_of(query: Mapping[str, str]) -> Asked:
+def find_query(parameters: Mapping[str, str]) -> FindQuery:
     """Read what an address asks for. Raises InvalidInput, which names the field that is not fit."""
-    given = {name: query.get(name, "").strip() for name in FIELDS}
+    given = {name: parameters.get(name, "").strip() for name in FIELDS}
     where = MemoryQuery(
         type=_choice(MemoryType, "type", given["type"]),
         status=_choice(Status, "status", given["status"]),
@@ -114,11 +114,11 @@ def asked_of(query: Mapping[str, str]) -> Asked:
         until=day("until", given["until"], ends=True),
     )
     at = day("as_of", given["as_of"], ends=True)
-    return Asked(
-        query.get("q", "").strip(),
-        _choice(Kinds, "in", query.get("in", "")) or Kinds.ALL,
+    return FindQuery(
+        parameters.get("q", "").strip(),
+        _choice(Kinds, "in", parameters.get("in", "")) or Kinds.ALL,
         Selection(where, at),
-        offset(query),
+        offset(parameters),
         {name: value for name, value in given.items() if value},
     )
 
@@ -158,27 +158,27 @@ def _choice(of: type[E], name: str, given: str) -> E | None:
         raise InvalidInput(name, f"must be one of {known} (got {given[:50]!r})") from error
 
 
-def _found(visit: Visit, asked: Asked) -> dict[str, Any]:
+def _found(visit: Visit, query: FindQuery) -> dict[str, Any]:
     app, caller = visit.app, visit.caller
-    match asked.kinds:
+    match query.kinds:
         case Kinds.MEMORIES:
-            hits = app.explained.memories(caller, asked.text, LIMIT, asked.selection)
+            hits = app.explained.memories(caller, query.text, LIMIT, query.selection)
             return {"hits": hits}
         case Kinds.DECISIONS:
-            found = app.decision_search.search(caller, asked.text, Mode.AUDIT, LIMIT)
-            return {"hits": app.explained.decisions(asked.text, found)}
+            found = app.decision_search.search(caller, query.text, Mode.AUDIT, LIMIT)
+            return {"hits": app.explained.decisions(query.text, found)}
         case Kinds.SESSIONS:
-            return {"turns": _turns(visit, asked.text, LIMIT)}
+            return {"turns": _turns(visit, query.text, LIMIT)}
         case Kinds.CODE:
-            return {"code": _code(visit, asked.text, LIMIT)}
+            return {"code": _code(visit, query.text, LIMIT)}
         case _:
-            if asked.is_narrowed:
-                hits = app.explained.memories(caller, asked.text, LIMIT, asked.selection)
+            if query.is_narrowed:
+                hits = app.explained.memories(caller, query.text, LIMIT, query.selection)
                 return {"hits": hits}
             return {
-                "hits": app.explained.memories_and_decisions(caller, asked.text, LIMIT),
-                "turns": _turns(visit, asked.text, BESIDE),
-                "code": _code(visit, asked.text, BESIDE),
+                "hits": app.explained.memories_and_decisions(caller, query.text, LIMIT),
+                "turns": _turns(visit, query.text, BESIDE),
+                "code": _code(visit, query.text, BESIDE),
             }
 
 

@@ -42,7 +42,7 @@ EDGE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GraphQuery:
     """What the address asks for: the thing in the middle, what else is opened, how many edges of each."""
 
     at: str
@@ -51,12 +51,12 @@ class Asked:
 
     def address(self, **changes: Any) -> str:
         """Return the address of the same graph with some of its parts changed."""
-        asked = replace(self, **changes)
-        parameters = {"at": asked.at}
-        if asked.opened:
-            parameters["open"] = ",".join(asked.opened)
-        if asked.shown != SHOWN:
-            parameters["show"] = str(asked.shown)
+        query = replace(self, **changes)
+        parameters = {"at": query.at}
+        if query.opened:
+            parameters["open"] = ",".join(query.opened)
+        if query.shown != SHOWN:
+            parameters["show"] = str(query.shown)
         return f"/graph?{urlencode(parameters, safe=',')}"
 
     def grown(self, id: str) -> str:
@@ -79,14 +79,14 @@ def show(visit: Visit) -> Page:
     """Show the graph around a thing; with none named, the entities to begin with."""
     if not visit.query.get("at", "").strip():
         return _entities(visit)
-    asked = asked_of(visit.query)
-    graph = _gathered(visit, asked)
+    query = graph_query(visit.query)
+    graph = _gathered(visit, query)
     now = visit.app.clock()
-    placed = places(asked.at, graph.branches)
+    placed = places(query.at, graph.branches)
     opened_ids = {each.node.id for each in graph.opened}
     facts = {
-        "asked": asked,
-        "middle": graph.nodes[asked.at],
+        "query": query,
+        "middle": graph.nodes[query.at],
         "opened": graph.opened,
         "opened_ids": opened_ids,
         "nodes": [(node, placed[id]) for id, node in graph.nodes.items()],
@@ -96,7 +96,7 @@ def show(visit: Visit) -> Page:
         "name_of": name_of,
         "label": _label,
         "address_of": address_of,
-        "more": asked.address(shown=min(MOST, asked.shown * 5)) if asked.shown < MOST else None,
+        "more": query.address(shown=min(MOST, query.shown * 5)) if query.shown < MOST else None,
         "is_full": len(graph.nodes) >= MOST_DRAWN,
     }
     return Page("graph_part.html" if visit.wants_part else "graph.html", facts)
@@ -105,17 +105,17 @@ def show(visit: Visit) -> Page:
 VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/graph"): ("graph", show)}
 
 
-def asked_of(query: Mapping[str, str]) -> Asked:
+def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
     """Read what an address asks for. Raises InvalidInput, which names the part that is not fit."""
-    at = query.get("at", "").strip()
-    named = [each.strip() for each in query.get("open", "").split(",")]
+    at = parameters.get("at", "").strip()
+    named = [each.strip() for each in parameters.get("open", "").split(",")]
     opened = tuple(dict.fromkeys(each for each in named if each and each != at))
     if len(opened) > MOST_OPENED:
         raise InvalidInput("open", f"must name {MOST_OPENED} things at most (got {len(opened)})")
-    given = query.get("show", str(SHOWN))
+    given = parameters.get("show", str(SHOWN))
     if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
         raise InvalidInput("show", f"must be a number from 1 to {MOST} (got {given[:50]!r})")
-    return Asked(at, opened, int(given))
+    return GraphQuery(at, opened, int(given))
 
 
 def name_of(node: Node) -> str:
@@ -144,22 +144,22 @@ def _entities(visit: Visit) -> Page:
         "offset": at,
         "before": page(max(0, at - LISTED)) if at else None,
         "after": page(at + LISTED) if at + len(entities) < total else None,
-        "around": [(each, Asked(each.id, (), SHOWN).address()) for each in entities],
+        "around": [(each, GraphQuery(each.id, (), SHOWN).address()) for each in entities],
     }
     return Page("entities.html", facts)
 
 
-def _gathered(visit: Visit, asked: Asked) -> _Graph:
+def _gathered(visit: Visit, query: GraphQuery) -> _Graph:
     """Gather what was opened, from the middle outwards; what no longer hangs on it is left out.
 
     Raises NotFound if the thing in the middle is not there to be seen.
     """
     surroundings, graph = visit.app.surroundings, _Graph()
-    waiting, wanted = [asked.at], set(asked.opened)
-    graph.nodes[asked.at] = surroundings.node(visit.caller, asked.at)
+    waiting, wanted = [query.at], set(query.opened)
+    graph.nodes[query.at] = surroundings.node(visit.caller, query.at)
     while waiting and len(graph.nodes) < MOST_DRAWN:
         id = waiting.pop(0)
-        limit = min(asked.shown, MOST_DRAWN - len(graph.nodes))
+        limit = min(query.shown, MOST_DRAWN - len(graph.nodes))
         found = surroundings.around(visit.caller, graph.nodes[id], limit)
         graph.opened.append(found)
         for step in found.steps:

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Mapping
-from typing import Any, cast
+from typing import Any
 
 import anyio
 
@@ -82,9 +82,9 @@ class Live:
 
 def _event(entries: list[Entry], mark: str) -> str:
     """Write entries, newest first, as one event; its id is the mark up to which they reach."""
-    entry = cast("Any", environment().get_template("parts.html").module).entry
+    parts: Any = environment().get_template("parts.html").module
     shown = entries[:MOST_AT_ONCE]
-    data = [f"data: {' '.join(str(entry(e, subject_address(e))).split())}\n" for e in shown]
+    data = [f"data: {' '.join(str(parts.entry(e, subject_address(e))).split())}\n" for e in shown]
     kind = "cut" if len(entries) > len(shown) else "message"
     # An event without data moves the mark alone: browsers note its id and run nothing.
     return f"event: {kind}\nid: {mark}\n{''.join(data)}\n"

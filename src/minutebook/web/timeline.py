@@ -66,15 +66,15 @@ def show(visit: Visit) -> Page | Goto:
     query, now = visit.query, visit.app.clock()
     if "step" in query:
         return Goto(address(_stepped(query, now), _sight(query)))
-    asked, sight, at = _day(query, "on", now), _sight(query), offset(query)
+    chosen, sight, at = _day(query, "on", now), _sight(query), offset(query)
     timeline, caller = visit.app.timeline, visit.caller
     first = timeline.first(caller)
     # Of the other sight only how much there is: its first memory tells.
     known_page, held_page = ((LISTED, at), (1, 0)) if sight == KNOWN else ((1, 0), (LISTED, at))
-    known, known_total = timeline.known_at(caller, asked.at, *known_page)
-    held, held_total = timeline.true_at(caller, asked.at, *held_page)
+    known, known_total = timeline.known_at(caller, chosen.at, *known_page)
+    held, held_total = timeline.true_at(caller, chosen.at, *held_page)
     facts: dict[str, Any] = {
-        "asked": asked,
+        "chosen": chosen,
         "sight": sight,
         "sights": SIGHTS,
         "totals": {KNOWN: known_total, TRUE: held_total},
@@ -82,9 +82,9 @@ def show(visit: Visit) -> Page | Goto:
         "held": held if sight == TRUE else [],
         "offset": at,
         "size": LISTED,
-        "slider": _slider(first, asked, now),
+        "slider": _slider(first, chosen, now),
         "steps": [
-            (_moved(asked.date, days), name) for days, name in STEPS if _is_day(asked.date, days)
+            (_moved(chosen.date, days), name) for days, name in STEPS if _is_day(chosen.date, days)
         ],
         "address": address,
         "changes_address": changes_address,
@@ -172,12 +172,12 @@ def _stepped(query: Mapping[str, str], now: datetime) -> str:
     return _moved(first.date(), int(given))
 
 
-def _slider(first: datetime | None, asked: Day, now: datetime) -> dict[str, Any] | None:
+def _slider(first: datetime | None, chosen: Day, now: datetime) -> dict[str, Any] | None:
     """Return the slider from the first memory's day until today; None for less than two days."""
     if first is None or first.date() >= now.date():
         return None
     days = (now.date() - first.date()).days
-    place = (asked.date - first.date()).days
+    place = (chosen.date - first.date()).days
     return {"first": first.date().isoformat(), "days": days, "place": min(max(place, 0), days)}
 
 

@@ -73,7 +73,7 @@ class Provider:
 
     def authorization_url(self, state: str, nonce: str, challenge: str) -> str:
         """Return where the browser asks its person to sign in. Raises ProviderError if it is not known."""
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self._client,
             "redirect_uri": self._home + CALLBACK,
@@ -83,7 +83,7 @@ class Provider:
             "code_challenge": challenge,
             "code_challenge_method": "S256",
         }
-        return _with_query(self._find().authorization, asked)
+        return _with_query(self._find().authorization, parameters)
 
     def check_issuer(self, named: str | None) -> None:
         """Raise ProviderError if an answer names another issuer, or none where this one names itself."""

@@ -57,18 +57,18 @@ class Surroundings:
         """
         where = visible_filter(caller, node.organization)
         known: dict[str, Node] = {}
-        asked, looked = 2 * limit + 1, 0
+        wanted, looked = 2 * limit + 1, 0
         while True:
-            edges = self._store.edges(node.organization, [node.id], min(asked, EDGES_READ))
+            edges = self._store.edges(node.organization, [node.id], min(wanted, EDGES_READ))
             self._read_ends(where, node, edges[looked:], known)
             steps = [
                 Step(edge, known[end])
                 for edge in edges
                 if (end := edge.other_end(node.id)) in known and end != node.id
             ]
-            if len(steps) > limit or len(edges) < asked:
+            if len(steps) > limit or len(edges) < wanted:
                 return Surrounded(node, steps[:limit], len(steps) > limit)
-            asked, looked = asked * 4, len(edges)
+            wanted, looked = wanted * 4, len(edges)
 
     def entities(
         self, caller: Caller, start: str, limit: int, offset: int

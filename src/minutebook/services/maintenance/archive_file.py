@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
 from stat import S_ISREG
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from minutebook.domain.archive import (
     FORMAT,
@@ -67,7 +67,8 @@ class JournalWriter:
 
     def add(self, record: Record) -> None:
         """Write a turn or a summary."""
-        line = journal_line(cast("Turn | Summary", record))
+        assert isinstance(record, Turn | Summary), f"a {type(record).__name__} has no line there"
+        line = journal_line(record)
         self._sum.update(line)
         self._file.write(line)
 

@@ -6,7 +6,6 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
-from typing import cast
 
 import numpy as np
 
@@ -260,7 +259,7 @@ class FilteredSearch:
         length = float(np.linalg.norm(given))
         if not np.isfinite(length) or length == 0.0:
             raise InvalidInput("vector", "must have a length that is finite and not 0")
-        return cast("Vectors", (given / length).astype(np.float32))
+        return np.asarray(given / length, dtype=np.float32)
 
 
 def _attributed(caller: Caller, found: Iterator[Found]) -> Iterator[Found]:
