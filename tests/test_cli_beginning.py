@@ -44,6 +44,7 @@ OPEN_NONE = {
     ("export-schema",),
     ("completion",),
     ("hook",),
+    ("where",),
     ("bench",),
     ("settings",),
     ("settings", "set"),

@@ -202,6 +202,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("token", "rotate"): [["token", "rotate", "TOKEN"], ["token", "rotate", ODD]],
     ("status",): [["status"], ["status", ODD], ["status", f"--{ODD}"], [ODD]],
     ("doctor",): [["doctor"]],
+    ("where",): [["where"], ["where", "odd"], ["where", ODD], ["where", "odd", "--trust"]],
     ("model", "fetch"): [["model", "fetch", "--from", ODD]],
 }
 """What is typed for each command: what shows stored text, and what quotes an argument."""
@@ -216,6 +217,7 @@ def test_no_command_lets_stored_text_steer_the_terminal(
     run: Run, ids: dict[str, str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     (tmp_path / "odd").mkdir()
+    (tmp_path / "odd" / ".minutebook.toml").write_text('repository = "odd"\n# \x1b[8m\n')
     (tmp_path / "odd" / "kettle\x1b[8m\u202e.py").write_text("def kettle(): '\x1b[8m\u202e'\n")
     for line in TYPED[command]:
         arguments = [ids.get(each.lower(), each) for each in line]

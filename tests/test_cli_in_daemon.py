@@ -71,6 +71,7 @@ def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:
         "proposals": [],
         "audit": ["--json"],
         "scan": [],
+        "where": [],
         "token list": [],
         "remember": ["  "],
         "link": [id, other],

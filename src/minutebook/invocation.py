@@ -73,6 +73,7 @@ DAEMON_COMMANDS = {
     "list": True,
     "duplicates": True,
     "status": True,
+    "where": True,
     "code": True,
     "projects": False,
     "sessions": True,

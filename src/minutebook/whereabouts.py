@@ -1,5 +1,7 @@
 """Where a caller works, as the settings and a folder have it."""
 
+from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from minutebook.config import Settings
@@ -30,6 +32,18 @@ def known_place(settings: Settings, folder: Path) -> FolderPlace:
 def scope_of(place: FolderPlace) -> FolderScope:
     """Return the scope of whoever works in a place."""
     return FolderScope(place.repository, frozenset(place.also))
+
+
+def repository_by_path(settings: Settings) -> Callable[[str], str | None]:
+    """Return what tells the repository of a folder by its path; None where folders have no say."""
+
+    @lru_cache(maxsize=1024)
+    def found(folder: str) -> str | None:
+        if not folder or not follows_folders(settings):
+            return None
+        return place_in(settings, Path(folder)).repository
+
+    return found
 
 
 def folder_scope(settings: Settings, folder: Path) -> FolderScope | None:

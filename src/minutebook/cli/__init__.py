@@ -38,6 +38,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "Look after it": {
         "upkeep": ("status", "doctor", "model"),
+        "where": ("where",),
         "scanning": ("scan",),
         "settings": ("settings",),
         "store": ("store",),

@@ -22,6 +22,7 @@ from minutebook.domain.private import without_private
 from minutebook.install.hooks import HOOKS
 from minutebook.server.daemon import hook_log
 from minutebook.sources.values import text_at
+from minutebook.whereabouts import follows_folders, known_place, repository_by_path, scope_of
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -80,9 +81,13 @@ def _answer(
     name = text_at(event, "hook_event_name")
     if settings.hooks == "off":
         return _Answer("off")
-    if is_ignored(Path(text_at(event, "cwd") or "/"), settings.hook_ignore):
+    cwd = Path(text_at(event, "cwd") or "/")
+    place = known_place(settings, cwd)
+    if is_ignored(cwd, settings.hook_ignore) or place.hooks_off:
         return _Answer("ignored")
     caller = _caller(settings, client, text_at(event, "session_id"))
+    if follows_folders(settings):
+        caller = replace(caller, folder_scope=scope_of(place))
     if name in ("SessionStart", "UserPromptSubmit"):
         return _context(app, settings, caller, event)
     if name == "SessionEnd":
@@ -169,7 +174,7 @@ def _capture(
     """Keep a session that ended, turn by turn, and sum it up; note how that went in the log of hooks."""
     session = text_at(event, "session_id")
     try:
-        count = _captured(app, caller, transcript(event, folder))
+        count = _captured(app, settings, caller, transcript(event, folder))
         if count:
             app.summaries.summarize(caller, session)
         outcome = "captured"
@@ -188,7 +193,7 @@ def _capture(
     return _Answer(outcome)
 
 
-def _captured(app: "App", caller: Caller, path: Path) -> int:
+def _captured(app: "App", settings: Settings, caller: Caller, path: Path) -> int:
     """Import a transcript; return how many turns were new or had grown."""
     from minutebook.services.maintenance.source_imports import Outcome
     from minutebook.sources.claude_code import NAME, is_wanted
@@ -198,7 +203,12 @@ def _captured(app: "App", caller: Caller, path: Path) -> int:
     source = Source(path, is_wanted)
     found = _without_private(found_in(source, SOURCES[NAME]))
     report = app.source_imports.run(
-        caller, f"{NAME}: {path}", found, lambda: source.part, dry_run=False
+        caller,
+        f"{NAME}: {path}",
+        found,
+        lambda: source.part,
+        dry_run=False,
+        repository_of=repository_by_path(settings),
     )
     return sum(report.counts[each].total() for each in (Outcome.NEW, Outcome.CHANGED))
 

@@ -1,5 +1,6 @@
 """Bring in what `export` wrote, or what another program kept."""
 
+import dataclasses
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from minutebook.cli.terminal import (
 from minutebook.domain.caller import in_call
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.sources.registry import SOURCES, SourceKind
+from minutebook.whereabouts import repository_by_path
 
 if TYPE_CHECKING:
     from minutebook.services.maintenance.importing import Imported
@@ -117,6 +119,8 @@ def _import_source(
     kind = SOURCES[name]
     place = _place(name, kind, path)
     source = kind.files(place)
+    # A dry run keeps no names for repositories either.
+    settings = dataclasses.replace(settings_of(options), read_only=dry_run)
     if dry_run and not _is_begun(options):
         from minutebook.services.maintenance.source_imports import counted_as_new
 
@@ -136,6 +140,7 @@ def _import_source(
                 found_in(source, kind),
                 lambda: source.part,
                 dry_run=dry_run,
+                repository_of=repository_by_path(settings),
             )
     head = f"{kind.title} in {source.root}"
     say(_shape(name, source.root, report), _lines(head, report, dry_run), as_json)

@@ -16,6 +16,7 @@ from minutebook.cli.terminal import (
     fields_of,
     headline,
     identity,
+    in_folder,
     need_keyboard,
     one_of,
     opened,
@@ -84,6 +85,7 @@ _FIELD = 15
     help="End this memory, whose place it takes; repeatable.",
     shell_complete=completing(Memory),
 )
+@click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
 @identity
 @as_json
 def remember(
@@ -98,9 +100,13 @@ def remember(
     valid_until: str | None,
     links: tuple[str, ...],
     supersedes: tuple[str, ...],
+    everywhere: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
-    """Keep TEXT as a memory ("-" reads it from stdin)."""
+    """Keep TEXT as a memory ("-" reads it from stdin).
+
+    It belongs to the project of this folder if scope_from_folder is on; see `minutebook where`.
+    """
     from minutebook.domain.drafts import Draft
     from minutebook.services.knowledge.links import RELATED
 
@@ -114,6 +120,7 @@ def remember(
         valid_until=time_given("--valid-until", valid_until, ahead=True),
     )
     with opened_or_made(options) as (app, caller):
+        caller = caller if everywhere else in_folder(options, caller)
         ends = [each.partition(":") for each in links]
         memory = app.memories.store_joined(
             caller,

@@ -17,7 +17,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import style, warn
-from minutebook.config import Settings, load, option_of
+from minutebook.config import Settings, Stated, load, option_of, stated
 from minutebook.domain.caller import ANYBODY, Call, Caller, Progress
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import (
@@ -48,6 +48,7 @@ from minutebook.invocation import (
 )
 from minutebook.server.daemon.commands import Command, Host, LeftToClient
 from minutebook.server.logs import log_to_stderr
+from minutebook.whereabouts import folder_scope
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -306,6 +307,12 @@ def settings_of(options: dict[str, str]) -> Settings:
     return load(options, None if hosted is None else hosted.command.variables)
 
 
+def stated_of(options: dict[str, str]) -> dict[str, Stated]:
+    """Return the settings that somebody stated, for the person who typed the command."""
+    hosted = HOSTED.get()
+    return stated(options, None if hosted is None else hosted.command.variables)
+
+
 def working_directory() -> Path:
     """Return the folder in which the command was typed."""
     hosted = HOSTED.get()
@@ -367,6 +374,12 @@ def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         asks = replace(person_of(settings, options, user), call=call)
         yield app, asks
         warn(*(note.text for note in asks.call.notes.values() if note.text))
+
+
+def in_folder(options: dict[str, str], caller: Caller) -> Caller:
+    """Return the caller with the scope of the folder in which the command was typed, where it has a say."""
+    scope = folder_scope(settings_of(options), working_directory())
+    return replace(caller, folder_scope=scope)
 
 
 def person_of(settings: Settings, options: dict[str, str], user: str) -> Caller:

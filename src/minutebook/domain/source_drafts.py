@@ -27,13 +27,15 @@ class Place:
 class SourceDraft:
     """What all drafts have: a key that stays the same in a source that grows, and where it stands.
 
-    `program` and `version` are those of the program that wrote it.
+    `program` and `version` are those of the program that wrote it. `folder` is the folder that it is
+    about, as the source has it; empty if it says none.
     """
 
     key: str
     place: Place
     program: str
     version: str = ""
+    folder: str = ""
 
     def id_in(self, repository: str | None, user: str | None) -> str:
         """Return the id of the record in a scope: the same whenever the same source is read."""

@@ -39,7 +39,7 @@ class FolderPlace:
 
     `root` is the project's folder, None outside of any. `repository` is its name, None where it has
     none or the name is not believed. `also` are the names that it had before, or has besides. `source`
-    says where the name is from. `problem` says what is wrong, `claim` what a person may confirm.
+    says where the name is from. `problem` says what is wrong, `claim` what a person may confirm, `confirmed` what one has.
     """
 
     folder: Path
@@ -49,6 +49,7 @@ class FolderPlace:
     source: str = ""
     problem: str | None = None
     claim: Claim | None = None
+    confirmed: Claim | None = None
     hooks_off: bool = False
     unnamed: Identity | None = None
     """Where a repository that has no remote can be given a name; None if there is nothing to give."""
@@ -114,9 +115,12 @@ def _in_git(found: FolderPlace, git: GitFolder, trusts: Trusts) -> FolderPlace:
         is_sure = git.doubt is None
         return replace(found, unnamed=identity if is_sure else None, problem=git.doubt)
     name, *others = identity.names
-    if git.doubt is not None and not trusts(str(git.root), name):
-        return replace(found, problem=git.doubt, claim=Claim(str(git.root), name))
-    return replace(found, repository=name, also=tuple(others), source=identity.source)
+    claim = None if git.doubt is None else Claim(str(git.root), name)
+    if claim is not None and not trusts(claim.place, claim.repository):
+        return replace(found, problem=git.doubt, claim=claim)
+    return replace(
+        found, repository=name, also=tuple(others), source=identity.source, confirmed=claim
+    )
 
 
 def _named(
@@ -129,8 +133,8 @@ def _named(
         return found
     own = [each for each in (found.repository, *found.also) if each is not None]
     is_part = any(name.startswith(f"{each}/") for each in own)
-    key = _key(file.path, git)
-    if is_part or trusts(key, name):
+    claim = Claim(_key(file.path, git), name)
+    if is_part or trusts(claim.place, name):
         return replace(
             found,
             repository=name,
@@ -138,12 +142,14 @@ def _named(
             source=str(file.path),
             unnamed=None,
             problem=None,
+            claim=None,
+            confirmed=None if is_part else claim,
         )
     reason = (
         f"{file.path} calls this {name!r}, which is not believed: the file came with the folder; "
         "`minutebook where --trust` there believes it"
     )
-    return replace(found, problem=reason, claim=Claim(key, name))
+    return replace(found, problem=reason, claim=claim)
 
 
 def _folder_file(folder: Path, home: Path, git: GitFolder | None) -> FolderFile | None:

@@ -50,6 +50,8 @@ class Conversation:
     session: str
     undated: datetime
     version: str = ""
+    folder: str = ""
+    """The folder in which the session began, as far as it was read."""
     _turn: _Open | None = None
     _last: datetime | None = None
     _context: str = ""
@@ -71,6 +73,7 @@ class Conversation:
 
     def context(self, parts: Mapping[str, str]) -> None:
         """Note model, folder and the like: the thought begins with them where they are not as before."""
+        self.folder = self.folder or parts.get("folder", "")
         text = "; ".join(f"{name} {value}" for name, value in parts.items() if value)
         if self._turn is not None and text:
             self._turn.context = text
@@ -114,6 +117,7 @@ class Conversation:
             place=turn.where.place,
             program=self.program,
             version=self.version,
+            folder=self.folder,
             session=self.session,
             at=at,
             prompt=_joined(turn.prompt),

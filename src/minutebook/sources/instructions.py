@@ -65,6 +65,7 @@ def read(source: Source) -> Iterator[Found]:
                 key=f"{file.name}\0{path}\0{seen[path]}",
                 place=Place(str(file.path), line),
                 program=NAME,
+                folder=str(file.path.parent),
                 content=content,
                 type=MemoryType.CONVENTION,
                 title=_title(file, headings),

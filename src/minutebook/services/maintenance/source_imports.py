@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from minutebook.domain import drafts, policy
-from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.filters import Filter
@@ -44,7 +44,15 @@ BATCH_CHARACTERS = 2_000_000
 TOLD = 1000
 """What was left out, one by one, that a report holds; it counts the rest."""
 
+RepositoryOf = Callable[[str], str | None]
+"""Returns the repository of a folder that a source names; None if it belongs to none, or is gone."""
+
 _CHANGED_HERE = "it was changed here since it was imported; the new text was not taken over"
+
+
+def of_no_repository(folder: str) -> str | None:
+    """Have no folder say to which repository its records belong."""
+    return None
 
 
 class Outcome(StrEnum):
@@ -117,8 +125,11 @@ class SourceImports:
         part: Callable[[], float],
         *,
         dry_run: bool,
+        repository_of: RepositoryOf = of_no_repository,
     ) -> SourceReport:
         """Write the drafts that are not here yet, a transaction a batch; `dry_run` only counts.
+
+        Turns and memories about a folder belong to its repository, unless the caller is bound to one.
 
         A run that was cut short is continued by the next. `source` names it on the audit trail, in
         one entry a batch and kind; `part` tells how much of it was read. Raises Refused if the caller
@@ -126,9 +137,11 @@ class SourceImports:
         """
         with self._trail.audit_refusals(caller, None, "import", Kind.TURN, source):
             policy.check_may_import(caller, self._rules(), whole=False)
+            # The folder of each draft counts, not the one that the caller works in.
+            caller = anywhere(caller)
             scope = resolve_scope(caller, None, None, None)
             policy.check_may_write_to(caller, "import", scope)
-        work = _Import(self, caller, source, scope, dry_run=dry_run)
+        work = _Import(self, caller, source, scope, repository_of, dry_run=dry_run)
         for batch in _batches(found):
             caller.call.progress(part(), f"{work.taken:,} read")
             work.take(batch)
@@ -147,9 +160,13 @@ class _Import:
         caller: Caller,
         source: str,
         scope: ScopeKey,
+        repository_of: RepositoryOf,
         *,
         dry_run: bool,
     ) -> None:
+        self._repository_of = repository_of
+        self._by_session: dict[str, str | None] = {}
+        """The repositories to which sessions belong, whose later turns stay with the first."""
         self._of = services
         self._store, self._trail = services._store, services._trail
         self._caller = caller
@@ -215,7 +232,7 @@ class _Import:
 
     def _count(self, draft: Draft, batch: _Batch) -> None:
         """Count what a draft would become."""
-        kind, id = KIND_OF[type(draft)], draft.id_in(self._scope.repository, self._scope.user)
+        kind, id = KIND_OF[type(draft)], self._id(draft)
         if id in self._counted:
             batch.counts[Outcome.HERE, kind] += 1
         elif (plan := self._planned(draft, batch)) is not None:
@@ -248,7 +265,7 @@ class _Import:
     def _planned(self, draft: Draft, batch: _Batch) -> _Plan | None:
         """Return what becomes of a draft; None if it is left out, or waits for its ends."""
         try:
-            plan = self._plan(draft, draft.id_in(self._scope.repository, self._scope.user))
+            plan = self._plan(draft, self._id(draft))
         except (InvalidInput, _LeaveOut) as error:
             batch.left_out.append(LeftOut(draft.place, str(error)))
             return None
@@ -273,6 +290,33 @@ class _Import:
             case RelationDraft():
                 return self._plan_relation(draft, id)
 
+    def _id(self, draft: Draft) -> str:
+        """Return the id of a draft's record: the same wherever its folder belongs by now.
+
+        Files of one name in several projects are several, though their keys are the same.
+        """
+        id = draft.id_in(self._scope.repository, self._scope.user)
+        if not isinstance(draft, MemoryDraft) or (own := self._repository(draft)) is None:
+            return id
+        here = self._store.get(Memory, self._scope.organization, id)
+        noted = None if here is None else here.metadata.get("imported")
+        is_same = not isinstance(noted, dict) or noted.get("file") == draft.place.file
+        return id if is_same else draft.id_in(own, self._scope.user)
+
+    def _repository(self, draft: TurnDraft | MemoryDraft) -> str | None:
+        """Return the repository of a draft: the caller's own, that of its session, or of its folder."""
+        if self._scope.repository is not None or not draft.folder:
+            return self._scope.repository
+        if isinstance(draft, MemoryDraft):
+            return self._repository_of(draft.folder)
+        if draft.session not in self._by_session:
+            here = Filter(organization=self._scope.organization, equal={"session": draft.session})
+            known = self._store.find(Turn, here, order=["at"], limit=1)
+            self._by_session[draft.session] = (
+                known[0].repository if known else self._repository_of(draft.folder)
+            )
+        return self._by_session[draft.session]
+
     def _plan_turn(self, draft: TurnDraft, id: str) -> _Plan:
         check_session(draft.session)
         said: dict[str, Any] = {
@@ -288,7 +332,7 @@ class _Import:
                 session=draft.session,
                 at=draft.at,
                 author=self._caller.name,
-                repository=self._scope.repository,
+                repository=self._repository(draft),
                 user=self._scope.user,
                 origin=_origin(draft),
                 **said,
@@ -334,6 +378,7 @@ class _Import:
             content=draft.content,
             type=draft.type,
             title=draft.title,
+            repository=self._repository(draft),
             metadata=_metadata(draft, digest, 1),
             valid_from=draft.at,
         )

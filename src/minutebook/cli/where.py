@@ -1,0 +1,183 @@
+"""Say where a memory belongs that is written in a folder; believe what the folder says of itself."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from minutebook.cli.printing import say, style, warn
+from minutebook.cli.terminal import (
+    as_json,
+    identity,
+    opened,
+    settings_of,
+    stated_of,
+    working_directory,
+)
+from minutebook.config import Settings, option_of
+from minutebook.domain.caller import FolderScope
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import default_organization
+from minutebook.domain.records import Kind
+from minutebook.folders.finding import FolderPlace
+from minutebook.folders.trust import TrustedFolders
+from minutebook.whereabouts import follows_folders, known_place, scope_of
+
+_KINDS = (Kind.MEMORY, Kind.DECISION, Kind.TURN)
+
+
+@click.command(short_help="Say to which project a folder belongs.")
+@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.option("--trust", is_flag=True, help="Believe what the folder says of itself.")
+@click.option("--distrust", is_flag=True, help="Believe it no longer.")
+@identity
+@as_json
+def where(
+    options: dict[str, str],
+    folder: Path | None,
+    trust: bool,  # noqa: FBT001
+    distrust: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Say to which project FOLDER (this one if none is named) belongs, and where that is from.
+
+    What an agent stores there without naming a repository belongs to that project, and what it searches
+    shows that and what belongs to none, if the setting scope_from_folder is on. --trust believes a
+    `.minutebook.toml` that names another repository than Git does: what is kept of that is shown there.
+    """
+    if trust and distrust:
+        raise InvalidInput("--trust", "cannot be used with --distrust")
+    settings = settings_of(options)
+    path = working_directory() / (folder or "")
+    place = known_place(settings, path)
+    if trust or distrust:
+        _believe(settings, place, trust=trust)
+        place = known_place(settings, path)
+    counts = _counts(options, settings, place)
+    origins = {name: each.origin for name, each in stated_of(options).items()}
+    shape = {
+        "folder": str(place.folder),
+        "project": None if place.root is None else str(place.root),
+        "organization": default_organization(settings.caller()),
+        "repository": settings.repository or place.repository,
+        "also": list(place.also),
+        "user": settings.user,
+        "sources": {
+            "repository": origins.get("repository", place.source),
+            "organization": origins.get("organization", "default"),
+            "user": origins.get("user", "default"),
+        },
+        "scope_from_folder": settings.scope_from_folder,
+        "writes_go_to": _written_to(settings, place),
+        "claim": None if place.claim is None else place.claim.repository,
+        "problem": place.problem,
+        "hooks": "off" if place.hooks_off or settings.hooks == "off" else "on",
+        "kept": counts,
+    }
+    say(shape, _lines(settings, place, origins, counts), as_json)
+    if place.problem is not None:
+        warn(place.problem, fg="yellow")
+
+
+def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:
+    """Note, or forget, that a folder is what it says. Raises InvalidInput if there is nothing to note."""
+    from minutebook.services.maintenance.data_directory import make_home
+
+    claim = place.claim if trust else place.confirmed
+    if claim is None:
+        what = (
+            "to believe: the folder says nothing of itself that Git does not" if trust else "noted"
+        )
+        raise InvalidInput("--trust" if trust else "--distrust", f"finds nothing {what}")
+    make_home(settings.home)
+    trusted = TrustedFolders(settings.home)
+    if trust:
+        trusted.add(claim.place, claim.repository)
+    else:
+        trusted.remove(claim.place)
+
+
+def _counts(
+    options: dict[str, str], settings: Settings, place: FolderPlace
+) -> dict[str, dict[str, int]] | None:
+    """Count what is kept of the place and of no repository; None if there is no store yet."""
+    if settings.store is None and not settings.database.exists():
+        return None
+    with opened(options) as (app, caller):
+        scopes = {"of_no_repository": FolderScope(), "shown_here": scope_of(place)}
+        found = {
+            name: app.overview.counts(replace(caller, folder_scope=scope), _KINDS)
+            for name, scope in scopes.items()
+        }
+        found["in_all"] = app.overview.counts(caller, _KINDS)
+    return {name: {str(kind): counts[kind] for kind in _KINDS} for name, counts in found.items()}
+
+
+def _written_to(settings: Settings, place: FolderPlace) -> str | None:
+    """Return the repository that a write which names none goes to."""
+    return place.repository if follows_folders(settings) else settings.repository
+
+
+def _lines(
+    settings: Settings,
+    place: FolderPlace,
+    origins: Mapping[str, str],
+    counts: Mapping[str, Mapping[str, int]] | None,
+) -> list[str]:
+    """Return what is said to a person."""
+    rows = [
+        ("Folder", str(place.folder), ""),
+        ("Project", str(place.root or "none"), ""),
+        ("Repository", _repository(place), place.source),
+        ("", f"also {', '.join(place.also)}" if place.also else "", ""),
+        (
+            "Organization",
+            default_organization(settings.caller()),
+            origins.get("organization", "by default"),
+        ),
+        ("User", settings.user or "any", origins.get("user", "")),
+    ]
+    lines = [
+        f"{name:<13} {value}" + (style(f"  ({source})", dim=True) if source else "")
+        for name, value, source in rows
+        if value
+    ]
+    lines += ["", *_consequences(settings, place, origins)]
+    if counts is not None:
+        own, shared, all_ = (counts[key] for key in ("shown_here", "of_no_repository", "in_all"))
+        lines += [
+            f"{kind:<9} {own[kind] - shared[kind]:>7,} of this project, {shared[kind]:,} of none, "
+            f"{all_[kind]:,} in all"
+            for kind in all_
+        ]
+    if place.hooks_off:
+        lines.append('Hooks say and keep nothing here: .minutebook.toml has hooks = "off".')
+    return lines
+
+
+def _repository(place: FolderPlace) -> str:
+    if place.repository is None and place.unnamed is not None:
+        return "to be named when something is first written here: it has no remote"
+    return place.repository or "none"
+
+
+def _consequences(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -> list[str]:
+    """Say what follows for what is written and searched."""
+    if settings.repository is not None:
+        origin = origins.get("repository", option_of("repository"))
+        return [f"Held to the repository {settings.repository} by {origin}: the folder has no say."]
+    if settings.scope_from_folder == "off":
+        return [
+            "Folders have no say: what is written belongs to no repository, searches show all.",
+            "`minutebook settings set scope_from_folder on` has agents keep projects apart.",
+        ]
+    if place.repository is None and place.unnamed is None:
+        return ["What is written here belongs to no project; searches of agents show that alone."]
+    name = place.repository or "this project"
+    return [
+        f"What is written here belongs to {name}; searches of agents show that and what is of none."
+    ]
+
+
+COMMANDS = (where,)

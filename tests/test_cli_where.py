@@ -1,0 +1,127 @@
+"""Where a memory belongs that is written in a folder, as a person asks and as commands heed it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.folders.test_finding import NAME, git, repository, with_commit
+from tests.sources.transcripts import lines, message
+from tests.terminal import Run, remembered
+
+
+@pytest.fixture
+def on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+
+
+def asked(run: Run, *arguments: str) -> dict[str, object]:
+    result = run("where", *arguments, "--json")
+    assert result.exit_code == 0, result.output
+    told: dict[str, object] = json.loads(result.stdout)
+    return told
+
+
+def repository_of(run: Run, id: str) -> object:
+    return json.loads(run("show", id, "--json").stdout)["repository"]
+
+
+def test_where_tells_the_project_its_source_and_what_follows(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "api")
+    told = asked(run, str(folder))
+    assert (told["repository"], told["project"], told["writes_go_to"]) == (NAME, str(folder), None)
+    assert told["sources"] == {
+        "repository": f"the remote origin in {folder / '.git' / 'config'}",
+        "organization": "default",
+        "user": "default",
+    }
+    said = run("where", str(folder)).output
+    assert "Folders have no say" in said
+    monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+    assert asked(run, str(folder))["writes_go_to"] == NAME
+    assert f"belongs to {NAME}" in run("where", str(folder)).output
+    held = asked(run, str(folder), "--repository", "acme/web", "--organization", "acme")
+    assert (held["repository"], held["writes_go_to"], held["organization"]) == (
+        "acme/web",
+        "acme/web",
+        "acme",
+    )
+    assert asked(run, str(tmp_path))["repository"] is None
+
+
+def test_where_counts_what_is_kept_here_and_names_nothing_by_itself(
+    run: Run, on: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = repository(tmp_path / "api", None)
+    assert "has no remote" in run("where", str(folder)).output
+    assert not (folder / ".git" / "minutebook").exists()
+    remembered(run, "Tea at five")
+    monkeypatch.chdir(folder)
+    here = remembered(run, "The kettle is new")
+    shared = remembered(run, "Biscuits are everyone's", "--everywhere")
+    assert str(repository_of(run, here)).startswith("local/api-")
+    assert repository_of(run, shared) is None
+    kept = asked(run)["kept"]
+    assert isinstance(kept, dict)
+    assert [kept[each]["memory"] for each in ("of_no_repository", "shown_here", "in_all")] == [
+        2,
+        3,
+        3,
+    ]
+    assert "1 of this project, 2 of none, 3 in all" in run("where").output
+
+
+def test_a_claim_is_believed_and_no_longer(run: Run, tmp_path: Path) -> None:
+    folder = repository(tmp_path / "api")
+    assert "nothing" in run("where", str(folder), "--trust").output
+    (folder / ".minutebook.toml").write_text('repository = "acme/api"\n')
+    told = run("where", str(folder))
+    assert told.exit_code == 0
+    assert "minutebook where --trust" in told.stderr
+    assert asked(run, str(folder), "--trust")["repository"] == "acme/api"
+    assert asked(run, str(folder))["also"] == [NAME]
+    assert asked(run, str(folder), "--distrust")["repository"] == NAME
+    assert run("where", str(folder), "--distrust").exit_code == 1
+    assert run("where", "--trust", "--distrust").exit_code == 1
+
+
+def test_an_import_gives_each_session_the_repository_of_its_folder_once(
+    run: Run, on: None, tmp_path: Path
+) -> None:
+    api = with_commit(repository(tmp_path / "api"))
+    git(api, "worktree", "add", "-q", "../side")
+    said = [
+        (
+            session,
+            [
+                {
+                    **message(kind, f"{session}{n}", n, "kettle"),
+                    "sessionId": session,
+                    "cwd": str(folder),
+                }
+                for n, kind in enumerate(("user", "assistant"), 1)
+            ],
+        )
+        for session, folder in (("s1", api), ("s2", tmp_path / "side"), ("s3", tmp_path / "gone"))
+    ]
+    for session, messages in said:
+        lines(tmp_path / "in" / f"{session}.jsonl", *messages)
+    for count in (3, 0):
+        told = json.loads(run("import", "claude-code", str(tmp_path / "in"), "--json").stdout)
+        assert told["new"].get("turn", 0) == count
+    listed = json.loads(run("sessions", "--json").stdout)
+    kept = {each["name"]: each["repository"] for each in listed}
+    assert kept == {"s1": NAME, "s2": NAME, "s3": None}
+
+
+def test_instructions_of_two_projects_stay_two(run: Run, on: None, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        folder = repository(tmp_path / name / "api", f"git@example.org:{name}/api")
+        (folder / "AGENTS.md").write_text(f"# Rules\nThe kettle of {name}.\n")
+        for count in (1, 0):
+            told = json.loads(run("import", "instructions", str(folder), "--json").stdout)
+            assert told["new"].get("memory", 0) == count, told
+    found = json.loads(run("list", "--json").stdout)["memories"]
+    assert {each["repository"] for each in found} == {"example.org/a/api", "example.org/b/api"}
