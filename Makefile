@@ -4,12 +4,15 @@ BIN := .venv/bin
 READY := .venv/.ready
 NPM := tests/conformance
 NPM_READY := $(NPM)/node_modules/.ready
+# The libraries that adapters are for, beside the environment: few who work here need them.
+LIBRARIES := .adapters
+LIBRARIES_READY := $(LIBRARIES)/.ready
 # The texts of the web pages in other languages, compiled from what people write.
 TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/web/locale/*/LC_MESSAGES/*.po))
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help setup npm demo test test-all test-server check format messages bench serve docs pictures lock clean
+.PHONY: help setup npm demo test test-all test-server test-adapters check format messages bench serve docs pictures lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -48,6 +51,14 @@ test-all: $(READY) $(TEXTS) $(NPM_READY)  ## Run every test, with many more exam
 test-server: $(READY) $(TEXTS)  ## Run the tests of the contracts on a PostgreSQL server (a third: ARGS="-m on_server").
 	STORE_OF_TESTS=postgres $(PYTEST) -p tests.workers --workers 2 -m "not slow" tests/contracts $(ARGS)
 
+$(LIBRARIES_READY): tools/adapters.lock $(READY)
+	rm -rf $(LIBRARIES)
+	$(BIN)/python -m pip install --quiet --no-compile --no-deps --require-hashes --target $(LIBRARIES) --requirement tools/adapters.lock
+	touch $(LIBRARIES_READY)
+
+test-adapters: $(LIBRARIES_READY)  ## Run the tests of the adapters against the libraries that they are for.
+	ADAPTERS=1 PYTHONPATH=$(LIBRARIES) $(PYTEST) tests/adapters $(ARGS)
+
 check: $(READY) $(TEXTS)  ## Formatting, lint, types, layers, budgets, docs in step.
 	$(BIN)/ruff format --check src tests benchmarks tools
 	$(BIN)/ruff check src tests benchmarks tools
@@ -82,7 +93,10 @@ lock:  ## Pin every dependency, for every platform and Python, by hash.
 	.venv-lock/bin/python -m pip install --quiet uv
 	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --group dev --upgrade pyproject.toml tools/build.in --output-file requirements.lock
+	.venv-lock/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --constraint requirements.lock --upgrade tools/adapters.in --output-file .venv-lock/adapters.lock
+	.venv-lock/bin/python tools/adapters_lock.py .venv-lock/adapters.lock tools/adapters.lock
 	rm -rf .venv-lock
 
 clean:  ## Remove what was made, the virtual environment included.
-	rm -rf .venv .venv-lock $(NPM)/node_modules build dist benchmarks/results .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf .venv .venv-lock $(LIBRARIES) $(NPM)/node_modules build dist benchmarks/results .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,229 @@
+"""A memory as the long-term store of LangGraph: `BaseStore`.
+
+An item is a memory of its own. Its value is the memory's text, as JSON; namespace and key are in the
+metadata, and one name made of both is the memory's key. So each change is a version, on the trail.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from minutebook.adapters.extras import needing
+from minutebook.api import Memory, Minutebook, NotFound
+
+with needing("langgraph", "langgraph"):
+    from langgraph.store.base import (
+        BaseStore,
+        GetOp,
+        Item,
+        ListNamespacesOp,
+        MatchCondition,
+        Op,
+        PutOp,
+        Result,
+        SearchItem,
+        SearchOp,
+    )
+
+_PAGE = 1_000
+_MOST_RANKED = 1_000
+
+
+class MinutebookStore(BaseStore):
+    """Keeps items in a memory; `search` with a query ranks by meaning and words, with its relevance as score.
+
+    `name` keeps what several stores put into one memory apart. Every item can be searched, and `index`
+    chooses nothing. An item does not run out: a time to live is refused.
+    """
+
+    supports_ttl = False
+
+    def __init__(self, memory: Minutebook, *, name: str = "langgraph") -> None:
+        self._memory = memory
+        self._name = name
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do some operations: reads see the state before, then the last write to each key is made.
+
+        Raises ValueError for an operation or an operator that is not known.
+        """
+        results: list[Result] = []
+        puts: dict[tuple[tuple[str, ...], str], PutOp] = {}
+        for op in ops:
+            match op:
+                case GetOp():
+                    results.append(self._get(op.namespace, op.key))
+                case SearchOp():
+                    results.append(self._search(op))
+                case ListNamespacesOp():
+                    results.append(self._list_namespaces(op))
+                case PutOp():
+                    puts[op.namespace, op.key] = op
+                    results.append(None)
+                case _:
+                    raise ValueError(f"Unknown operation type: {type(op)}")
+        for put in puts.values():
+            self._put(put)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do some operations as `batch` does, in a thread."""
+        return await asyncio.to_thread(self.batch, list(ops))
+
+    def _get(self, namespace: tuple[str, ...], key: str) -> Item | None:
+        try:
+            memory = self._memory.get(key=self._key(namespace, key))
+        except NotFound:
+            return None
+        return Item(
+            value=json.loads(memory.text),
+            key=key,
+            namespace=namespace,
+            created_at=memory.created_at,
+            updated_at=memory.updated_at,
+        )
+
+    def _put(self, op: PutOp) -> None:
+        key = self._key(op.namespace, op.key)
+        if op.value is None:
+            try:
+                self._memory.forget(self._memory.get(key=key).id)
+            except NotFound:
+                return
+            return
+        self._memory.remember(
+            json.dumps(dict(op.value), ensure_ascii=False),
+            key=key,
+            metadata=self._selecting(op.namespace)
+            | {"namespace": list(op.namespace), "key": op.key},
+        )
+
+    def _search(self, op: SearchOp) -> list[SearchItem]:
+        scored = self._ranked(op) if op.query else self._newest_first(op.namespace_prefix)
+        found = [
+            _search_item(memory, score)
+            for memory, score in scored
+            if _fits(json.loads(memory.text), op.filter)
+        ]
+        return found[op.offset : op.offset + op.limit]
+
+    def _ranked(self, op: SearchOp) -> Iterator[tuple[Memory, float | None]]:
+        """Yield what answers the query, the best first, then the other items, without a score."""
+        assert op.query is not None
+        limit = _MOST_RANKED if op.filter else min(op.offset + op.limit, _MOST_RANKED)
+        seen = set()
+        for hit in self._memory.recall(
+            op.query, limit=limit, metadata=self._selecting(op.namespace_prefix)
+        ):
+            seen.add(hit.memory.id)
+            yield hit.memory, hit.relevance
+        if len(seen) < limit:
+            for memory, _ in self._newest_first(op.namespace_prefix):
+                if memory.id not in seen:
+                    yield memory, None
+
+    def _newest_first(self, prefix: tuple[str, ...]) -> Iterator[tuple[Memory, float | None]]:
+        where = self._selecting(prefix)
+        offset = 0
+        while page := self._memory.list_memories(
+            limit=_PAGE, offset=offset, metadata=where
+        ).memories:
+            yield from ((memory, None) for memory in page)
+            offset += len(page)
+
+    def _list_namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        prefix = _fixed_prefix(op.match_conditions or ())
+        namespaces = {
+            tuple(memory.metadata["namespace"]) for memory, _ in self._newest_first(prefix)
+        }
+        fitting = {
+            each[: op.max_depth]
+            for each in namespaces
+            if all(_matches(condition, each) for condition in op.match_conditions or ())
+        }
+        return sorted(fitting)[op.offset : op.offset + op.limit]
+
+    def _selecting(self, prefix: Sequence[str]) -> dict[str, Any]:
+        """Return the metadata that all items below a prefix share."""
+        levels = {f"namespace[{level}]": label for level, label in enumerate(prefix)}
+        return {"store": self._name, **levels}
+
+    def _key(self, namespace: tuple[str, ...], key: str) -> str:
+        return json.dumps([self._name, list(namespace), key], ensure_ascii=False)
+
+
+def _search_item(memory: Memory, score: float | None) -> SearchItem:
+    return SearchItem(
+        namespace=tuple(memory.metadata["namespace"]),
+        key=memory.metadata["key"],
+        value=json.loads(memory.text),
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        score=score,
+    )
+
+
+def _fixed_prefix(conditions: Iterable[MatchCondition]) -> tuple[str, ...]:
+    """Return the longest beginning without a wildcard that a condition asks for."""
+    fixed: tuple[str, ...] = ()
+    for condition in conditions:
+        if condition.match_type == "prefix":
+            wild = [*condition.path, "*"].index("*")
+            fixed = max(fixed, tuple(condition.path[:wild]), key=len)
+    return fixed
+
+
+def _matches(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
+    path = tuple(condition.path)
+    if len(namespace) < len(path):
+        return False
+    match condition.match_type:
+        case "prefix":
+            part = namespace[: len(path)]
+        case "suffix":
+            part = namespace[len(namespace) - len(path) :]
+        case other:
+            raise ValueError(f"Unsupported match type: {other}")
+    return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+
+
+def _fits(value: Mapping[str, Any], wanted: Mapping[str, Any] | None) -> bool:
+    return all(_agrees(value.get(name), each) for name, each in (wanted or {}).items())
+
+
+def _agrees(value: Any, wanted: Any) -> bool:
+    """Compare as LangGraph's own stores do: operators, parts of objects, lists item by item."""
+    match wanted:
+        case dict() if any(name.startswith("$") for name in wanted):
+            return all(_holds(value, name, operand) for name, operand in wanted.items())
+        case dict():
+            return isinstance(value, dict) and _fits(value, wanted)
+        case list() | tuple():
+            return (
+                isinstance(value, list)
+                and len(value) == len(wanted)
+                and all(_agrees(one, other) for one, other in zip(value, wanted, strict=True))
+            )
+        case _:
+            return bool(value == wanted)
+
+
+def _holds(value: Any, operator: str, operand: Any) -> bool:
+    match operator:
+        case "$eq":
+            return bool(value == operand)
+        case "$ne":
+            return bool(value != operand)
+        case "$gt" | "$gte" | "$lt" | "$lte":
+            if value is None:
+                return False
+            number, bound = float(value), float(operand)
+            return {
+                "$gt": number > bound,
+                "$gte": number >= bound,
+                "$lt": number < bound,
+                "$lte": number <= bound,
+            }[operator]
+        case _:
+            raise ValueError(f"Unsupported operator: {operator}")

@@ -1,0 +1,27 @@
+"""A memory in this process for the adapters; their libraries are installed by `make test-adapters`."""
+
+import os
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from minutebook.api import Minutebook
+from minutebook.api.in_process import InProcess
+from minutebook.domain.origin import Origin
+from tests.world import worlds
+
+
+def library(name: str) -> None:
+    """Skip the module that needs a library which is not installed; `make test-adapters` has them all."""
+    if find_spec(name) is None and "ADAPTERS" not in os.environ:
+        pytest.skip(f"{name} is not installed: make test-adapters", allow_module_level=True)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Minutebook]:
+    """An empty memory, whose model knows words."""
+    with worlds(tmp_path) as open_one:
+        world = open_one(agent="bot")
+        yield Minutebook(InProcess(world.app, world.caller, Origin(client="test")))
