@@ -1,5 +1,7 @@
 """Organizations and their changes: whatever happens to a record takes the next sequence."""
 
+from collections.abc import Collection, Sequence
+
 from minutebook.domain.records import Kind
 from minutebook.store.postgres.connections import Connection
 from minutebook.store.postgres.tables import ALL_TABLES
@@ -65,15 +67,23 @@ def organizations(connection: Connection) -> list[str]:
     return [name for (name,) in rows]
 
 
+def first_of_each(selects: Sequence[str], limit: str) -> str:
+    """Write a query for the first rows, by `sequence`, of several selections together.
+
+    Each selection is cut to the limit itself, by the index of its table: PostgreSQL prefers to sort all that
+    follows, and who reads page by page would sort all that is left for each page.
+    """
+    end = f" ORDER BY sequence LIMIT {limit}"
+    return " UNION ALL ".join(f"({select}{end})" for select in selects) + end
+
+
 def _all_changes() -> str:
     parts = ["SELECT sequence, kind, id, TRUE AS deleted FROM deletions"]
     for table in ALL_TABLES:
         named = "kind" if "kind" in table.stored else f"'{table.records[0].kind}'"
         parts.append(f"SELECT sequence, {named}, id, FALSE FROM {table.name}")  # noqa: S608
     chosen = " WHERE organization = %(number)s AND sequence > %(since)s"
-    return (
-        " UNION ALL ".join(part + chosen for part in parts) + " ORDER BY sequence LIMIT %(limit)s"
-    )
+    return first_of_each([part + chosen for part in parts], "%(limit)s")
 
 
 _CHANGES = _all_changes()

@@ -74,13 +74,16 @@ class Source(ABC, Generic[P]):
         latest = self.sequence()
         payload, belongs = self._selected()
         columns = [*index_columns.index_columns(self._table), *payload]
-        found = self._connection.execute(
+        selects = (
             f"SELECT r.sequence, r.id, {belongs}, {', '.join(columns)} FROM {self._table.name} AS r"  # noqa: S608
             " WHERE r.organization = %(number)s AND r.sequence > %(since)s"
-            " AND r.sequence <= %(latest)s UNION ALL"
-            f" SELECT sequence, id, FALSE{', NULL' * len(columns)} FROM deletions"
+            " AND r.sequence <= %(latest)s",
+            f"SELECT sequence, id, FALSE{', NULL' * len(columns)} FROM deletions"  # noqa: S608
             " WHERE organization = %(number)s AND kind = %(kind)s AND sequence > %(since)s"
-            " AND sequence <= %(latest)s ORDER BY 1 LIMIT %(limit)s",
+            " AND sequence <= %(latest)s",
+        )
+        found = self._connection.execute(
+            change_feed.first_of_each(selects, "%(limit)s"),
             {
                 "number": self._key.organization,
                 "kind": self._key.kind,

@@ -1,0 +1,67 @@
+"""How the server finds what is read page by page, however much there is."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Memory
+from minutebook.search.text import parse_query
+from tests.postgres_server import server
+from tests.store.postgres_engine import PostgresEngine
+from tests.store.samples import memory
+
+ACME = Filter(organization="acme")
+
+
+def test_a_page_of_changes_is_cut_in_each_table_by_the_index_of_sequences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, folder = PostgresEngine(), tmp_path / "store"
+    with engine.fresh(folder) as store:
+        store.put(memory("a"))
+        asked = _asked(monkeypatch)
+        store.changes("acme", 0, 10)
+        store.match(Memory, ACME, parse_query("bread"), 10)
+        monkeypatch.undo()
+        pages = [each for each in asked if "deletions" in each[0]]
+        assert len(pages) == 2
+        with psycopg.connect(server().url((folder / "database").read_text())) as connection:
+            # A small table is quicker read whole, which says nothing of a large one.
+            for costly in ("seqscan", "bitmapscan", "sort"):
+                connection.execute(f"SET enable_{costly} = off".encode())
+            for sql, values in pages:
+                explained = b"EXPLAIN (FORMAT JSON) " + sql.encode()
+                ((found,),) = connection.execute(explained, values).fetchall()
+                ways = list(_ways(found[0]["Plan"], []))
+                assert len(ways) > 1
+                for way in ways:
+                    below = way[max(way.index(each) for each in way if "Append" in each) + 1 :]
+                    assert "Limit" in below, json.dumps(found)
+                    assert below[-1].endswith("_by_sequence"), json.dumps(found)
+
+
+def _asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Any]]:
+    """Have every query noted from now on, with its values."""
+    noted: list[tuple[str, Any]] = []
+    real = psycopg.Cursor.execute
+
+    def noting(self: Any, query: Any, values: Any = None, **named: Any) -> Any:
+        noted.append((query if isinstance(query, str) else query.decode(), values))
+        return real(self, query, values, **named)
+
+    monkeypatch.setattr(psycopg.Cursor, "execute", noting)
+    return noted
+
+
+def _ways(plan: dict[str, Any], above: list[str]) -> Iterator[list[str]]:
+    """Yield the steps from the top of a plan to each table that it reads, the last by its index."""
+    here = [*above, plan.get("Index Name") or plan["Node Type"]]
+    if "Relation Name" in plan:
+        yield here
+    for part in plan.get("Plans", ()):
+        yield from _ways(part, here)
