@@ -23,6 +23,7 @@ from minutebook.store.transfer import Carried, Transferable
 from tests.postgres_server import server
 from tests.store.everything import ask_everything, one_of_each, write_everything
 from tests.store.postgres_engine import PostgresEngine
+from tests.store.samples import memory
 from tests.store.small_index import small_index
 
 LEADING = dict.fromkeys(BY_ORGANIZATION, "organization") | BY_KEY
@@ -176,6 +177,17 @@ def test_each_statement_says_whose_rows_it_means(
     locking = [sql for sql in statements if sql.endswith("FOR UPDATE") and "feeds" in sql]
     assert any(sql.count(" FOR UPDATE") > 1 for sql in locking)
     assert all(sql.count(" FOR UPDATE") == sql.count("FROM feeds") for sql in locking)
+
+
+def test_a_snapshot_settles_its_moment_where_each_organization_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with PostgresEngine().fresh(tmp_path / "store") as store:
+        for name in ("acme", "zoo"):
+            store.put(memory("a", organization=name))
+        asked = recorded(monkeypatch)
+        with store.snapshot("acme", "zoo"):
+            assert asked[-1] == "SELECT sequence FROM feeds WHERE organization = %s"
 
 
 def is_tied(sql: str) -> bool:

@@ -132,6 +132,7 @@ class PostgresStore:
         """
         numbers = self._connections.numbers_of(organizations)
         with self._connections.stream() as connection:
+            change_feed.settle_moment(connection, numbers.values())
             yield PostgresSnapshot(connection, frozenset(organizations), numbers)
 
     def put(self, record: Record) -> None:
