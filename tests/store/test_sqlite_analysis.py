@@ -8,7 +8,7 @@ import pytest
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Entity, Memory, Turn
 from minutebook.search.text import ANALYSIS, parse_query
-from minutebook.store.sqlite import SqliteStore, text_analysis
+from minutebook.store.sqlite import SqliteStore, text_analysis, texts
 from tests.store.samples import entity, memory, turn
 from tests.world import wait_until
 
@@ -113,6 +113,19 @@ def test_a_rebuild_by_hand_ends_it(path: Path) -> None:
     store.rebuild()
     assert store.to_analyse() == 0
     assert len(found(store, ACME, "das Haus")) == MANY
+    store.close()
+
+
+def test_a_rebuild_reads_texts_page_by_page_and_leaves_none_out(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(texts, "PAGE", 2)
+    store = SqliteStore(path)
+    for number in range(5):
+        store.put(memory(f"{number}", "das Haus"))
+    store.rebuild()
+    assert sorted(found(store, ACME, "das Haus")) == ["0", "1", "2", "3", "4"]
+    assert store.check() == []
     store.close()
 
 

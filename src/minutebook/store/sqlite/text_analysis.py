@@ -5,8 +5,7 @@ of each text index `reached` then tells the sequence of the last change whose re
 NULL when all were. Until then such an index holds terms of both versions.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 import apsw
 
@@ -52,18 +51,13 @@ def advance(connection: apsw.Connection) -> None:
     if pending is None:
         return
     number, of, reached = pending
-    table = table_of(of)
-    rows: Sequence[tuple[Any, ...]] = connection.execute(
-        f"SELECT r.sequence, r.row, {table.fields} FROM {table.name} AS r"  # noqa: S608
-        " WHERE r.organization = ? AND r.sequence > ? ORDER BY r.sequence LIMIT ?",
-        (number, reached, BATCH),
-    ).fetchall()
-    for _, row, *values in rows:
+    page = texts.texts_after(connection, number, of, reached, BATCH)
+    for _, row, text in page:
         texts.remove(connection, number, of, row)
-        texts.add(connection, number, of, row, table.record_of(of, "", values).text)
+        texts.add(connection, number, of, row, text)
     connection.execute(
         "UPDATE text_indices SET reached = ? WHERE organization = ? AND kind = ?",
-        (rows[-1][0] if len(rows) == BATCH else None, number, of.kind),
+        (page[-1][0] if len(page) == BATCH else None, number, of.kind),
     )
 
 

@@ -25,6 +25,9 @@ _TOKENIZER = "ascii tokenchars '{}'".format(_SIGNS.replace("'", "''")).replace('
 
 _SPARE = 28
 
+PAGE = 1000
+"""Texts that are read at once when all are indexed anew, so that memory is bounded."""
+
 
 def add(
     connection: apsw.Connection, number: int, of: type[TextRecord], row: int, text: str
@@ -101,8 +104,26 @@ def rebuild(connection: apsw.Connection) -> None:
         connection.execute(f"DROP TABLE IF EXISTS {_name_of(number, of)}")
     connection.execute("DELETE FROM text_indices")
     for number, of in indices:
-        for row, text in _texts(connection, number, of):
-            add(connection, number, of, row, text)
+        page = texts_after(connection, number, of, 0, PAGE)
+        while page:
+            for _, row, text in page:
+                add(connection, number, of, row, text)
+            page = texts_after(connection, number, of, page[-1][0], PAGE)
+
+
+def texts_after(
+    connection: apsw.Connection, number: int, of: type[TextRecord], since: int, limit: int
+) -> list[tuple[int, int, str]]:
+    """Return sequence, row and text of the first records of a kind that changed after a sequence."""
+    table = table_of(of)
+    found: list[tuple[Any, ...]] = connection.execute(
+        f"SELECT r.sequence, r.row, {table.fields} FROM {table.name} AS r"  # noqa: S608
+        " WHERE r.organization = ? AND r.sequence > ? ORDER BY r.sequence LIMIT ?",
+        (number, since, limit),
+    ).fetchall()
+    return [
+        (sequence, row, table.record_of(of, "", values).text) for sequence, row, *values in found
+    ]
 
 
 def gaps(connection: apsw.Connection) -> Iterator[str]:
@@ -181,18 +202,6 @@ def _indices(connection: apsw.Connection) -> list[tuple[int, type[TextRecord]]]:
         "SELECT organization, kind FROM text_indices"
     )
     return [(number, TEXT_CLASSES[Kind(kind)]) for number, kind in rows]
-
-
-def _texts(
-    connection: apsw.Connection, number: int, of: type[TextRecord]
-) -> Iterator[tuple[int, str]]:
-    table = table_of(of)
-    rows: list[tuple[Any, ...]] = connection.execute(
-        f"SELECT r.row, {table.fields} FROM {table.name} AS r WHERE r.organization = ?",  # noqa: S608
-        (number,),
-    ).fetchall()
-    for row, *values in rows:
-        yield row, table.record_of(of, "", values).text
 
 
 def _index_of(connection: apsw.Connection, organization: str, of: type[TextRecord]) -> str | None:
