@@ -1,30 +1,32 @@
-"""Both engines of the store in one run: `python -m benchmarks.engines [--quick] [--million]`.
+"""Both engines of the store in one run: `python -m benchmarks.engines [--quick] [--records N …] [--folder PATH]`.
 
-SQLite in a file, PostgreSQL from a wheel on this machine, reached by a socket, without fsync. The data are those of
-`benchmarks/store.py`: texts of 60 words in Zipf's proportions, vectors of 384 numbers off-centre; an
-organization holds 1 % of the records, another 0.01 %, the main one the rest, and a user of the main one owns 1 % of
-its records. Both engines are asked in turn, so that they meet the same weather. CPU is that of the asking process, in
-milliseconds; the server's, of all its processes, is counted in steps of 10 ms over all rounds.
+SQLite in a file, PostgreSQL from a wheel on this machine, reached by a socket, without fsync. Texts have 60 words in
+Zipf's proportions, half of them English function words; vectors are those of `benchmarks/store.py`, 384 synthetic numbers
+off-centre, as no machine embeds a million texts for this; `engine_stores.py` says whose they are. What both
+engines are asked, they are asked in turn, so that they meet the same weather. CPU is that of the asking process, in
+milliseconds; the server's, of all its processes, is counted in steps of 10 ms over all rounds. Beside them
+pgvector and chromadb get the same vectors and the same questions (`vector_peers.py`).
+
+With `--folder` everything is kept there: a run that was cut short goes on where it was, and a later one adds
+sizes. A million records take 10 GB, and an hour or two of a core.
 """
 
 import multiprocessing
-import os
-import shutil
+import resource
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import ExitStack, closing
+from dataclasses import replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from benchmarks import vector_peers
+from benchmarks.engine_stores import OWNER, Data, Engine, engines, fill, started_server
 from benchmarks.measure import (
     NotThere,
     Table,
@@ -35,8 +37,8 @@ from benchmarks.measure import (
     stopwatch,
     timed_in_turn,
 )
+from benchmarks.phases import Phases
 from benchmarks.store import (
-    FEW,
     MAIN,
     PART,
     SPACE,
@@ -50,87 +52,35 @@ from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
 from minutebook.store.protocol import Store, Vectors
-from minutebook.store.sqlite import SqliteStore
-from minutebook.store.transfer import Carried, Embedding, Transferable
-from tests.postgres_server import WHEEL, StartedServer
+from minutebook.store.transfer import Transferable
+from tests.postgres_server import StartedServer
 
-SIZES, QUICK_SIZES, MILLION = (10_000, 100_000), (2_000,), 1_000_000
-OWNER = Filter(organization=MAIN, valid_at=at(MAIN).valid_at, equal={"user": "owner"})
-Exact: TypeAlias = dict[str, NDArray[Any]]
-"""The rows of the main organization, their ids, and which are the user's."""
+SIZES, QUICK_SIZES = (10_000, 100_000), (2_000,)
+BESIDE = 200_000
+"""The most records that others are given beside: they take minutes to index so many."""
 
+OWNED = Filter(organization=MAIN, valid_at=at(MAIN).valid_at, equal={"user": OWNER})
 WHERES = {
     "whole organization": at(MAIN),
     "organization of 1 %": at(PART),
-    "user of 1 % in the large one": OWNER,
+    "user of 1 % in the large one": OWNED,
 }
-_BATCH = 1000
+_QUIET_CPU, _QUIET_WALL, _QUIET_TIMES = 0.05, 2.0, 3
+"""A process that uses no more of its CPU in that time, so many times in a row, has nothing left to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Engine:
-    """How a store is opened with a folder of indices, and what the server beneath has used."""
-
-    name: str
-    open: Callable[[str], Transferable]
-    server_cpu: Callable[[], float]
-
-
-@contextmanager
-def engines(folder: Path) -> Iterator[list[Engine]]:
-    """Give both engines on stores of their own. Raises NotThere if there is no PostgreSQL."""
-    with ExitStack() as stack:
-        server = _server()
-        stack.callback(server.stop)
-        server.make_empty("engines")
-        url = server.url("engines")
-
-        def file(indices: str) -> Transferable:
-            # Its indices stand beside the file: those of another name are none.
-            store = folder / "store.db"
-            if indices == "second":
-                shutil.rmtree(folder / "store.db-index", ignore_errors=True)
-            return SqliteStore(store, durability="normal")
-
-        def database(indices: str) -> Transferable:
-            from minutebook.store.postgres import PostgresStore
-
-            return PostgresStore(url, folder / indices, durability="normal", pool=16)
-
-        yield [
-            Engine("SQLite", file, lambda: 0.0),
-            Engine("PostgreSQL", database, lambda: _cpu_of(server.pids())),
-        ]
-
-
-def fill(stores: Sequence[Transferable], size: int) -> Exact:
-    """Give all stores the same records; return the main organization's vectors and who owns them."""
-    data, kept, owners, ids = Records(1), list[Vectors](), list[bool](), list[str]()
-    for store in stores:
-        store.begin_receiving("benchmark")
-    for start in range(0, size, _BATCH):
-        batches: dict[str, list[Carried]] = {}
-        for number in range(start, min(size, start + _BATCH)):
-            name = _home(number)
-            memory, vectors = data.next(name, "owner" if number % 100 == 50 else None)
-            embedding = Embedding(SPACE, vectors.astype(np.float16))
-            batches.setdefault(name, []).append(Carried(memory, embedding))
-            if name == MAIN:
-                kept.append(embedding.vectors.astype(np.float32))
-                owners.append(memory.user is not None)
-                ids.append(memory.id)
-        for name, carried in batches.items():
-            for store in stores:
-                store.receive(name, carried, (), start)
-    for store in stores:
-        store.end_receiving()
-    rows = np.concatenate(kept)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    return {"rows": rows, "owned": np.array(owners), "ids": np.array(ids)}
-
-
-def searches(stores: Sequence[Transferable], known: Sequence[Engine], rounds: int) -> Table:
+def searches(known: Sequence[Engine], rounds: int) -> Table:
     """Measure words and vectors, for the best fifty, in each selection."""
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(engine.open("first"))) for engine in known]
+        for store in stores:
+            store.match(Memory, at(MAIN), parse_query("bread"), 1)
+        # What was not saved of an index when its store was closed is read again behind a search.
+        _wait_until_quiet()
+        return _searched(stores, known, rounds)
+
+
+def _searched(stores: Sequence[Transferable], known: Sequence[Engine], rounds: int) -> Table:
     near = list(vector_queries(rounds + 3, 3))
     words = [parse_query(text) for text in text_queries(rounds + 3, 4)]
     rows: list[tuple[str | float | None, ...]] = []
@@ -153,24 +103,21 @@ def searches(stores: Sequence[Transferable], known: Sequence[Engine], rounds: in
     )
 
 
-def recall(stores: Sequence[Transferable], exact: Exact, asking: int) -> Table:
+def recall(known: Sequence[Engine], best: vector_peers.Best) -> Table:
     """Compare the ten nearest with those of a scan over every vector."""
-    queries = vector_queries(asking, 5)
     rows: list[tuple[str | float, ...]] = []
-    for name, chosen in (("whole organization", None), ("user of 1 % in the large one", "owned")):
-        places = np.flatnonzero(exact["owned"]) if chosen else np.arange(len(exact["ids"]))
-        where = OWNER if chosen else at(MAIN)
-        shares = []
-        for store in stores:
-            same = total = 0
-            for query in queries:
-                best = places[np.argsort(-(exact["rows"][places] @ query))[:10]]
-                found = {each.id for each in store.nearest(Memory, where, SPACE, query, 10)}
-                same += len(found & set(exact["ids"][best]))
-                total += len(best)
-            shares.append(same / total)
-        rows.append((name, *shares))
-    return Table("Recall@10 against exact", ("of", "SQLite", "PostgreSQL"), rows)
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(engine.open("first"))) for engine in known]
+        for name, where in WHERES.items():
+            shares = []
+            for store in stores:
+                found = [
+                    [each.id for each in store.nearest(Memory, where, SPACE, query, 10)]
+                    for query in best.queries
+                ]
+                shares.append(best.share(name, found))
+            rows.append((name, *shares))
+    return Table("Recall@10 against exact", ("of", *(engine.name for engine in known)), rows)
 
 
 def freshness(known: Sequence[Engine], rounds: int) -> Table:
@@ -199,23 +146,40 @@ def freshness(known: Sequence[Engine], rounds: int) -> Table:
 
 
 def starts(known: Sequence[Engine]) -> Table:
-    """Measure opening and the first search by words and by vector, without indices and with them."""
+    """Measure opening and the first search by words and by vector, without indices, then with them."""
     words, vector = parse_query(text_queries(1, 8)[0]), vector_queries(1, 8)[0]
     rows: list[tuple[str | float, ...]] = []
     for engine in known:
-        for how, indices in (("cold", "second"), ("warm", "second")):
-            folder = "first" if how == "warm" and engine.name == "SQLite" else indices
+        for how in ("cold", "warm"):
             beneath = engine.server_cpu()
             with stopwatch() as watch:
-                store = engine.open(folder)
+                store = engine.open("first")
                 store.match(Memory, at(MAIN), words, 50)
                 store.nearest(Memory, at(MAIN), SPACE, vector, 50)
-            spent = engine.server_cpu() - beneath
+            answered = watch.wall, watch.cpu, engine.server_cpu() - beneath
+            with stopwatch() as after:
+                _wait_until_quiet()
             store.close()
-            rows.append((f"{engine.name}, {how}", watch.wall, watch.cpu, spent))
+            rows.append((f"{engine.name}, {how}", *answered, watch.cpu + after.cpu, _largest()))
     return Table(
-        "Start until both searches answered, s", ("what", "wall", "CPU", "of its server"), rows
+        "Start until both searches answered, s",
+        ("what", "wall", "CPU", "of its server", "CPU until all is indexed", "most memory, MB"),
+        rows,
+        "the memory is the most that the process, which began with the first row, has had so far",
     )
+
+
+def _wait_until_quiet() -> None:
+    """Wait until nothing of this process works any more, as indices are brought up behind a search."""
+    quiet = 0
+    while quiet < _QUIET_TIMES:
+        before = time.process_time()
+        time.sleep(_QUIET_WALL)
+        quiet = quiet + 1 if time.process_time() - before < _QUIET_CPU else 0
+
+
+def _largest() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def inserts(known: Sequence[Engine], count: int) -> Table:
@@ -319,59 +283,102 @@ def _spread(walls: list[float]) -> tuple[float, float]:
     return float(np.median(walls)), max(walls)
 
 
-def _home(number: int) -> str:
-    if number % 10_000 == 1:
-        return FEW
-    return PART if number % 100 == 2 else MAIN
+def sizes(known: Sequence[Engine], records: int) -> Table:
+    """Measure what is on the disk, indices included."""
+    held = []
+    for engine in known:
+        with closing(engine.open("first")) as store:
+            held.append(store.size() / records)
+    return Table("Bytes a record", tuple(engine.name for engine in known), [tuple(held)])
 
 
-def _server() -> StartedServer:
-    if find_spec(WHEEL) is None:
-        raise NotThere(f"PostgreSQL's programs are not installed: pip install {WHEEL}")
-    return StartedServer(16)
+def tending(known: Sequence[Engine], rounds: int) -> Table:
+    """Measure what pages and the overview ask, and the check of everything once."""
+    rows: list[tuple[str | float | None, ...]] = []
+    works: dict[str, tuple[Callable[[Store], object], int]] = {
+        "count": (lambda store: store.count(Memory, at(MAIN)), rounds),
+        "newest 20": (_page(0), rounds),
+        "20 from the 1,000th on": (_page(1000), rounds),
+        "organizations": (lambda store: store.organizations(), rounds),
+        "users, by groups": (_groups, 3),
+    }
+    with ExitStack() as stack:
+        stores = [stack.enter_context(closing(engine.open("first"))) for engine in known]
+        for name, (work, times) in works.items():
+            asks = [partial(_ask, work, store) for store in stores]
+            (file, server), beneath = _in_turn(known, asks, times)
+            rows.append((name, file.p50, file.cpu, server.p50, server.cpu, beneath))
+        checked: list[float] = []
+        for engine, store in zip(known, stores, strict=True):
+            before = engine.server_cpu()
+            with stopwatch() as watch:
+                found = store.check()
+            assert found == [], found
+            checked += [watch.wall * 1e3, watch.cpu * 1e3]
+            spent = (engine.server_cpu() - before) * 1e3
+        rows.append(("check of everything", *checked, spent))
+    columns = ("what", "SQLite", "CPU", "PostgreSQL", "CPU of the client", "of its server")
+    return Table("Counts, pages and the check, ms", columns, rows)
 
 
-def _cpu_of(pids: Sequence[int]) -> float:
-    """Sum the CPU seconds of processes, of the first with those of its children that have ended."""
-    total = 0
-    for place, pid in enumerate(pids):
-        try:
-            told = Path(f"/proc/{pid}/stat").read_text()
-        except FileNotFoundError:
-            continue
-        fields = [int(each) for each in told.rpartition(")")[2].split()[11:15]]
-        total += sum(fields if place == 0 else fields[:2])
-    return total / os.sysconf("SC_CLK_TCK")
+def _ask(work: Callable[[Store], object], store: Store, number: int) -> None:
+    work(store)
 
 
-def measure(size: int, *, quick: bool) -> list[Table]:
+def _page(offset: int) -> Callable[[Store], object]:
+    return lambda store: store.find(
+        Memory, at(MAIN), order=["-ingestion_time"], limit=20, offset=offset
+    )
+
+
+def _groups(store: Store) -> object:
+    return store.groups(Memory, at(MAIN), ["user"], "ingestion_time")
+
+
+def measure(size: int, base: Path, server: StartedServer, *, quick: bool) -> list[Table]:
     """Measure everything at a size."""
-    rounds = 10 if quick else 30
-    with tempfile.TemporaryDirectory() as name, engines(Path(name)) as known:
-        stores = [engine.open("first") for engine in known]
-        exact = fill(stores, size)
-        tables = [searches(stores, known, rounds), recall(stores, exact, rounds)]
-        held = tuple(store.size() / size for store in stores)
-        tables.append(Table("Bytes a record", ("SQLite", "PostgreSQL"), [held]))
-        for store in stores:
-            store.close()
-        tables += [freshness(known, 5 if quick else 20), starts(known)]
-        tables.append(inserts(known, 80 if quick else 800))
+    rounds, folder = 10 if quick else 30, base / str(size)
+    folder.mkdir(exist_ok=True)
+    data, phases = Data(folder / "data", size), Phases(folder)
+    known = engines(folder, server, f"engines_{size}")
+    best = partial(vector_peers.best_of, data, folder, rounds)
+    works: dict[str, Callable[[], Sequence[Table]]] = {
+        "filling": lambda: [fill(known, data, folder)],
+        "starts": lambda: [starts(known)],
+        "searches": lambda: [searches(known, rounds)],
+        "recall": lambda: [recall(known, best())],
+        "sizes": lambda: [sizes(known, size)],
+        "tending": lambda: [tending(known, rounds)],
+        "freshness": lambda: [freshness(known, 5 if quick else 20)],
+        "inserts": lambda: [inserts(known, 80 if quick else 800)],
+    }
+    if size <= BESIDE:
+        works["beside"] = lambda: vector_peers.beside(
+            data, folder, server, best(), rounds, install=not quick
+        )
+    tables: list[Table] = []
+    for name, work in works.items():
+        tables += phases.tables(name, work)
     return [replace(table, title=f"{table.title}: {size:,} records") for table in tables]
 
 
 def main() -> None:
     """Measure and publish."""
     parser = asked("Measure both engines of the store.")
-    parser.add_argument("--million", action="store_true", help="a million records too; takes hours")
+    parser.add_argument("--records", type=int, nargs="+", metavar="N", help="how many, by turns")
+    parser.add_argument("--folder", type=Path, help="keep everything here, and go on from it")
     given = parser.parse_args()
-    sizes = QUICK_SIZES if given.quick else (*SIZES, *([MILLION] if given.million else ()))
     tables: list[Table] = []
-    try:
-        for size in sizes:
-            tables += measure(size, quick=given.quick)
-    except NotThere as error:
-        print(f"left out: {error}")
+    with ExitStack() as stack:
+        kept: Path | None = given.folder
+        base = kept or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        base.mkdir(parents=True, exist_ok=True)
+        try:
+            server = stack.enter_context(started_server(kept and kept.resolve() / "server"))
+            for size in given.records or (QUICK_SIZES if given.quick else SIZES):
+                tables += measure(size, base, server, quick=given.quick)
+        except NotThere as error:
+            print(f"left out: {error}")
     publish("engines", machine(), tables, quick=given.quick)
 
 

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -94,22 +94,28 @@ for line in sys.stdin:
 class Records:
     """Draws memories and their vectors."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int | Sequence[int], made: int = 0) -> None:
+        """Draw by a seed, as if so many records were made before."""
         self._drawn = np.random.default_rng(seed)
         ranks = np.arange(1, VOCABULARY + 1)
         self._cumulated = np.cumsum(1 / ranks) / np.sum(1 / ranks)
         self._levels = _levels()
-        self._made = 0
+        self._made = made
 
     def next(
         self, organization: str, user: str | None, content: str = ""
     ) -> tuple[Memory, Vectors]:
         """Draw one memory."""
+        memory = self.memory(organization, user, content or " ".join(self.words(WORDS)))
+        return memory, self.vectors(1)
+
+    def memory(self, organization: str, user: str | None, content: str) -> Memory:
+        """Make a memory of a text."""
         self._made += 1
-        memory = Memory(
+        return Memory(
             organization=organization,
             id=new_id(datetime.fromtimestamp(1.7e9 + self._made, UTC), self._bits),
-            content=content or " ".join(self.words(WORDS)),
+            content=content,
             scope=ScopeLevel.ORGANIZATION,
             type=MemoryType.SEMANTIC,
             status=Status.ACTIVE,
@@ -120,7 +126,6 @@ class Records:
             valid_from=NOW,
             user=user,
         )
-        return memory, self.vectors(1)
 
     def words(self, count: int, least_rank: int = 0) -> list[str]:
         """Draw words in Zipf's proportions."""
@@ -143,6 +148,7 @@ class Records:
         return int.from_bytes(self._drawn.bytes(8), "big") >> (64 - count)
 
 
+@cache
 def word(rank: int) -> str:
     """Spell a word: the same for a rank each time, made of syllables, frequent ones short."""
     spelled = ""

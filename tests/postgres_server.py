@@ -66,19 +66,37 @@ class Server:
 
 
 class StartedServer(Server):
-    """A server of its own data directory: of the wheel's programs, or of those in a folder."""
+    """A server of its own data directory: of the wheel's programs, or of those in a folder.
 
-    def __init__(self, version: int, programs: Path | None = None) -> None:
+    The directory is made in memory and removed when the server is stopped; one that is `kept` is named, and
+    holds what the server had before.
+    """
+
+    def __init__(
+        self, version: int, programs: Path | None = None, *, kept: Path | None = None
+    ) -> None:
         self._programs = programs or _programs(version)
+        self._is_kept = kept is not None
+        if kept is not None:
+            kept.mkdir(parents=True, exist_ok=True)
         # A path to a socket may have some hundred characters: pytest's own folders are too deep.
-        super().__init__(Path(mkdtemp(prefix="minutebook-pg-", dir=_memory())))
+        super().__init__(kept or Path(mkdtemp(prefix="minutebook-pg-", dir=_memory())))
         self._user = _ordinary_user()
         if self._user is not None:
             shutil.chown(self.folder, self._user)
-        self._run(
-            *("initdb", "--pgdata", self.folder / "data", "--username", USER, "--auth", "trust"),
-            *("--locale", "C", "--encoding", "UTF8", "--no-sync"),
-        )
+        if not (self.folder / "data" / "PG_VERSION").exists():
+            self._run(
+                *(
+                    "initdb",
+                    "--pgdata",
+                    self.folder / "data",
+                    "--username",
+                    USER,
+                    "--auth",
+                    "trust",
+                ),
+                *("--locale", "C", "--encoding", "UTF8", "--no-sync"),
+            )
         self.start()
 
     def start(self, *settings: str) -> None:
@@ -124,11 +142,13 @@ class StartedServer(Server):
             time.sleep(0.01)
 
     def stop(self) -> None:
-        """End the server, at once, and remove what it kept."""
+        """End the server, and remove what it has unless that is to be kept."""
         if self._process.poll() is None:
-            self._process.send_signal(signal.SIGQUIT)
+            # Nothing needs to be written out of what is thrown away.
+            self._process.send_signal(signal.SIGINT if self._is_kept else signal.SIGQUIT)
             self._process.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        if not self._is_kept:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     def _run(self, program: str, *arguments: object) -> None:
         subprocess.run(
