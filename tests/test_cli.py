@@ -41,11 +41,15 @@ def test_json_is_printed_where_it_is_asked_for(run: Run) -> None:
     assert json.loads(run("settings", "--json").output)["embedder"] == "none"
 
 
-def test_a_search_without_a_model_says_that_it_goes_by_words_only(run: Run) -> None:
+def test_a_search_says_that_it_goes_by_words_only_where_the_model_fails(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     remembered(run, "tea at five")
+    assert run("search", "tea").stderr == ""
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", str(tmp_path / "no-model"))
     found = run("search", "tea")
     assert "tea at five" in found.stdout
-    assert found.stderr.startswith("By words and graph only: ")
+    assert found.stderr.startswith("Found by words alone: the embedding model cannot be used (")
 
 
 def test_a_search_explains_each_signal(run: Run) -> None:

@@ -120,6 +120,15 @@ def test_a_search_finds_what_holds_beside_memories(run: Run) -> None:
     assert {each["id"]: each["kind"] for each in told} == {second: "decision", memory: "memory"}
 
 
+def test_a_decision_has_its_vectors_when_the_command_ends(
+    run: Run, monkeypatch: pytest.MonkeyPatch, models: Path
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
+    monkeypatch.setenv("MINUTEBOOK_MODELS", str(models))
+    decide(run, "storage", "Keep everything in one file")
+    assert json.loads(done(run, "status", "--json"))["to_embed"] == 0
+
+
 def test_a_decision_is_shown_whole(run: Run) -> None:
     id = decide(run, "database", "Use SQLite", "--consequence", "one file", "--consequence", "fast")
     shown = done(run, "show", f"{id}.md")

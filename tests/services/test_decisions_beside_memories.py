@@ -1,3 +1,6 @@
+from dataclasses import replace
+
+from minutebook.domain.caller import Call
 from minutebook.services.search.recall import WEIGHTS, Recollection
 from tests.services.decided import AGENT, PERSON, draft
 from tests.world import Opener, World, failed
@@ -55,3 +58,15 @@ def test_without_a_model_words_rank_both(opener: Opener) -> None:
     made = world.app.decisions.record(AGENT, draft("wire", "copper"))
     id = world.remember("copper pipes")
     assert set(ranked(recall(world, "copper"))) == {made.id, id}
+
+
+def test_a_decision_that_has_no_vectors_yet_is_spoken_of(opener: Opener) -> None:
+    opener(failed(), name="same").app.decisions.record(AGENT, draft("wire", "copper"))
+    world = opener(name="same")
+    world.remember("copper pipes")
+    call = Call()
+    asks = replace(AGENT, call=call)
+    world.app.recall.recall_with_decisions(asks, "copper", 10, WEIGHTS)
+    assert call.notes["meaning"].facts == {"state": "ready", "pending": 1}
+    world.app.recall.recall(replace(AGENT, call=(alone := Call())), "copper", 10, WEIGHTS)
+    assert "meaning" not in alone.notes

@@ -214,8 +214,6 @@ def search(options: dict[str, str], query: str, limit: int, explain: bool, as_js
         kinds = (Kind.MEMORY, Kind.DECISION)
         found = app.combined.recall(caller, query, limit, WEIGHTS, kinds).results
         app.recalls.note(caller, "search", query, ((each.record, each.hit.score) for each in found))
-        if app.embedding.state == "error":
-            warn(f"By words and graph only: {app.embedding.reason}", fg="yellow")
     if as_json:
         say([_ranked_shape(each) for each in found], "", as_json)
         return

@@ -23,6 +23,7 @@ from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import (
     Conflict,
     Decided,
+    EmbeddingError,
     EmbeddingNotReady,
     GuessedTooOften,
     InvalidArchive,
@@ -374,6 +375,18 @@ def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         asks = replace(person_of(settings, options, user), call=call)
         yield app, asks
         warn(*(note.text for note in asks.call.notes.values() if note.text))
+        if hosted is None and app.embeddings.is_notified and not app.embedding.is_off:
+            _embed_what_was_written(app)
+
+
+def _embed_what_was_written(app: "App") -> None:
+    """Embed a first batch of what this command wrote; a long import is left to the next process that stays."""
+    app.embedding.start()
+    wait_for_model(app.embedding)
+    try:
+        app.embeddings.backfill_batch()
+    except EmbeddingError as error:
+        warn(f"Kept, and found by words only until the embedding model can be used: {error}")
 
 
 def in_folder(options: dict[str, str], caller: Caller) -> Caller:

@@ -212,18 +212,23 @@ class Embeddings:
         reason = failed if state == "error" else loads
         return Note({"state": state}, f"Found by words alone: the embedding model {reason}.")
 
-    def note_of_pending(self, of: type[TextRecord], wheres: Iterable[Filter]) -> Note | None:
+    def note_of_pending(
+        self, classes: Iterable[type[TextRecord]], wheres: Sequence[Filter]
+    ) -> Note | None:
         """Return what is to be said of records that have no vectors yet; None if all have them."""
-        space = replace(self.space_of(of), states="")
-        pending = sum(
-            self._store.count(of, where) - self._store.count_vectors(of, where, space)
-            for where in wheres
-            # Counting reads an index entry for each record, this one for each organization.
-            if not self._is_complete(of, where.organization, space)
-        )
+        pending = 0
+        for of in classes:
+            space = replace(self.space_of(of), states="")
+            pending += sum(
+                self._store.count(of, where) - self._store.count_vectors(of, where, space)
+                for where in wheres
+                # Counting reads an index entry for each record, this one for each organization.
+                if not self._is_complete(of, where.organization, space)
+            )
         if not pending:
             return None
-        text = f"{pending:,} records were compared by words alone: their vectors are still to come."
+        were, their = ("record was", "its") if pending == 1 else ("records were", "their")
+        text = f"{pending:,} {were} compared by words alone: {their} vectors are still to come."
         return Note({"state": "ready", "pending": pending}, text)
 
     def put(self, record: TextRecord, embedded: TextEmbedding | None) -> None:
@@ -244,6 +249,11 @@ class Embeddings:
             return 0
         embedded = self._store.count_vectors(of, where, space)
         return self._store.count(of, where) - embedded
+
+    @property
+    def is_notified(self) -> bool:
+        """Whether records without vectors were written since the last `wait`."""
+        return self._pending.is_set()
 
     def notify(self) -> None:
         """Wake the thread in `wait`: there are records without vectors."""

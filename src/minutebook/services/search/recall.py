@@ -171,7 +171,8 @@ class Recall:
         decided: DecisionSearch | None,
         selection: Selection,
     ) -> Recollection:
-        embedding = self._signals.embed(query, caller, Memory)
+        classes = (Memory,) if decided is None else (Memory, Decision)
+        embedding = self._signals.embed(query, caller, *classes)
         parsed = parse_query(query)
         total, nodes = self._signals.nothing(embedding), 0
         wheres = self._selected(caller, selection)

@@ -203,8 +203,10 @@ class Retriever:
         self._store = store
         self._embeddings = embeddings
 
-    def embed(self, query: str, caller: Caller, of: type[TextRecord]) -> QueryEmbedding | None:
-        """Embed a query for a search by meaning and words; None if no model is ready.
+    def embed(
+        self, query: str, caller: Caller, *classes: type[TextRecord]
+    ) -> QueryEmbedding | None:
+        """Embed a query for a search of these by meaning and words; None if no model is ready.
 
         Notes in the call that records are searched by words alone. Raises InvalidInput for a query
         that is too long.
@@ -213,7 +215,7 @@ class Retriever:
         if embedding is None:
             note = self._embeddings.note_of_words_alone()
         else:
-            note = self._embeddings.note_of_pending(of, filters(self._store, caller))
+            note = self._embeddings.note_of_pending(classes, filters(self._store, caller))
         if note is not None:
             caller.call.notes["meaning"] = note
         return embedding
