@@ -12,7 +12,7 @@ TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/web/locale/*/LC_MESSAGES
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help setup npm demo test test-all test-server test-adapters check format messages bench serve docs pictures lock clean
+.PHONY: help setup npm demo test test-all test-server test-adapters check format messages bench serve docs site pictures lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -84,6 +84,9 @@ serve: $(READY) $(TEXTS)  ## Serve the knowledge contract over stdio.
 
 docs: $(READY)  ## Write the pages that are made from the code.
 	$(BIN)/python tools/write_docs.py
+
+site: $(READY)  ## Build the site of the pages in docs/, into build/site; a dead link is an error.
+	$(BIN)/python tools/build_site.py
 
 pictures: $(READY)  ## Take the pictures of the pages that README and guides show; needs Chromium.
 	$(BIN)/python -P tools/pictures.py

@@ -1,6 +1,7 @@
 """Commands that the daemon runs: they say and do what they would in a process of their own."""
 
 import io
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from minutebook.app import App, open_app
 from minutebook.cli import in_daemon, main
 from minutebook.config import Settings, load
 from minutebook.invocation import DAEMON_COMMANDS, read_command
+from minutebook.server.daemon import command_client
 from minutebook.server.daemon.commands import ClientLost, Command, Host, LeftToClient, Stream
 from minutebook.server.daemon.process import shared
 from tests.examples import parametrize_in_part
@@ -151,6 +153,20 @@ def test_colours_reach_a_terminal_and_nothing_else(daemon: Daemon) -> None:
     assert "\x1b[" in daemon.printed["stdout"]
     daemon.run("list")
     assert "\x1b[" not in daemon.printed["stdout"]
+
+
+def test_who_wants_no_colours_gets_none(
+    daemon: Daemon, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.run("remember", "Tea at five.")
+    assert "\x1b[" in run("list", color=True).stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    daemon.run("list", terminal=True)
+    assert "\x1b[" not in daemon.printed["stdout"]
+    typed = read_command(["list"], os.environ)
+    assert typed is not None
+    line = command_client.request(typed[1], ["list"])
+    assert json.loads(line)["variables"]["NO_COLOR"] == "1"
 
 
 def test_a_client_that_is_gone_ends_its_command_and_leaves_the_streams_as_they_were(

@@ -1,6 +1,7 @@
 """Writes the pages that are made from the code; `--check` only compares.
 
-`docs/settings.md` comes from the classes of `config/`, `docs/contracts/` from each contract's `contract.json`,
+`docs/settings.md` comes from the classes of `config/`, `docs/commands.md` from the command line,
+`docs/contracts/` from each contract's `contract.json`,
 `docs/promises.md` from the manifest of requirements and the tests that claim to prove them,
 `docs/quality.md` and its pictures from `docs/quality.json` and `docs/calibration.json`, `schema/mcp_api_v1.json`, which is shipped, from the promise of the `ledger` contract.
 """
@@ -8,7 +9,7 @@
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields
 from functools import partial
 from itertools import groupby
@@ -23,15 +24,10 @@ from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
-from tools import calibration_page, quality_page  # noqa: E402
+from tools import calibration_page, commands_page, quality_page  # noqa: E402
+from tools.tables import table  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Return the lines of a table; what stands between bars is escaped."""
-    lines = [heads, ["---"] * len(heads), *rows]
-    return [f"| {' | '.join(cell.replace('|', '&#124;') for cell in line)} |" for line in lines]
 
 
 def settings_page() -> str:
@@ -241,6 +237,7 @@ def _opened_page(name: str) -> str:
 
 
 PAGES: Mapping[str, Callable[[], str]] = {
+    "docs/commands.md": lambda: _page(commands_page.page()),
     "docs/settings.md": settings_page,
     "docs/promises.md": promises_page,
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},

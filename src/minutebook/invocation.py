@@ -13,6 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from minutebook import __version__
 
 PREFIX = "MINUTEBOOK_"
+NO_COLOR = "NO_COLOR"
+"""A variable that, set to anything, has commands print no colours: https://no-color.org."""
 SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
 """The variable that clients of the ledger contract know for the secret."""
 

@@ -17,7 +17,7 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import style, warn
-from minutebook.config import Settings, Stated, load, option_of, stated
+from minutebook.config import Settings, Stated, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY, Call, Caller, Progress
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import (
@@ -43,6 +43,7 @@ from minutebook.invocation import (
     FLAGS,
     IDENTITY,
     INTERRUPTED,
+    NO_COLOR,
     SERVING,
     STOPPED,
     absolute,
@@ -201,6 +202,8 @@ class Group(click.Group):
         **extra: Any,
     ) -> click.Context:
         """Read what was typed; what click says of it is escaped, as it quotes it."""
+        if _wants_no_colours():
+            extra["color"] = False
         with _escaped_usage_errors():
             return super().make_context(info_name, args, parent, **extra)
 
@@ -229,6 +232,12 @@ def _name_common_options(command: click.Command) -> None:
         command.epilog = f"Also {', '.join(names)}: see `minutebook --help`."
     for each in command.commands.values() if isinstance(command, click.Group) else ():
         _name_common_options(each)
+
+
+def _wants_no_colours() -> bool:
+    hosted = HOSTED.get()
+    variables = environment() if hosted is None else hosted.command.variables
+    return bool(variables.get(NO_COLOR))
 
 
 @contextmanager
@@ -559,7 +568,9 @@ def both_ids(memory: Memory) -> str:
 
 def headline(lead: str, record: TextRecord) -> str:
     """Return a memory, or another record with a text, on one line."""
-    text = " ".join(record.text.split())
+    first, _, rest = record.text.partition("\n")
+    # A title that the text begins with says nothing more.
+    text = " ".join((rest if rest.startswith(first) else record.text).split())
     return f"{lead}  {style(record.id, dim=True)}  {short(text, 100)}"
 
 

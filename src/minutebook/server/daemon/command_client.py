@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from minutebook import __version__
-from minutebook.invocation import DAEMON_COMMANDS, INTERRUPTED, Invocation
+from minutebook.invocation import DAEMON_COMMANDS, INTERRUPTED, NO_COLOR, Invocation
 from minutebook.server.daemon.rendezvous import daemon_address
 
 TYPE_CHECKING = False
@@ -84,10 +84,11 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
 
 def request(invocation: Invocation, arguments: Sequence[str]) -> bytes:
     """Return the line that asks a daemon to run a command as this process would."""
+    wanted = invocation.environment.get(NO_COLOR)
     request = {
         "version": __version__,
         "command": list(arguments),
-        "variables": invocation.variables,
+        "variables": invocation.variables | ({NO_COLOR: wanted} if wanted else {}),
         "folder": os.getcwd(),
         "user": _user_name(invocation.environment),
         "terminals": [sys.stdout.isatty(), sys.stderr.isatty()],

@@ -26,7 +26,7 @@ Stream = Literal["stdout", "stderr"]
 class Command:
     """A command as it was typed: its words, and where and by whom.
 
-    `variables` are the environment's that name settings, `folder` is the working directory,
+    `variables` are the environment's that name settings, and NO_COLOR, `folder` is the working directory,
     `terminals` names the streams that lead to a terminal.
     """
 
