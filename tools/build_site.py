@@ -25,7 +25,7 @@ REDIRECT = """<!doctype html>
 
 def build(folder: Path) -> Path:
     """Build this version's pages into a folder of sites; return the first. Exits with Sphinx's status if it fails."""
-    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
+    version: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
         "version"
     ]
     site = folder / version

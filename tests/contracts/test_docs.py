@@ -7,6 +7,7 @@ from minutebook.config import Settings
 from minutebook.contracts.registry import CONTRACTS
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs
 from tools import write_docs
+from tools.tables import table
 from tools.write_docs import (
     PAGES,
     ROOT,
@@ -14,7 +15,6 @@ from tools.write_docs import (
     promises_page,
     settings_page,
     stale,
-    table,
     write,
 )
 
