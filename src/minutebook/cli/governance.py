@@ -18,8 +18,8 @@ from minutebook.cli.terminal import (
     opened,
     opened_or_made,
     text_given,
-    time_given,
 )
+from minutebook.cli.times import time_given
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Decision, Entry, Head, Kind, Memory, Proposal

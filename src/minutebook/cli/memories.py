@@ -23,8 +23,8 @@ from minutebook.cli.terminal import (
     opened_or_made,
     text_given,
     through,
-    time_given,
 )
+from minutebook.cli.times import time_given
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin

@@ -2,13 +2,11 @@
 
 import getpass
 import importlib
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
-from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Never, TypeVar, overload
@@ -58,8 +56,6 @@ if TYPE_CHECKING:
     from minutebook.app import App
     from minutebook.embedding.service import Embedding
 
-_SPAN = re.compile(r"(\d{1,5})([mhd])")
-_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 
 F = TypeVar("F", bound=Callable[..., Any])
 E = TypeVar("E", bound=StrEnum)
@@ -413,39 +409,6 @@ def person_of(settings: Settings, options: dict[str, str], user: str) -> Caller:
     if asks.role is Role.AGENT and "role" not in options:
         asks = replace(asks, role=Role.HUMAN)
     return replace(asks, name=user) if asks.name == ANYBODY else asks
-
-
-def time_given(option: str, text: str | None, *, ahead: bool = False) -> datetime | None:
-    """Return the instant that a text names, or the one a span ago (`ahead`: from now); None for None.
-
-    Raises InvalidInput if the text is neither.
-    """
-    if text is None:
-        return None
-    span = span_given(text)
-    if span is None:
-        return instant_given(option, text)
-    return datetime.now(UTC) + (span if ahead else -span)
-
-
-def span_given(text: str) -> timedelta | None:
-    """Read a span of time as 30m, 12h or 7d; None for another text."""
-    match = _SPAN.fullmatch(text)
-    return None if match is None else timedelta(**{_UNITS[match[2]]: int(match[1])})
-
-
-def instant_given(option: str, text: str) -> datetime:
-    """Return the instant that a text names, in the local zone unless the text names one.
-
-    Raises InvalidInput if it names none.
-    """
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError, OSError) as error:
-        raise InvalidInput(
-            option,
-            f"must be a time like 2026-01-31T12:00, or a span like 30m, 12h or 7d (got {text!r})",
-        ) from error
 
 
 @contextmanager

@@ -11,12 +11,11 @@ from minutebook.cli.terminal import (
     as_json,
     fields_of,
     home_option,
-    instant_given,
     one_of,
     opened,
     opened_or_made,
-    span_given,
 )
+from minutebook.cli.times import instant_given, span_given
 from minutebook.config import load
 from minutebook.domain.grants import Grant, is_live
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Role, Token
