@@ -4,6 +4,7 @@ import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,9 @@ def test_an_act_is_one_commit_by_the_caller_that_names_it(ledger: Repository) ->
     done = record(ledger, numbered(1, authorship=Authorship.HUMAN), author="Bo <x>\nRoe")
     assert done.id == ledger.head()
     assert [each.commit_id for each in done.decisions] == [done.id]
-    shown = git(ledger.path, "log", "--format=%an|%ae|%cn|%aI|%s|%b")
-    assert shown.startswith(
-        "Bo x Roe|human@minutebook.invalid|Minutebook|2026-01-01T00:00:01+00:00|Record: Choose 1|"
-    )
+    shown = git(ledger.path, "log", "--format=%an|%ae|%cn|%at|%s|%b")
+    at = int(datetime(2026, 1, 1, 0, 0, 1, tzinfo=UTC).timestamp())
+    assert shown.startswith(f"Bo x Roe|human@minutebook.invalid|Minutebook|{at}|Record: Choose 1|")
     said = git(ledger.path, "log", "--format=%B")
     assert [line for line in said.splitlines() if line.startswith("Act: ")] == [
         f"Act: act-{numbered(1).id}"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
+from errno import ELOOP
 from functools import partial
 from stat import S_ISREG
 from typing import Any, BinaryIO
@@ -173,6 +174,9 @@ def reading(archive: ArchivePath, owner: Owner) -> Iterator[Reader]:
     except FileNotFoundError as error:
         raise InvalidInput("file", f"must exist; there is no {called}") from error
     except OSError as error:
+        # From Python 3.13 on a path that leads in a circle is found here, not when it is resolved.
+        if error.errno == ELOOP:
+            raise InvalidInput("file", f"must be a plain file; {called} is a link") from error
         raise StoreError(f"{called}: {error.strerror}") from error
     with file:
         yield Reader(file, called, owner)
