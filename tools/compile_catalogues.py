@@ -1,6 +1,7 @@
 """Compile the catalogues of the pages' texts: what the build of the wheel does, `make` and the tests."""
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,8 @@ def _sources(root: Path) -> list[Path]:
 def _compile(source: Path) -> None:
     with source.open("rb") as file:
         catalogue = read_po(file, locale=source.parents[1].name)
+    # Without one Babel writes the present moment, and no two builds would be alike.
+    catalogue.creation_date = datetime(1980, 1, 1, tzinfo=UTC)
     # Another process may read it meanwhile.
     made = source.with_suffix(f".mo.{os.getpid()}")
     with made.open("wb") as file:
