@@ -12,7 +12,7 @@ TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/web/locale/*/LC_MESSAGES
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help setup npm demo test test-all test-server test-adapters check format messages bench serve docs site pictures lock clean
+.PHONY: help setup npm demo test test-all test-server test-adapters check format messages bench serve docs site pictures dist release lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -90,6 +90,12 @@ site: $(READY)  ## Build the site of the pages in docs/, into build/site; a dead
 
 pictures: $(READY)  ## Take the pictures of the pages that README and guides show; needs Chromium.
 	$(BIN)/python -P tools/pictures.py
+
+dist: $(READY)  ## Build all that a release offers into dist/: wheel, sdist, bundle, extensions, manifests, digests.
+	$(BIN)/python -m tools.packages
+
+release: $(READY) $(TEXTS)  ## Check and build a release, VERSION=1.2.3; uploads nothing. ARGS=--dry-run only looks.
+	$(BIN)/python -m tools.packages.release $(VERSION) $(ARGS)
 
 lock:  ## Pin every dependency, for every platform and Python, by hash.
 	$(PYTHON) -m venv .venv-lock

@@ -14,6 +14,7 @@ PROGRAMS = {
     "inspector": MODULES.joinpath(
         "@modelcontextprotocol", "inspector", "clients", "launcher", "build", "index.js"
     ),
+    "mcpb": MODULES / "@anthropic-ai" / "mcpb" / "dist" / "cli" / "cli.js",
 }
 
 needs_npm = pytest.mark.skipif(
