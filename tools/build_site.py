@@ -8,11 +8,12 @@ import json
 import os
 import shutil
 import sys
-import tomllib
 from pathlib import Path
 
 from packaging.version import Version
 from sphinx.cmd.build import main as sphinx
+
+from minutebook import __version__ as version
 
 ROOT = Path(__file__).resolve().parent.parent
 REDIRECT = """<!doctype html>
@@ -25,9 +26,6 @@ REDIRECT = """<!doctype html>
 
 def build(folder: Path) -> Path:
     """Build this version's pages into a folder of sites; return the first. Exits with Sphinx's status if it fails."""
-    version: str = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"][
-        "version"
-    ]
     site = folder / version
     doctrees = folder / ".doctrees"
     status = sphinx(

@@ -1,15 +1,16 @@
 """How Sphinx makes the site of the pages that stand in the repository; `tools/build_site.py` runs it."""
 
-import tomllib
 from pathlib import Path
 
 from sphinx.application import Sphinx
+
+from minutebook import __version__
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
 project = "Minutebook"
-version = release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+version = release = __version__
 
 extensions = ["myst_parser"]
 myst_heading_anchors = 4
@@ -83,6 +84,7 @@ docs/glossary
 
 docs/quality
 docs/benchmarks
+docs/platforms
 ```
 
 ```{toctree}
@@ -91,6 +93,7 @@ docs/benchmarks
 
 ARCHITECTURE
 CONTRIBUTING
+docs/releasing
 docs/decisions/README
 CHANGELOG
 ```
