@@ -26,7 +26,8 @@ from tests.test_guides import ROOT
 from tools.packages import __main__ as packages
 from tools.packages.extensions import EXTENSIONS
 
-pytestmark = pytest.mark.thorough
+# The build backend and what is installed are to start in an interpreter of their own.
+pytestmark = [pytest.mark.thorough, pytest.mark.cold_start]
 
 EPOCH = 1_800_000_000
 WHEEL = f"minutebook-{__version__}-py3-none-any.whl"
@@ -204,7 +205,6 @@ def check_it_remembers(
     anyio.run(talk)
 
 
-@pytest.mark.cold_start
 def test_the_wheel_runs_in_an_environment_with_the_locked_requirements_alone(
     dist: Path, models: Path, tmp_path: Path
 ) -> None:
@@ -223,7 +223,6 @@ def test_the_wheel_runs_in_an_environment_with_the_locked_requirements_alone(
     check_it_remembers(program, arguments, tmp_path / "home", models, "record_decision")
 
 
-@pytest.mark.cold_start
 def test_the_bundle_runs_by_the_command_that_it_names(
     unpacked: Path, models: Path, tmp_path: Path
 ) -> None:
@@ -233,7 +232,6 @@ def test_the_bundle_runs_by_the_command_that_it_names(
     check_it_remembers(PROGRAMS / start["command"], arguments, tmp_path / "home", models)
 
 
-@pytest.mark.cold_start
 def test_uvx_runs_the_wheel(dist: Path, models: Path, tmp_path: Path) -> None:
     arguments = ["--from", str(dist / WHEEL), "minutebook", "serve"]
     check_it_remembers(PROGRAMS / "uvx", arguments, tmp_path / "home", models)
