@@ -284,6 +284,21 @@ def test_install_names_the_agent_unless_somebody_did(
     assert entry["args"][at : at + 2] == named
 
 
+@pytest.mark.parametrize(
+    ("asked", "named"),
+    [((), []), (("--scope-from-folder", "off"), ["off"]), (("--scope-from-folder", "on"), ["on"])],
+)
+def test_install_says_of_folders_what_is_said_of_this_client_alone(
+    run: Run, tmp_path: Path, asked: tuple[str, ...], named: list[str]
+) -> None:
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "config.toml").write_text('scope_from_folder = "on"\n', encoding="utf-8")
+    assert run("install", "cursor", *asked).exit_code == 0
+    entry = json.loads((tmp_path / ".cursor" / "mcp.json").read_text())["mcpServers"]["minutebook"]
+    at = [n + 1 for n, each in enumerate(entry["args"]) if each == "--scope-from-folder"]
+    assert [entry["args"][each] for each in at] == named
+
+
 def test_the_schema_is_exported_as_one_document(run: Run) -> None:
     document = json.loads(run("export-schema", "knowledge").output)
     assert document["info"]["name"] == "memory-mcp"

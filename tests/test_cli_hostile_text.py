@@ -202,6 +202,14 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("token", "rotate"): [["token", "rotate", "TOKEN"], ["token", "rotate", ODD]],
     ("status",): [["status"], ["status", ODD], ["status", f"--{ODD}"], [ODD]],
     ("doctor",): [["doctor"]],
+    ("assign",): [
+        ["assign"],
+        ["assign", "--unsure"],
+        ["assign", MEMORY, "--to", ODD, "--yes"],
+        ["assign", "--from", ODD, "--to", ODD],
+        ["assign", "--apply", ODD],
+        ["assign", "--plan", ODD],
+    ],
     ("where",): [["where"], ["where", "odd"], ["where", ODD], ["where", "odd", "--trust"]],
     ("model", "fetch"): [["model", "fetch", "--from", ODD]],
 }

@@ -35,13 +35,16 @@ def scope_of(place: FolderPlace) -> FolderScope:
 
 
 def repository_by_path(settings: Settings) -> Callable[[str], str | None]:
-    """Return what tells the repository of a folder by its path; None where folders have no say."""
+    """Return what tells the repository of a folder by its path; it tells None where folders have no say."""
+    return repository_at(settings) if follows_folders(settings) else lambda folder: None
 
-    @lru_cache(maxsize=1024)
+
+def repository_at(settings: Settings) -> Callable[[str], str | None]:
+    """Return what tells the repository of a folder by its path, each folder read once."""
+
+    @lru_cache(maxsize=4096)
     def found(folder: str) -> str | None:
-        if not folder or not follows_folders(settings):
-            return None
-        return place_in(settings, Path(folder)).repository
+        return place_in(settings, Path(folder)).repository if folder else None
 
     return found
 

@@ -105,6 +105,11 @@ def test_a_folder_that_is_gone_belongs_to_none(tmp_path: Path) -> None:
     assert repository_of(tmp_path / "api" / "gone") is None
 
 
+@pytest.mark.parametrize("name", ["half \ud800", "zero \0", "long " * 2000])
+def test_what_can_be_no_path_belongs_to_none(tmp_path: Path, name: str) -> None:
+    assert repository_of(tmp_path / name) is None
+
+
 def test_a_file_may_name_a_part_of_its_own_repository(tmp_path: Path) -> None:
     mono = repository(tmp_path / "mono")
     (mono / "pay" / "deep").mkdir(parents=True)

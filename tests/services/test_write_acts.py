@@ -18,12 +18,14 @@ from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InBatch, NotFound, Refused
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
+    Kind,
     MemoryType,
     Role,
     Status,
 )
 from minutebook.domain.source_drafts import MemoryDraft, Place
 from minutebook.services.maintenance.archives import Archives
+from minutebook.services.maintenance.assigning import Move
 from tests.examples import parametrize_in_part
 from tests.scoped import BEARER, NUMBERS, SCOPES, UNSEEN, Given, Population, populated
 from tests.services.decided import SECRET, draft
@@ -112,6 +114,8 @@ HOMELY: dict[str, Attempt] = {
 """What makes a record where the caller writes, and names no scope."""
 
 BESIDE = {
+    "assigning.apply",
+    "assigning.move",
     "archives.export",
     "archives.export_journal_to",
     "archives.export_to",
@@ -141,8 +145,9 @@ BESIDE = {
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
 READS = {
+    "assigning": {"move_of", "moves", "proposals"},
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
-    "entities": {"communities", "related"},
+    "entities": {"communities", "read", "related"},
     "governed": {"read", "search"},
     "ledgers": {"act", "states", "sync_visible"},
     "memories": {"history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
@@ -222,6 +227,20 @@ def test_a_token_of_a_repository_changes_nothing_beyond_it(
     else:
         with pytest.raises(expected):
             (NAMED | PLACED)[act](app, BEARER, given)
+    assert population.records() == before
+
+
+@pytest.mark.parametrize("scope", [each for each in SCOPES if each != "own"])
+def test_a_token_of_a_repository_takes_nothing_beyond_it_into_it(
+    population: Population, scope: str
+) -> None:
+    app, given = population.world.app, population.given[scope]
+    before = population.records()
+    with pytest.raises(NotFound if scope in UNSEEN else Refused):
+        app.assigning.move(BEARER, app.assigning.move_of(BEARER, given.memories[0], "one"))
+    place = (given.place.get("repository"), "one", given.place.get("user"))
+    with pytest.raises((NotFound, Refused)):
+        app.assigning.move(BEARER, Move(Kind.TURN, "acme", given.session, *place))
     assert population.records() == before
 
 

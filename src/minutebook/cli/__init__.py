@@ -39,6 +39,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
     "Look after it": {
         "upkeep": ("status", "doctor", "model"),
         "where": ("where",),
+        "assigning": ("assign",),
         "scanning": ("scan",),
         "settings": ("settings",),
         "store": ("store",),

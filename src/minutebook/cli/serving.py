@@ -21,14 +21,16 @@ import click
 
 from minutebook.cli.printing import body, echo, say_exactly, style, warn
 from minutebook.cli.terminal import identity, person_of, serving, settings_of
-from minutebook.config import Settings, environment, load, option_of
+from minutebook.config import Settings, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
-from minutebook.invocation import DEFAULT_CONTRACT, FLAGS, IDENTITY, PREFIX, SERVING
+from minutebook.invocation import DEFAULT_CONTRACT, FILE, FLAGS, IDENTITY, PREFIX, SERVING
 from minutebook.server.logs import log_to_stderr
 
 if TYPE_CHECKING:
     from minutebook.install.clients import Installation, Places, Scope
+
+_FOLDERS = "scope_from_folder"
 
 
 @click.command(short_help="Serve contracts to MCP clients, over stdio or HTTP.")
@@ -248,9 +250,9 @@ def install(
         given |= {"url": _endpoint(url, contracts), "token_variable": token_env}
         plans.append(clients.plan_remote(client, scope=scope, **given))
     elif not remove:
-        plans.append(_local_plan(load(options), client, contracts, scope, given))
+        plans.append(_local_plan(options, client, contracts, scope, given))
     if hooks or (remove and client in HOOKS):
-        plans.append(_hooks_plan(load(options), client, scope, given, remove=remove))
+        plans.append(_hooks_plan(options, client, scope, given, remove=remove))
     for plan in plans:
         _apply(plan, dry_run=dry_run)
     if token_env is not None and not remove:
@@ -258,13 +260,13 @@ def install(
 
 
 def _hooks_plan(
-    settings: Settings, client: str, scope: "Scope", given: dict[str, Any], *, remove: bool
+    options: dict[str, str], client: str, scope: "Scope", given: dict[str, Any], *, remove: bool
 ) -> "Installation":
     """Plan hooks that ask the daemon of these settings, or their removal."""
     from minutebook.install.hooks import plan_hooks
     from minutebook.install.launch import installed_command
 
-    command = [*installed_command(), "hook", client, *_stated_in(settings, IDENTITY)]
+    command = [*installed_command(), "hook", client, *_stated_in(load(options), options, IDENTITY)]
     places, now = given["places"], given["now"]
     return plan_hooks(client, command=command, scope=scope, places=places, now=now, remove=remove)
 
@@ -287,7 +289,7 @@ def _apply(plan: "Installation", *, dry_run: bool) -> None:
 
 
 def _local_plan(
-    settings: Settings,
+    options: dict[str, str],
     client: str,
     contracts: tuple[str, ...],
     scope: "Scope",
@@ -298,9 +300,10 @@ def _local_plan(
     from minutebook.install import clients
     from minutebook.install.launch import import_path, installed_command
 
+    settings = load(options)
     names = contracts or (settings.contract or DEFAULT_CONTRACT,)
     opened(names, read_only=settings.read_only, tools=settings.tools)
-    command = [*installed_command(), *_arguments(settings, client, contracts)]
+    command = [*installed_command(), *_arguments(settings, options, client, contracts)]
     return clients.plan(
         client, command=command, environment=import_path(environment()), scope=scope, **given
     )
@@ -336,21 +339,29 @@ def places_here() -> "Places":
     return Places(platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment())
 
 
-def _arguments(settings: Settings, client: str, contracts: tuple[str, ...]) -> list[str]:
+def _arguments(
+    settings: Settings, options: dict[str, str], client: str, contracts: tuple[str, ...]
+) -> list[str]:
     """Say how a client starts the server, which gets little of this environment."""
     # Calls of the governance contract name their agent themselves.
     if settings.agent == ANYBODY and "governance" not in contracts:
         settings = replace(settings, agent=client)
-    return ["serve", *contracts, *_stated_in(settings, SERVING)]
+    return ["serve", *contracts, *_stated_in(settings, options, SERVING)]
 
 
-def _stated_in(settings: Settings, names: Iterable[str]) -> list[str]:
-    """Return the options that state the settings of these names which are not as they come."""
+def _stated_in(settings: Settings, options: dict[str, str], names: Iterable[str]) -> list[str]:
+    """Return the options that state the settings of these names which are not as they come.
+
+    What folders say is every client's alike, from `config.toml`, unless it is said here of this one.
+    """
     standard = Settings()
+    here = stated(options).get(_FOLDERS)
+    if here is None or here.origin == str(settings.home / FILE):
+        names = [name for name in names if name != _FOLDERS]
     return [
         part
         for name in names
-        if (value := getattr(settings, name)) != getattr(standard, name)
+        if (value := getattr(settings, name)) != getattr(standard, name) or name == _FOLDERS
         for part in _stated(name, value)
     ]
 

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from minutebook.composing.code import CodeServices
+from minutebook.composing.journal import JournalServices
 from minutebook.composing.knowledge import KnowledgeServices
 from minutebook.composing.ledger import LedgerServices
 from minutebook.composing.service import service
@@ -11,6 +12,7 @@ from minutebook.places import data_directory, schedule_of
 
 if TYPE_CHECKING:
     from minutebook.services.maintenance.archives import Archives
+    from minutebook.services.maintenance.assigning import Assigning
     from minutebook.services.maintenance.backups import Backups
     from minutebook.services.maintenance.database import Database
     from minutebook.services.maintenance.doctor import Doctor
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from minutebook.services.maintenance.source_imports import SourceImports
 
 
-class MaintenanceServices(KnowledgeServices, LedgerServices, CodeServices):
+class MaintenanceServices(KnowledgeServices, LedgerServices, JournalServices, CodeServices):
     """What looks after the store: counts, checks, copies, exports and imports."""
 
     @service
@@ -44,6 +46,13 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, CodeServices):
         from minutebook.services.maintenance.secret_scan import SecretScan
 
         return SecretScan(self.infrastructure, self.mentions)
+
+    @service
+    def assigning(self) -> "Assigning":
+        """Move records to the repositories that they are about."""
+        from minutebook.services.maintenance.assigning import Assigning
+
+        return Assigning(self.infrastructure, self._writer, self.sessions)
 
     @service
     def source_imports(self) -> "SourceImports":

@@ -75,7 +75,11 @@ def find_place(
 
     `home` is the person's home folder, which belongs to no project itself.
     """
-    real = Path(os.path.realpath(folder))
+    try:
+        real = Path(os.path.realpath(folder))
+    except (OSError, ValueError):
+        # A text that can be no path, as programs note them: with half a character, or a zero.
+        return FolderPlace(folder)
     top = Path(os.path.realpath(home or Path.home()))
     found = FolderPlace(real)
     try:
