@@ -193,6 +193,7 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ("import",): [["import", ODD]],
     ("backup",): [["backup", ODD], ["backup", f"{ODD}/{ODD}"]],
     ("migrate",): [["migrate", "--to", ODD], ["migrate", "--from", f"postgresql://[{ODD}"]],
+    ("notes",): [["notes", "vault"], ["notes", "vault", "--deletions", "keep"], ["notes", ODD]],
     ("sync",): [["sync", ODD], ["sync", "odd"], ["sync", "odd", "--check"]],
     ("store", "distribute"): [["store", "distribute"], ["store", "distribute", "--shards", ODD]],
     ("restore",): [["restore", ODD], ["restore", MEMORY]],

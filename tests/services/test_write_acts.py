@@ -128,6 +128,8 @@ BESIDE = {
     "graph_exports.run",
     "machine_sync.compare",
     "machine_sync.run",
+    "note_sync.run",
+    "note_sync.watch",
     "rebuilds.rebuild",
     "rebuilds.rebuild_from",
     "secret.check",

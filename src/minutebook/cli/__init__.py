@@ -35,6 +35,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "importing": ("import",),
         "migrating": ("migrate",),
         "syncing": ("sync",),
+        "notes": ("notes",),
     },
     "Look after it": {
         "upkeep": ("status", "doctor", "model"),

@@ -9,6 +9,7 @@ from minutebook.places import machine_name, sync_folder
 
 if TYPE_CHECKING:
     from minutebook.services.sync.machines import MachineSync
+    from minutebook.services.sync.notes import NoteSync
 
 
 class SyncServices(KnowledgeServices, LedgerServices):
@@ -27,3 +28,10 @@ class SyncServices(KnowledgeServices, LedgerServices):
             machine_name(),
             decisions_travel=self._settings.ledger is None,
         )
+
+    @service
+    def note_sync(self) -> "NoteSync":
+        """Keep a folder of notes in step."""
+        from minutebook.services.sync.notes import NoteSync
+
+        return NoteSync(self.infrastructure, self.memories)

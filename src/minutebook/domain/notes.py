@@ -23,6 +23,11 @@ LINKS = "<!-- links -->"
 _SLUG = 48
 """Characters of a title that stand in the name of a file."""
 
+_CONFLICT = (
+    "This is what the file said when the memory was changed elsewhere, too. Nobody reads it: take what "
+    "is of use into the file and delete this one."
+)
+
 _Dumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
@@ -58,8 +63,13 @@ def memory_label(memory: Memory) -> str:
     return memory.title or " ".join(memory.content[:400].split()[:8])
 
 
-def memory_note(memory: Memory, links: Sequence[tuple[str, Target]]) -> str:
-    """Write a memory: its content as it is, its fields in front, its links by type."""
+def memory_note(
+    memory: Memory, links: Sequence[tuple[str, Target]], conflict: str | None = None
+) -> str:
+    """Write a memory: its content as it is, its fields in front, its links by type.
+
+    `conflict` is the file that holds what else somebody made of it.
+    """
     front = {
         MARK: "memory",
         "id": memory.id,
@@ -80,8 +90,20 @@ def memory_note(memory: Memory, links: Sequence[tuple[str, Target]]) -> str:
         "from": None if memory.origin is None else memory.origin.program,
         "tags": memory.metadata.get("tags"),
         "metadata": dict(memory.metadata),
+        "conflict": conflict,
     }
     return _note(front, memory.content, links)
+
+
+def conflict_note(memory: str, file: str, said: str) -> str:
+    """Write what a note said when its memory was changed elsewhere, too: the whole note, as it was."""
+    front = {MARK: "conflict", "conflict_of": memory, "file": file, "note": _CONFLICT}
+    return _note(front, said, ())
+
+
+def link_lines(links: Sequence[tuple[str, Target]]) -> list[str]:
+    """Return the lines that stand for links at the end of a note."""
+    return [f"- {_type(type)} {target.link}" for type, target in links]
 
 
 def entity_note(entity: Entity, links: Sequence[tuple[str, Target]]) -> str:
@@ -155,7 +177,7 @@ def _note(front: Mapping[str, object], body: str, links: Sequence[tuple[str, Tar
     )
     text = f"---\n{head}---\n\n{_whole(body)}\n" if body else f"---\n{head}---\n"
     if links:
-        listed = "\n".join(f"- {_type(type)} {target.link}" for type, target in links)
+        listed = "\n".join(link_lines(links))
         text += f"\n{LINKS}\n{listed}\n"
     return text
 

@@ -1,0 +1,135 @@
+"""The notes of one organization: which there are, where each stands, and what it leads to."""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from minutebook.domain import notes
+from minutebook.domain.filters import Filter
+from minutebook.domain.json_lines import json_line
+from minutebook.domain.notes import Target
+from minutebook.domain.records import (
+    DEFAULT_ORGANIZATION,
+    Decision,
+    Edge,
+    Entity,
+    Kind,
+    Link,
+    Memory,
+    Mention,
+    Record,
+    Relation,
+    Summary,
+    Turn,
+)
+from minutebook.domain.turns import turns_of
+from minutebook.store.protocol import Snapshot
+
+File: TypeAlias = tuple[Kind, str, Iterable[bytes]]
+"""Kind, name and content of a note."""
+
+_Links: TypeAlias = Mapping[str, list[tuple[str, Target]]]
+"""By the id of a record, what it leads to: the type of the edge, and the note."""
+
+
+class OrganizationNotes:
+    """The notes of one organization, as of one moment."""
+
+    def __init__(
+        self, moment: Snapshot, where: Filter, paths: Mapping[str, str] | None = None
+    ) -> None:
+        """Name the notes; `paths` gives by id those of memories that have a place of their own, without `.md`."""
+        self._moment = moment
+        self._where = where
+        name = where.organization
+        self._root = "" if name == DEFAULT_ORGANIZATION else f"organizations/{notes.slug(name)}/"
+        self._targets: dict[str, Target] = {}
+        self._paths: set[str] = set()
+        given = paths or {}
+        self._paths.update(given.values())
+        for memory in moment.each(Memory, where):
+            label = notes.memory_label(memory)
+            if memory.id in given:
+                self._targets[memory.id] = Target(given[memory.id], label)
+            else:
+                self._name("memories", label, memory.id)
+        for entity in moment.each(Entity, where):
+            self._name("entities", entity.name, entity.id)
+        for decision in moment.each(Decision, where):
+            self._name("decisions", decision.title, decision.id)
+
+    def files(self) -> Iterator[File]:
+        """Yield kind, name and content of each note."""
+        for memory, name, links in self.memories():
+            yield Kind.MEMORY, name, [notes.memory_note(memory, links).encode()]
+        yield from self.others()
+
+    def memories(self) -> Iterator[tuple[Memory, str, Sequence[tuple[str, Target]]]]:
+        """Yield each memory with the name of its note and what it leads to."""
+        links = self._links(Mention, Link)
+        for memory in self._moment.each(Memory, self._where):
+            own = links.get(memory.id, [])
+            if memory.superseded_by in self._targets:
+                own = [("superseded_by", self._targets[memory.superseded_by]), *own]
+            yield memory, f"{self._targets[memory.id].path}.md", own
+
+    def others(self) -> Iterator[File]:
+        """Yield kind, name and content of the notes of entities, decisions and sessions."""
+        links = self._links(Relation)
+        for entity in self._moment.each(Entity, self._where):
+            yield self._file(entity, notes.entity_note(entity, links.get(entity.id, [])))
+        for decision in self._moment.each(Decision, self._where):
+            own = [
+                (type, self._targets[id])
+                for type, ids in (
+                    ("supersedes", decision.supersedes),
+                    ("superseded_by", decision.superseded_by),
+                )
+                for id in ids
+                if id in self._targets
+            ]
+            yield self._file(decision, notes.decision_note(decision, own))
+        yield from self._sessions()
+
+    def _sessions(self) -> Iterator[File]:
+        """Yield the sessions one by one; of their turns no more than ids are held."""
+        firsts: dict[tuple[str, str | None, str | None], Turn] = {}
+        for turn in self._moment.each(Turn, self._where):
+            key = (turn.session, turn.repository, turn.user)
+            first = firsts.get(key)
+            if first is None or turn.at < first.at:
+                firsts[key] = replace(turn, prompt="", thought="", response="")
+        for (session, repository, user), first in firsts.items():
+            here = turns_of(self._where.organization, session, repository, user)
+            summary = next(iter(self._moment.each(Summary, here)), None)
+            turns = sorted(self._moment.each(Turn, here), key=lambda turn: (turn.at, turn.id))
+            whose = hashlib.sha256(json_line({"": [session, repository, user]})).hexdigest()
+            target = notes.target_of(f"{self._root}sessions", session, whose)
+            pieces = notes.session_note(session, first, summary, turns)
+            yield Kind.TURN, f"{target.path}.md", (piece.encode() for piece in pieces)
+
+    def _name(self, folder: str, label: str, id: str) -> None:
+        target = notes.target_of(f"{self._root}{folder}", label, id)
+        if target.path in self._paths:
+            # Two ids that end alike: the other's note must stay.
+            whole = hashlib.sha256(id.encode("utf-8", "surrogatepass")).hexdigest()
+            target = replace(target, path=f"{target.path}-{whole}")
+        self._paths.add(target.path)
+        self._targets[id] = target
+
+    def _file(self, record: Record, text: str) -> File:
+        return record.kind, f"{self._targets[record.id].path}.md", [text.encode()]
+
+    def _links(self, *classes: type[Edge]) -> _Links:
+        """Return what the records lead to, as far as the caller may see it, in the order of the notes."""
+        links: dict[str, list[tuple[str, Target]]] = defaultdict(list)
+        everything = Filter(organization=self._where.organization)
+        for of in classes:
+            for edge in self._moment.each(of, everything):
+                if edge.source in self._targets and edge.target in self._targets:
+                    links[edge.source].append((edge.type, self._targets[edge.target]))
+        for own in links.values():
+            own.sort(key=lambda link: (link[0], link[1].path))
+        return links

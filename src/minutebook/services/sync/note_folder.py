@@ -1,0 +1,250 @@
+"""A folder of notes that a person and this program both write, and what it held when they last agreed."""
+
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from minutebook.disk.atomic_file import replace_file
+from minutebook.domain.errors import InvalidInput, StoreError
+
+MOST_BYTES = 1 << 20
+"""Bytes of a note; a longer file is named and left alone."""
+
+_OWN = ".minutebook"
+_STATE = "sync.json"
+_PENDING = "pending.jsonl"
+_FORMAT = "minutebook-notes"
+_PART = "part"
+
+
+@dataclass(frozen=True, slots=True)
+class Agreed:
+    """What folder and store agreed on about one note: its file, the digests of file and record, its links.
+
+    `kind` is `memory`, or another for notes that are only written. `conflict` is the file that holds another version.
+    """
+
+    kind: str
+    organization: str
+    id: str
+    path: str
+    file: str
+    record: str
+    links: list[str] = field(default_factory=list)
+    conflict: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Organization and id; the path of a note that is only written."""
+        return (self.organization, self.id) if self.kind == "memory" else ("", self.path)
+
+
+class NoteFolder:
+    """Reads and writes the files; what was agreed is noted before a file gets its name."""
+
+    def __init__(self, root: Path) -> None:
+        """Open a folder, made if it is missing.
+
+        Raises InvalidInput if its place does not fit, StoreError if it cannot be read.
+        """
+        self.root = root
+        self.agreed: dict[tuple[str, str], Agreed] = {}
+        self.written: list[str] = []
+        self._home = root / _OWN
+        try:
+            root.mkdir(parents=True, exist_ok=True)
+            if self._home.is_symlink():
+                raise InvalidInput("FOLDER", f"must not lead elsewhere: {self._home} is a link")
+            self._home.mkdir(exist_ok=True)
+            self.id = self._load()
+        except (FileExistsError, NotADirectoryError) as error:
+            raise InvalidInput("FOLDER", f"must be a folder: {root}") from error
+        except OSError as error:
+            raise StoreError(f"{root}: {error.strerror}") from error
+
+    def files(self) -> dict[str, str]:
+        """Return the names of the notes in the folder, `/` between their parts, and their digests.
+
+        Hidden files and folders, links and what is no plain file are left out. Raises StoreError.
+        """
+        found: dict[str, str] = {}
+        try:
+            for parent, folders, names in os.walk(self.root):
+                folders[:] = sorted(each for each in folders if not each.startswith("."))
+                for name in sorted(names):
+                    path = Path(parent, name)
+                    if name.startswith(".") or path.suffix.lower() != ".md" or not _is_plain(path):
+                        continue
+                    relative = path.relative_to(self.root).as_posix()
+                    with suppress(FileNotFoundError, UnicodeEncodeError):
+                        relative.encode()
+                        found[relative] = self._digest(path)
+        except OSError as error:
+            raise StoreError(f"{self.root}: {error.strerror}") from error
+        return found
+
+    def read(self, name: str) -> bytes:
+        """Return what a note holds. Raises InvalidInput if it is too large, StoreError if it cannot be read."""
+        path = self._path(name)
+        try:
+            if path.stat().st_size > MOST_BYTES:
+                raise InvalidInput("note", f"is larger than {MOST_BYTES >> 20} MiB")
+            return path.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from error
+
+    def write(self, agreed: Agreed, content: bytes, expected: str) -> bool:
+        """Write a note in place of what has the digest `expected` (empty: of nothing); tell whether it was done.
+
+        What somebody saved meanwhile stays. Raises StoreError if it cannot be written, InvalidInput if one
+        of its folders is a link.
+        """
+        path = self._path(agreed.path)
+        try:
+            self._make_folders(path.parent)
+            if self._digest(path) != expected:
+                return False
+            part = self._home / _PART
+            part.write_bytes(content)
+            self._note(agreed)
+            self.agreed[agreed.key] = agreed
+            if self._digest(path) != expected:
+                return False
+            part.replace(path)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from error
+        self.written.append(agreed.path)
+        return True
+
+    def put_beside(self, name: str, content: bytes) -> None:
+        """Write a file that is nobody's note, unless it is there. Raises StoreError if that fails."""
+        path = self._path(name)
+        try:
+            if not path.exists():
+                part = self._home / _PART
+                part.write_bytes(content)
+                part.replace(path)
+                self.written.append(name)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from error
+
+    def remove(self, agreed: Agreed, expected: str) -> None:
+        """Remove a note that still has a digest; what was agreed on it is forgotten.
+
+        Raises StoreError if it cannot be removed.
+        """
+        path = self._path(agreed.path)
+        try:
+            if self._digest(path) == expected:
+                path.unlink(missing_ok=True)
+                self.written.append(agreed.path)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from error
+        self.agreed.pop(agreed.key, None)
+
+    def agree(self, agreed: Agreed) -> None:
+        """Note that folder and store say the same of a note as it is."""
+        if self.agreed.get(agreed.key) != agreed:
+            self._note(agreed)
+            self.agreed[agreed.key] = agreed
+
+    def is_there(self, name: str) -> bool:
+        """Tell whether there is a file of a name."""
+        return self._path(name).exists()
+
+    def save(self) -> None:
+        """Keep what was agreed, in place of what was noted on the way. Raises StoreError if that fails."""
+        lines = [json.dumps(asdict(each)) for _, each in sorted(self.agreed.items())]
+        head = json.dumps({"format": _FORMAT, "version": 1, "folder": self.id})
+        content = "\n".join([head, *lines, ""]).encode()
+        place = self._home / _STATE
+        try:
+            if not place.exists() or place.read_bytes() != content:
+                replace_file(place, content)
+            (self._home / _PENDING).unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"{place}: {error.strerror}") from error
+
+    def _load(self) -> str:
+        """Read what was agreed; of a write that was noted last, only if its file got its name."""
+        lines = _lines(self._home / _STATE)
+        head = lines[0] if lines else {}
+        if lines and (head.get("format"), head.get("version")) != (_FORMAT, 1):
+            raise InvalidInput("FOLDER", f"was begun by a later version: {self._home / _STATE}")
+        for document in lines[1:]:
+            if (agreed := _agreed_of(document)) is not None:
+                self.agreed[agreed.key] = agreed
+        for document in _lines(self._home / _PENDING):
+            agreed = _agreed_of(document)
+            if agreed is not None and self._digest(self._path(agreed.path)) == agreed.file:
+                self.agreed[agreed.key] = agreed
+        folder = head.get("folder")
+        return (
+            folder if isinstance(folder, str) else hashlib.sha256(os.urandom(16)).hexdigest()[:20]
+        )
+
+    def _note(self, agreed: Agreed) -> None:
+        with (self._home / _PENDING).open("ab") as file:
+            file.write(json.dumps(asdict(agreed)).encode() + b"\n")
+
+    def _make_folders(self, folder: Path) -> None:
+        reached = self.root
+        for name in folder.relative_to(self.root).parts:
+            reached /= name
+            if reached.is_symlink():
+                raise InvalidInput("FOLDER", f"must not lead elsewhere: {reached} is a link")
+            reached.mkdir(exist_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self.root.joinpath(*PurePosixPath(name).parts)
+
+    def _digest(self, path: Path) -> str:
+        """Return the digest of a plain file, empty if there is none."""
+        if not _is_plain(path):
+            return "other" if path.is_symlink() or path.exists() else ""
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of(content: bytes) -> str:
+    """Return the digest of a file's content."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def _is_plain(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    """Read a file of JSON objects; the last line of a process that was killed may be half of one."""
+    with suppress(FileNotFoundError):
+        return list(_objects(path.read_bytes()))
+    return []
+
+
+def _objects(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        with suppress(ValueError):
+            document = json.loads(line)
+            if isinstance(document, dict):
+                yield document
+
+
+def _agreed_of(document: Mapping[str, Any]) -> Agreed | None:
+    """Return what was agreed on a note; None for what no run wrote, or a place outside the folder."""
+    try:
+        agreed = Agreed(**document)
+    except TypeError:
+        return None
+    parts = PurePosixPath(str(agreed.path)).parts
+    is_inside = parts and not any(each in ("/", "..") or each.startswith(".") for each in parts)
+    return agreed if is_inside and str(agreed.path).lower().endswith(".md") else None
