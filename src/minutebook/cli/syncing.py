@@ -92,10 +92,10 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
     machines = ", ".join(
         f"{count} file{'s' * (count > 1)} of {name}" for name, count in sorted(done.files.items())
     )
-    came = f"{done.taken:,} records ({machines})" if done.files else "nothing"
-    yield f"Taken: {came}. Sent: {f'{done.sent:,} records' if done.sent else 'nothing'}."
+    came = f"{_records(done.taken)} ({machines})" if done.files else "nothing"
+    yield f"Taken: {came}. Sent: {_records(done.sent) if done.sent else 'nothing'}."
     for each in done.conflicts[:_LISTED]:
-        what = "edited here or there, and removed on the other machine: the edit stands"
+        what = "removed on one machine and edited on another: the edit stands"
         if not each.was_removed or each.copies:
             what = f"edited on two machines ({', '.join(each.fields)})"
         kept = f"; the other version is {', '.join(each.copies)}" if each.copies else ""
@@ -111,6 +111,10 @@ def _lines_of(done: "SyncReport") -> Iterator[str]:
             "Nothing of such a file was taken. If it stays so, `minutebook sync REMOTE --compact` on the "
             "machine that wrote it leaves all it has there anew."
         )
+
+
+def _records(count: int) -> str:
+    return f"{count:,} record{'s' * (count != 1)}"
 
 
 def _compared(compared: "Comparison") -> tuple[object, Iterator[str]]:
