@@ -76,6 +76,7 @@ class NoteSync:
 
     def __init__(self, infrastructure: Infrastructure, memories: Memories) -> None:
         self._infrastructure = infrastructure
+        self._trail = infrastructure.trail
         self._memories = memories
 
     def run(self, caller: Caller, folder: Path, asked: Asked) -> NotesReport:
@@ -84,7 +85,7 @@ class NoteSync:
         Raises Refused if the caller may not write, InvalidInput if the folder does not fit, StoreBusy if
         another process is at it, StoreError if a file cannot be written.
         """
-        with self._infrastructure.trail.audit_refusals(caller, None, ACT, Kind.MEMORY, str(folder)):
+        with self._trail.audit_refusals(caller, None, ACT, Kind.MEMORY, str(folder)):
             policy.check_may_export(caller, whole=False)
         with self._infrastructure.locks.hold(f"notes\0{folder}", 5.0) as held:
             if held is None:
