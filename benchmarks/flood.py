@@ -25,6 +25,7 @@ from benchmarks.measure import Cell, Table, asked, machine, publish
 from benchmarks.serving_load import SIZE, over_http, without_model
 from benchmarks.tool import Work, drawn
 from benchmarks.wire import Served, Wire, served
+from tests.line_client import initialize
 
 AT_ONCE = 48
 """Connections that flood, as many calls at once."""
@@ -121,18 +122,7 @@ async def half_heads(server: Served, secret: str, work: Work, number: int) -> No
 
 async def sessions(server: Served, secret: str, work: Work, number: int) -> None:
     """Handshakes, one after another."""
-    body = json.dumps(
-        {
-            "jsonrpc": "2.0",
-            "id": 1,
-            "method": "initialize",
-            "params": {
-                "protocolVersion": "2025-06-18",
-                "capabilities": {},
-                "clientInfo": {"name": "flood", "version": "1"},
-            },
-        }
-    ).encode()
+    body = json.dumps(initialize("2025-06-18")).encode()
     head = (
         f"POST {server.path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nContent-Type: application/json\r\n"
         f"Accept: application/json, text/event-stream\r\nContent-Length: {len(body)}\r\n\r\n"

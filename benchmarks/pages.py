@@ -20,7 +20,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import anyio
 import numpy as np
@@ -56,6 +56,7 @@ from minutebook.server.http.authentication import Authenticator
 from minutebook.server.http.hosts import AllowedHosts
 from minutebook.store.protocol import Store, Vectors, VectorSpace
 from minutebook.web.sign_ins import SignIns
+from tests.page_scope import page_scope
 
 ENTITIES, AROUND, CHUNK_SHARE = 1200, 1000, 0.1
 """Entities, how many of them the first is connected with, and pieces of code a memory."""
@@ -214,23 +215,8 @@ class Visitor:
         return self.portal.call(self._get, path, headers)
 
     async def _get(self, path: str, headers: Mapping[str, str]) -> tuple[int, bytes]:
-        parts, cookie = urlsplit(path), "; ".join(f"{k}={v}" for k, v in self.cookies.items())
-        told = {"host": HOST, "cookie": cookie, **headers}
-        scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "method": "GET",
-            "scheme": "http",
-            "path": parts.path,
-            "raw_path": parts.path.encode(),
-            "query_string": parts.query.encode(),
-            "root_path": "",
-            "headers": [(name.encode(), value.encode()) for name, value in told.items()],
-            "server": ("127.0.0.1", 8765),
-            "client": ("127.0.0.1", 1),
-            "state": {},
-        }
+        cookie = "; ".join(f"{k}={v}" for k, v in self.cookies.items())
+        scope = page_scope(path, {"host": HOST, "cookie": cookie, **headers})
         status, body = 0, b""
 
         async def receive() -> dict[str, Any]:

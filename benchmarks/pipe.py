@@ -1,10 +1,5 @@
-"""A JSON-RPC client over a process's pipes: a line is written, a line is read, nothing else.
+"""An MCP server as a child process, and a client that speaks to it over its pipes."""
 
-An MCP client library has threads, an event loop and validation of its own, which would be measured
-along; this one takes some 20 µs a call.
-"""
-
-import json
 import os
 import subprocess
 import tempfile
@@ -15,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from benchmarks.measure import cpu_seconds
+from tests.line_client import INITIALIZED, LineClient, initialize
 
 PROTOCOL = "2025-06-18"
 """Spoken by everything that is measured here."""
@@ -25,7 +21,6 @@ class Pipe:
 
     def __init__(self, command: Sequence[str | Path], **variables: str) -> None:
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
-        self._last = 0
         self.started = time.perf_counter()
         self._process = subprocess.Popen(
             command,
@@ -34,6 +29,7 @@ class Pipe:
             stderr=self._log,
             env={**os.environ, **variables},
         )
+        self._client = LineClient(self._process)
 
     def __enter__(self) -> Self:
         return self
@@ -58,14 +54,11 @@ class Pipe:
 
     def initialize(self) -> None:
         """Open the session."""
-        info = {"name": "benchmark", "version": "1"}
-        self.request(
-            "initialize", {"protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": info}
-        )
-        self._write({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.request("initialize", initialize(PROTOCOL)["params"])
+        self._client.send(INITIALIZED)
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> Mapping[str, Any]:
-        """Call a tool; its error raises RuntimeError."""
+        """Call a tool. Raises RuntimeError if it fails, or the server ends."""
         result = self.request("tools/call", {"name": tool, "arguments": arguments})
         if result.get("isError"):
             raise RuntimeError(f"{tool}: {result['content']}")
@@ -73,21 +66,13 @@ class Pipe:
 
     def request(self, method: str, params: Mapping[str, object]) -> Mapping[str, Any]:
         """Send a request and wait for its answer; what else arrives is passed over."""
-        self._last += 1
-        self._write({"jsonrpc": "2.0", "id": self._last, "method": method, "params": params})
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            answer = json.loads(line)
-            if answer.get("id") != self._last or "method" in answer:
-                continue
-            if "error" in answer:
-                raise RuntimeError(f"{method}: {answer['error']}")
-            result: Mapping[str, Any] = answer["result"]
-            return result
-        self._log.seek(0)
-        raise RuntimeError(f"the server ended: {self._log.read()[-2000:].decode()}")
-
-    def _write(self, message: Mapping[str, object]) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
-        self._process.stdin.flush()
+        try:
+            answer = self._client.answer_to(method, params)
+        except EOFError as error:
+            self._log.seek(0)
+            words = self._log.read()[-2000:].decode()
+            raise RuntimeError(f"the server ended: {words}") from error
+        if "error" in answer:
+            raise RuntimeError(f"{method}: {answer['error']}")
+        result: Mapping[str, Any] = answer["result"]
+        return result

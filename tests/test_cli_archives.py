@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.examples import parametrize_in_part
+from tests.line_client import LineClient
 from tests.terminal import Run, remembered
 
 
@@ -207,24 +208,11 @@ def test_what_is_in_use_is_not_replaced(run: Run, tmp_path: Path, contract: str,
         [sys.executable, "-m", "minutebook", "serve", contract],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        text=True,
     )
     try:
-        assert server.stdin is not None
-        assert server.stdout is not None
-        for method, number in (("initialize", 1), ("tools/call", 2)):
-            params = {
-                "initialize": {
-                    "protocolVersion": "2025-06-18",
-                    "capabilities": {},
-                    "clientInfo": {"name": "t", "version": "1"},
-                },
-                "tools/call": {"name": tool, "arguments": {}},
-            }[method]
-            said = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
-            server.stdin.write(json.dumps(said) + "\n")
-            server.stdin.flush()
-            assert not json.loads(server.stdout.readline())["result"].get("isError")
+        client = LineClient(server)
+        assert "result" in client.handshake()
+        assert not client.call(tool)["result"].get("isError")
         assert "in use" in refused(run, "restore", "all.tar", "--replace")
         assert listed(run) == ["tea at five"]
         assert not list((tmp_path / "home").glob(".restoring*"))

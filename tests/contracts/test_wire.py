@@ -9,19 +9,11 @@ from typing import Any
 
 from minutebook.contracts.knowledge import knowledge
 from tests.contracts.requirements import requirement
+from tests.line_client import INITIALIZED, initialize
 
 LINES = [
-    {
-        "jsonrpc": "2.0",
-        "id": 0,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2024-11-05",
-            "capabilities": {},
-            "clientInfo": {"name": "test", "version": "1"},
-        },
-    },
-    {"jsonrpc": "2.0", "method": "notifications/initialized"},
+    initialize(),
+    INITIALIZED,
     {"jsonrpc": "2.0", "id": 1, "method": "tools/list"},
 ]
 

@@ -15,7 +15,8 @@ from mcp.shared.exceptions import MCPError
 from minutebook.contracts.catalog import catalog
 from tests.contracts.requirements import requirement
 from tests.examples import parametrize_in_part
-from tests.server.stdio.speaking import Pipe, parameters, serving
+from tests.line_client import LineClient
+from tests.server.stdio.speaking import parameters, serving
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "shared" / "contracts" / "catalog.md"
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none"}
@@ -128,7 +129,7 @@ def test_a_store_that_cannot_be_opened_is_a_json_rpc_error_too(tmp_path: Path) -
             assert pipe.call("memory-search")["error"]["code"] == -32603
 
 
-def ask(pipe: Pipe, method: str, **params: Any) -> dict[str, Any]:
+def ask(pipe: LineClient, method: str, **params: Any) -> dict[str, Any]:
     pipe.send({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
     while (answer := pipe.read()).get("id") != method:
         assert "method" in answer

@@ -11,7 +11,8 @@ import pytest
 from mcp.client import Client
 
 from tests.contracts.requirements import requirement
-from tests.server.stdio.speaking import Pipe, parameters, serving
+from tests.line_client import LineClient
+from tests.server.stdio.speaking import parameters, serving
 
 CODE = "def boil_{0}():\n    return {0}\n\n\ndef pour_{0}():\n    return -{0}\n"
 
@@ -23,14 +24,14 @@ def many(root: Path, count: int) -> Path:
     return root
 
 
-def call(pipe: Pipe, id: int, tool: str, token: str | None = None, **arguments: Any) -> None:
+def call(pipe: LineClient, id: int, tool: str, token: str | None = None, **arguments: Any) -> None:
     params: dict[str, Any] = {"name": tool, "arguments": arguments}
     if token is not None:
         params["_meta"] = {"progressToken": token}
     pipe.send({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 
 
-def until_answered(pipe: Pipe, id: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+def until_answered(pipe: LineClient, id: int) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Read up to the answer of a call: the notifications before it, and the answer."""
     told = []
     while (message := pipe.read()).get("id") != id:

@@ -14,8 +14,9 @@ import pytest
 
 from minutebook.disk.filelock import FileLock
 from minutebook.server.daemon import rendezvous as meeting_places
+from tests.line_client import INITIALIZED
 from tests.server.daemon.test_process import CALL, WITHOUT, House, content, house_in, kept, stored
-from tests.server.stdio.speaking import INITIALIZE, INITIALIZED
+from tests.server.stdio.speaking import INITIALIZE
 from tests.terminal import typed
 from tests.world import wait_until
 

@@ -4,7 +4,8 @@ import subprocess
 import threading
 from pathlib import Path
 
-from tests.server.stdio.speaking import Pipe, command, serving
+from tests.line_client import LineClient
+from tests.server.stdio.speaking import command, serving
 
 FIRST = {
     "title": "Keep everything in SQLite",
@@ -14,7 +15,7 @@ FIRST = {
 SECOND = {**FIRST, "target": "wire", "title": "Speak JSON"}
 
 
-def ping(pipe: Pipe) -> None:
+def ping(pipe: LineClient) -> None:
     pipe.send({"jsonrpc": "2.0", "id": "ping", "method": "ping"})
 
 

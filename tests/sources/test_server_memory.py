@@ -13,6 +13,7 @@ import pytest
 from minutebook.domain.records import Entity, Memory
 from minutebook.domain.source_drafts import LeftOut
 from minutebook.sources.registry import SOURCES, found_in
+from tests.line_client import LineClient, initialize
 from tests.sources.transcripts import lines
 from tests.terminal import Run
 from tests.test_cli_importing import done, refused
@@ -123,13 +124,6 @@ SERVER = Path("node_modules", "@modelcontextprotocol", "server-memory", "dist", 
 
 def with_server(server: Path, memory: Path, *calls: tuple[str, dict[str, Any]]) -> list[Any]:
     """Call tools of the real server on a memory; return what each answered."""
-    begin = {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "t", "version": "1"},
-    }
-    requests = [("initialize", begin)]
-    requests += [("tools/call", {"name": name, "arguments": said}) for name, said in calls]
     with subprocess.Popen(
         [shutil.which("node") or "node", str(server)],
         stdin=subprocess.PIPE,
@@ -137,18 +131,13 @@ def with_server(server: Path, memory: Path, *calls: tuple[str, dict[str, Any]]) 
         stderr=subprocess.DEVNULL,
         env={**os.environ, "MEMORY_FILE_PATH": str(memory)},
     ) as process:
+        client = LineClient(process)
+        client.answer_to("initialize", initialize("2025-06-18")["params"])
+        answers = [
+            client.answer_to("tools/call", {"name": name, "arguments": arguments})["result"]
+            for name, arguments in calls
+        ]
         assert process.stdin is not None
-        assert process.stdout is not None
-        answers = []
-        for id, (method, params) in enumerate(requests):
-            asked = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
-            process.stdin.write(json.dumps(asked).encode() + b"\n")
-            process.stdin.flush()
-            answer: dict[str, Any] = {}
-            # Beside the answer it may send notices.
-            while answer.get("id") != id:
-                answer = json.loads(process.stdout.readline())
-            answers.append(answer["result"])
         process.stdin.close()
     return answers
 
@@ -183,7 +172,7 @@ def test_a_memory_made_by_the_real_server_goes_there_and_back(run: Run, tmp_path
     done(run, "import", "server-memory", str(memory))
     done(run, "export", "--format", "server-memory", "out.jsonl")
     assert sorted(graph_of(tmp_path / "out.jsonl")) == graph_of(memory)
-    told = with_server(server, tmp_path / "out.jsonl", ("read_graph", {}))[1]
+    told = with_server(server, tmp_path / "out.jsonl", ("read_graph", {}))[0]
     read = told["structuredContent"]
     assert sorted(map(str, read["relations"])) == sorted(map(str, relations))
     assert sorted(each["name"] for each in read["entities"]) == ["++", "Acme", "Ana", "Ben"]

@@ -1,6 +1,13 @@
 """Which of the conformance tests the server engine passes in `make test`; `make test-all` runs all."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import pytest
+
+if TYPE_CHECKING:
+    from tests.store.postgres_engine import RowsOf
+
 
 CHOSEN = {
     "test_an_exception_undoes_all_of_a_transaction",
@@ -42,3 +49,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         if getattr(item, "originalname", item.name) not in CHOSEN:
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="session")
+def rows_of(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[RowsOf]":
+    """What reads from the database of a store on the server that holds nothing, and is not written to."""
+    from tests.store.postgres_engine import empty_store
+
+    with empty_store(tmp_path_factory.mktemp("empty") / "store") as rows_of:
+        yield rows_of

@@ -3,14 +3,21 @@
 import hashlib
 import os
 import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
+
+import psycopg
 
 from minutebook.store.postgres import PostgresStore
 from minutebook.store.protocol import Store
 from tests.postgres_server import server
 from tests.store.engine import Engine
+
+RowsOf: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
+"""Returns the rows that a statement reads from a database."""
 
 _NAME = "database"
 """The file in a folder that names the store's database."""
@@ -57,3 +64,18 @@ class PostgresEngine(Engine):
 
 def _name_of(folder: Path) -> str:
     return f"store_{hashlib.blake2b(os.fsencode(folder.resolve()), digest_size=12).hexdigest()}"
+
+
+@contextmanager
+def empty_store(folder: Path) -> Iterator[RowsOf]:
+    """Make a store that holds nothing; yield what reads from its database."""
+    engine = PostgresEngine()
+    engine.make(folder)
+    name = (folder / _NAME).read_text()
+
+    def rows_of(statement: str) -> list[tuple[Any, ...]]:
+        with psycopg.connect(server().url(name)) as connection:
+            return connection.execute(statement.encode()).fetchall()
+
+    yield rows_of
+    engine.discard(folder)

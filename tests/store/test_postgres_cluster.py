@@ -8,9 +8,8 @@ added without regard to that fails here, where no cluster is needed.
 import ast
 import re
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import psycopg
 import pytest
@@ -22,38 +21,22 @@ from minutebook.store.postgres.distribution import BY_KEY, BY_ORGANIZATION, ON_E
 from minutebook.store.transfer import Carried, Transferable
 from tests.postgres_server import server
 from tests.store.everything import ask_everything, one_of_each, write_everything
-from tests.store.postgres_engine import PostgresEngine
+from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.samples import memory
 from tests.store.small_index import small_index
 
 LEADING = dict.fromkeys(BY_ORGANIZATION, "organization") | BY_KEY
 """The column by which the rows of a table are spread."""
 
-Ask: TypeAlias = Callable[[str], list[tuple[Any, ...]]]
 
-
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ask]:
-    engine, folder = PostgresEngine(), tmp_path_factory.mktemp("cluster") / "store"
-    engine.make(folder)
-    name = (folder / "database").read_text()
-
-    def ask(query: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(server().url(name)) as connection:
-            return connection.execute(query.encode()).fetchall()
-
-    yield ask
-    engine.discard(folder)
-
-
-def test_each_table_has_its_place(asked: Ask) -> None:
-    tables = asked("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+def test_each_table_has_its_place(rows_of: RowsOf) -> None:
+    tables = rows_of("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
     placed = [*ON_EVERY_NODE, *BY_KEY, *BY_ORGANIZATION]
     assert sorted(name for (name,) in tables) == sorted(placed)
 
 
-def test_each_unique_key_leads_with_the_column_by_which_rows_are_spread(asked: Ask) -> None:
-    keys = asked(
+def test_each_unique_key_leads_with_the_column_by_which_rows_are_spread(rows_of: RowsOf) -> None:
+    keys = rows_of(
         "SELECT i.indrelid::regclass::text, a.attname, i.indisprimary FROM pg_index AS i"
         " JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]"
         " WHERE i.indisunique AND i.indrelid IN"
@@ -66,8 +49,8 @@ def test_each_unique_key_leads_with_the_column_by_which_rows_are_spread(asked: A
     assert with_primary == {*ON_EVERY_NODE, *LEADING}
 
 
-def test_each_foreign_key_stays_inside_an_organization(asked: Ask) -> None:
-    keys = asked(
+def test_each_foreign_key_stays_inside_an_organization(rows_of: RowsOf) -> None:
+    keys = rows_of(
         "SELECT c.conrelid::regclass::text, a.attname, b.attname FROM pg_constraint AS c"
         " JOIN pg_attribute AS a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1]"
         " JOIN pg_attribute AS b ON b.attrelid = c.confrelid AND b.attnum = c.confkey[1]"
@@ -76,12 +59,12 @@ def test_each_foreign_key_stays_inside_an_organization(asked: Ask) -> None:
     assert [key for key in keys if key[1:] != ("organization", "organization")] == []
 
 
-def test_nothing_draws_a_number_by_itself(asked: Ask) -> None:
-    assert asked("SELECT relname FROM pg_class WHERE relkind = 'S'") == []
-    assert asked("SELECT attrelid::regclass FROM pg_attribute WHERE attidentity <> ''") == []
-    assert asked("SELECT tgrelid::regclass FROM pg_trigger") == []
+def test_nothing_draws_a_number_by_itself(rows_of: RowsOf) -> None:
+    assert rows_of("SELECT relname FROM pg_class WHERE relkind = 'S'") == []
+    assert rows_of("SELECT attrelid::regclass FROM pg_attribute WHERE attidentity <> ''") == []
+    assert rows_of("SELECT tgrelid::regclass FROM pg_trigger") == []
     # On each node a default is worked out by itself.
-    drawn = asked(
+    drawn = rows_of(
         "SELECT adrelid::regclass::text, pg_get_expr(adbin, adrelid) FROM pg_attrdef"
         " WHERE pg_get_expr(adbin, adrelid) LIKE '%(%'"
     )

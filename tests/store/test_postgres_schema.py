@@ -2,38 +2,20 @@
 
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
-
-import psycopg
-import pytest
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Token
 from minutebook.store.postgres import PostgresStore, schema, tables
 from minutebook.store.sql.tables import instant
 from tests.postgres_server import server
-from tests.store.postgres_engine import PostgresEngine
+from tests.store.postgres_engine import PostgresEngine, RowsOf
 from tests.store.promises import ACME
 from tests.store.samples import entity
 
 
-@pytest.fixture(scope="module")
-def asked(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    engine, folder = PostgresEngine(), tmp_path_factory.mktemp("schema") / "store"
-    engine.make(folder)
-    name = (folder / "database").read_text()
-
-    def ask(query: str) -> list[tuple[Any, ...]]:
-        with psycopg.connect(server().url(name)) as connection:
-            return connection.execute(query.encode()).fetchall()
-
-    yield ask
-    engine.discard(folder)
-
-
-def test_every_text_sorts_by_code_point(asked: Any) -> None:
-    texts = asked(
+def test_every_text_sorts_by_code_point(rows_of: RowsOf) -> None:
+    texts = rows_of(
         "SELECT table_name, column_name, collation_name FROM information_schema.columns"
         " WHERE table_schema = 'public' AND data_type = 'text'"
     )
@@ -41,8 +23,8 @@ def test_every_text_sorts_by_code_point(asked: Any) -> None:
     assert {collation for _, _, collation in texts} == {"C"}
 
 
-def test_each_column_holds_null_where_a_field_may_be_none(asked: Any) -> None:
-    rows = asked(
+def test_each_column_holds_null_where_a_field_may_be_none(rows_of: RowsOf) -> None:
+    rows = rows_of(
         "SELECT table_name, column_name, is_nullable = 'YES' FROM information_schema.columns"
         " WHERE table_schema = 'public'"
     )

@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import anyio
 import pytest
@@ -18,6 +17,7 @@ from minutebook.domain.records import Memory, Role
 from minutebook.server import limits
 from minutebook.web.activity import LONGEST_MARK, ends_of, mark_of
 from minutebook.web.live import MOST_AT_ONCE
+from tests.page_scope import page_scope
 from tests.web.conftest import AGENT, HOST, OWNER, Browser, Site, site_on
 from tests.web.test_hostile_text import HOSTILE, check_inert
 
@@ -36,23 +36,8 @@ class Stream:
         self._portal = browser.http.portal
         self._gone: anyio.Event = self._portal.call(anyio.Event)
         cookies = "; ".join(f"{name}={value}" for name, value in browser.http.cookies.items())
-        parts = urlsplit(path)
         headers = {"host": HOST, "cookie": cookies, "last-event-id": last}
-        self._scope = {
-            "type": "http",
-            "asgi": {"version": "3.0", "spec_version": "2.3"},
-            "http_version": "1.1",
-            "method": "GET",
-            "scheme": "http",
-            "path": parts.path,
-            "raw_path": parts.path.encode(),
-            "query_string": parts.query.encode(),
-            "root_path": "",
-            "headers": [(k.encode(), v.encode()) for k, v in headers.items() if v],
-            "server": ("127.0.0.1", 8765),
-            "client": ("127.0.0.1", 1),
-            "state": {},
-        }
+        self._scope = page_scope(path, headers)
         self._served: Future[None] = self._portal.start_task_soon(self._serve)
         self.status: int = self._next()["status"]
 

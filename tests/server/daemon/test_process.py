@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,8 @@ from mcp.client.stdio import StdioServerParameters
 from minutebook import invocation
 from minutebook.server.daemon import client as daemon_client
 from minutebook.server.daemon.rendezvous import DaemonAddress, all_of_this_user, daemon_address
-from tests.server.stdio.speaking import INITIALIZE, Pipe
+from tests.line_client import LineClient
+from tests.server.stdio.speaking import INITIALIZE
 from tests.server.test_catalog_stdio import POLICY
 from tests.world import wait_until
 
@@ -36,7 +37,7 @@ class House:
     def __init__(self, home: Path, stack: ExitStack) -> None:
         self.home = home
         self._stack = stack
-        self._stderrs: dict[Pipe, Path] = {}
+        self._stderrs: dict[LineClient, Path] = {}
         self.variables = {"MINUTEBOOK_DAEMON": "on", "MINUTEBOOK_EMBEDDER": "none"}
 
     @property
@@ -45,11 +46,11 @@ class House:
 
     def place(self, *options: str) -> DaemonAddress:
         """Where the daemon of a client with these options is."""
-        asked = invocation.read(["serve", "--home", str(self.home), *options], self.environment)
-        assert asked is not None
-        return daemon_address(asked.address)
+        typed = invocation.read(["serve", "--home", str(self.home), *options], self.environment)
+        assert typed is not None
+        return daemon_address(typed.address)
 
-    def spawn(self, *options: str) -> Pipe:
+    def spawn(self, *options: str) -> LineClient:
         said = self.home.parent / f"stderr-{len(self._stderrs)}"
         with said.open("wb") as stderr:
             process = subprocess.Popen(
@@ -61,31 +62,56 @@ class House:
             )
         self._stack.callback(process.wait)
         self._stack.callback(process.kill)
-        pipe = Pipe(process)
+        pipe = LineClient(process)
         self._stderrs[pipe] = said
         return pipe
 
-    def client(self, *options: str) -> Pipe:
+    def client(self, *options: str) -> LineClient:
         """A client that has shaken hands."""
         pipe = self.spawn(*options)
         assert pipe.handshake("2025-06-18")["result"]["serverInfo"]
         attached(pipe)
         return pipe
 
-    def said(self, pipe: Pipe) -> bytes:
+    def said(self, pipe: LineClient) -> bytes:
         """What a client's server has written to stderr."""
         return self._stderrs[pipe].read_bytes()
 
     def daemons(self) -> list[dict[str, Any]]:
-        """What this home's daemons say of themselves."""
-        told = (daemon_client.ask(each, "status") for each in all_of_this_user())
-        return [each for each in told if each and each["home"] == os.path.realpath(self.home)]
+        """What this home's daemons say of themselves; the user's others, some of them stopped, are not asked."""
+        own = (each for each in all_of_this_user() if self._is_own(each))
+        said = [daemon_client.ask(each, "status") for each in own]
+        return [each for each in said if each is not None]
+
+    def _is_own(self, daemon: DaemonAddress) -> bool:
+        """Tell whether a process that holds the daemon's lock has files of this home open."""
+        home = os.path.realpath(self.home)
+        return any(name.startswith(home) for pid in holders(daemon.lock) for name in opened_by(pid))
 
     def pid(self) -> int:
         """The process of the one daemon."""
         told = self.daemons()
         assert len(told) == 1, [self.said(pipe).decode() for pipe in self._stderrs]
         return int(told[0]["pid"])
+
+
+def holders(lock: str) -> set[str]:
+    """The processes that hold a lock's file locked."""
+    try:
+        file = f":{Path(lock).stat().st_ino}"
+    except FileNotFoundError:
+        return set()
+    held = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+    return {words[4] for words in held if len(words) > 5 and words[5].endswith(file)}
+
+
+def opened_by(pid: str) -> Iterator[str]:
+    """The paths of the files that a process has open; none if it has ended."""
+    with suppress(FileNotFoundError):
+        for each in Path(f"/proc/{pid}/fd").iterdir():
+            # It may be closed by now.
+            with suppress(FileNotFoundError):
+                yield os.readlink(each)  # noqa: PTH115 - no path where it is a socket
 
 
 @contextmanager
@@ -104,7 +130,7 @@ def house(tmp_path: Path) -> Iterator[House]:
         yield one
 
 
-def attached(pipe: Pipe) -> None:
+def attached(pipe: LineClient) -> None:
     """Wait until a client is served by more than its proxy."""
     pipe.send({"jsonrpc": "2.0", "id": "attached", "method": "no/such/method"})
     assert pipe.read()["id"] == "attached"
@@ -115,16 +141,16 @@ def content(answer: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def stored(pipe: Pipe, text: str) -> str:
+def stored(pipe: LineClient, text: str) -> str:
     id: str = content(pipe.call("store_memory", content=text))["id"]
     return id
 
 
-def kept(pipe: Pipe) -> set[str]:
+def kept(pipe: LineClient) -> set[str]:
     return {each["content"] for each in content(pipe.call("list_memories", limit=100))["memories"]}
 
 
-def is_read(pipe: Pipe) -> bool:
+def is_read(pipe: LineClient) -> bool:
     """Tell whether a client's server has read all that it was sent."""
     import fcntl
     import termios

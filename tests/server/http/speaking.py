@@ -27,6 +27,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.grants import Grant
 from minutebook.domain.records import Role
 from minutebook.services.access.tokens import Issued, Tokens
+from tests import line_client
 
 PLAIN: Any = {"timeout": 60, "verify": False}
 """Options of a client that needs no certificates: to load them takes longer than a request."""
@@ -47,12 +48,7 @@ def call(tool: str, **arguments: Any) -> dict[str, Any]:
 
 
 def initialize(version: str = "2025-06-18") -> dict[str, Any]:
-    return request(
-        "initialize",
-        protocolVersion=version,
-        capabilities={},
-        clientInfo={"name": "test", "version": "1"},
-    )
+    return line_client.initialize(version, id=1)
 
 
 @dataclass

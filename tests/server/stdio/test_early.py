@@ -23,7 +23,8 @@ from minutebook.server.stdio.early import VERSIONS, EarlyAnswers
 from minutebook.server.stdio.in_process import connection_server
 from minutebook.server.stdio.transport import serve_on
 from tests.examples import parametrize_in_part
-from tests.server.stdio.speaking import INITIALIZE, INITIALIZED
+from tests.line_client import INITIALIZED
+from tests.server.stdio.speaking import INITIALIZE
 
 TOOLS = {"jsonrpc": "2.0", "id": "tools", "method": "tools/list"}
 PING = {"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"_meta": {"progressToken": 1}}}
@@ -73,7 +74,7 @@ def asked(answers: EarlyAnswers, message: dict[str, Any]) -> Any:
 
 
 def initialize(**params: Any) -> dict[str, Any]:
-    return {**INITIALIZE, "params": {**INITIALIZE["params"], **params}}  # type: ignore[dict-item]
+    return {**INITIALIZE, "params": {**INITIALIZE["params"], **params}}
 
 
 def test_the_revisions_with_a_handshake_are_those_of_the_sdk() -> None:

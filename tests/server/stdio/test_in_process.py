@@ -13,14 +13,8 @@ import pytest
 from mcp.client import Client
 
 from tests.contracts.requirements import requirement
-from tests.server.stdio.speaking import (
-    INITIALIZE,
-    INITIALIZED,
-    called,
-    command,
-    parameters,
-    serving,
-)
+from tests.line_client import INITIALIZED
+from tests.server.stdio.speaking import INITIALIZE, called, command, parameters, serving
 
 
 @pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])

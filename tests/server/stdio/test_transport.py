@@ -16,20 +16,10 @@ from minutebook.contracts.knowledge import knowledge
 from minutebook.server.app_loader import AppLoader
 from minutebook.server.stdio.in_process import connection_server
 from minutebook.server.stdio.transport import MOST, serve_on
+from tests.line_client import INITIALIZED, initialize
 
 SETTINGS = Settings(home=Path("unused"))
 
-INITIALIZE: dict[str, Any] = {
-    "jsonrpc": "2.0",
-    "id": 0,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-INITIALIZED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
 PING = {"jsonrpc": "2.0", "id": "after", "method": "ping"}
 
 
@@ -77,7 +67,7 @@ def client(opening: AppLoader) -> Iterator[Client]:
     thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
     thread.start()
     one = Client(near)
-    one.send(INITIALIZE)
+    one.send(initialize("2025-06-18"))
     assert one.read()["result"]["protocolVersion"] == "2025-06-18"
     one.send(INITIALIZED)
     yield one
@@ -171,7 +161,7 @@ def test_whatever_is_sent_the_connection_is_served_to_its_end(
     thread = threading.Thread(target=serve_on, args=(far, server, opening.start))
     thread.start()
     one = Client(near)
-    one.send(INITIALIZE)
+    one.send(initialize("2025-06-18"))
     one.read()
     one.write(b"\n".join(lines) + b"\n")
     one.send(PING)
