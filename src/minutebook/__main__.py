@@ -28,6 +28,12 @@ def _run(arguments: list[str]) -> None:
             from minutebook.server.daemon import command_client
 
             command_client.run_and_exit(request, command, arguments)
+    elif typed := invocation.read_command(arguments, os.environ, invocation.PAGES_COMMANDS):
+        _, request = typed
+        if request.wants_daemon:
+            from minutebook.server.daemon import pages_client
+
+            pages_client.show_and_exit(request, arguments)
     elif hook := invocation.read_command(arguments, os.environ, invocation.HOOK_COMMANDS):
         from minutebook.server.daemon import hook_client
 

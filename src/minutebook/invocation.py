@@ -105,6 +105,9 @@ No path in them is one of the person's folder. One that has to ask the person so
 the process that they typed it in. `ARCHITECTURE.md` says why the other commands do not ask.
 """
 
+PAGES_COMMANDS = frozenset({"ui"})
+"""The command whose pages a daemon serves if one is there, as long as the process that typed it lives."""
+
 HOOK_COMMANDS = frozenset({"hook"})
 """The command that clients run at moments of a session; the daemon answers it, or nobody."""
 

@@ -18,7 +18,7 @@ def run(command: Command, host: Host, write: Write) -> int:
     """
     _Output.install()
     output = _OUTPUT.set(write)
-    hosted = HOSTED.set(Hosted(command, host))
+    hosted = HOSTED.set(Hosted(command, host, lambda link: write("link", link)))
     try:
         main.main(list(command.words), prog_name="minutebook")
     except SystemExit as end:

@@ -20,7 +20,14 @@ from urllib.parse import urlsplit
 import click
 
 from minutebook.cli.printing import body, echo, say_exactly, style, warn
-from minutebook.cli.terminal import identity, person_of, serving, settings_of
+from minutebook.cli.terminal import (
+    HOSTED,
+    identity,
+    person_of,
+    serving,
+    settings_of,
+    working_directory,
+)
 from minutebook.config import Settings, environment, load, option_of, stated
 from minutebook.domain.caller import ANYBODY
 from minutebook.domain.errors import InvalidInput
@@ -112,15 +119,19 @@ def _serve_http(
 def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: FBT001
     """Open the web pages in the browser, and serve them to this machine until Ctrl-C.
 
-    The link lets in once, within two minutes, and whoever follows it acts as you do here.
+    The link lets in once, within two minutes, and whoever follows it acts as you do here. If a daemon
+    runs, it serves them, with the store and the model that it has open.
     """
     from minutebook.server.http.hosts import Address
     from minutebook.server.http.process import serve as serve_http
+    from minutebook.server.http.process import serve_pages
     from minutebook.web.sign_ins import SignIns
 
-    settings = settings_of(options)
-    log_to_stderr(settings)
-    sign_ins = SignIns(person_of(settings, options, getpass.getuser()), places=places_here())
+    settings, hosted = settings_of(options), HOSTED.get()
+    user = getpass.getuser() if hosted is None else hosted.command.user or getpass.getuser()
+    sign_ins = SignIns(person_of(settings, options, user), places=places_here())
+    # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
+    address, alone = Address("127.0.0.1", port), replace(settings, public_url=None, oidc_client=None)
 
     def announce(url: str) -> None:
         link = f"{url}/enter?key={sign_ins.link()}"
@@ -128,16 +139,19 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
         sys.stdout.flush()
         if not no_browser:
             # Some browsers of a terminal keep the thread that opens them.
-            threading.Thread(target=webbrowser.open, args=(link,), daemon=True).start()
+            show = webbrowser.open if hosted is None else hosted.open_link
+            threading.Thread(target=show, args=(link,), daemon=True).start()
 
-    # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
-    serve_http(
-        replace(settings, public_url=None, oidc_client=None),
-        {},
-        Address("127.0.0.1", port),
-        announce,
-        sign_ins,
-    )
+    if hosted is None:
+        log_to_stderr(settings)
+        serve_http(alone, {}, address, announce, sign_ins)
+    else:
+        hosted.host.check_same(settings)
+        with hosted.host.stay() as stay:
+            serve_pages(alone, stay.loader, address, announce, sign_ins, stay.wait)
+        # Nobody reads it who has left the pages; the others wait while the daemon ends.
+        warn("The daemon has ended, and the pages with it; `minutebook ui` opens them again.")
+        sys.exit(1)
 
 
 @click.command(short_help="Show what it does, on a store of its own.")
@@ -336,7 +350,7 @@ def places_here() -> "Places":
     """Return where clients keep their configuration on this machine."""
     from minutebook.install.clients import Places
 
-    return Places(platform=sys.platform, home=Path.home(), cwd=Path.cwd(), variables=environment())
+    return Places(platform=sys.platform, home=Path.home(), cwd=working_directory(), variables=environment())
 
 
 def _arguments(

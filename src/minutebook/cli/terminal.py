@@ -294,10 +294,14 @@ def sentence(error: MinutebookError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Hosted:
-    """A command that the daemon runs for its client, and what the daemon lends to it."""
+    """A command that the daemon runs for its client, and what the daemon lends to it.
+
+    `open_link` has the client open an address in the browser.
+    """
 
     command: Command
     host: Host
+    open_link: Callable[[str], None]
 
 
 HOSTED: ContextVar[Hosted | None] = ContextVar("hosted", default=None)

@@ -6,6 +6,7 @@ does, not what it takes to start. Standard library only, and little of it.
 
 import json
 import os
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -49,20 +50,12 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
     Returns the exit status; None if no daemon is ready, or if it leaves the command to this
     process. Raises BrokenPipeError if nobody reads what is printed.
     """
-    try:
-        connection = daemon_address(invocation.address).socket.connect(READY_WAIT)
-    except OSError:
+    connection = asked(invocation, arguments)
+    if connection is None:
         return None
     has_printed = False
     with connection, connection.makefile("rb") as answers:
-        try:
-            connection.sendall(request(invocation, arguments))
-            if "ready" not in next_answer(answers):
-                return None
-            # Not before it is ready: else it might run later what this process has run by then.
-            connection.settimeout(None)
-            connection.sendall(b"go\n")
-        except OSError:
+        if not goes_ahead(connection, answers):
             return None
         while answer := next_answer(answers):
             if "refused" in answer:
@@ -80,6 +73,33 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
         "done; look at what is stored before you run it again\n"
     )
     return 1
+
+
+def asked(invocation: Invocation, arguments: Sequence[str]) -> socket.socket | None:
+    """Ask the daemon of an invocation to run a command; None if none is there."""
+    try:
+        connection = daemon_address(invocation.address).socket.connect(READY_WAIT)
+    except OSError:
+        return None
+    try:
+        connection.sendall(request(invocation, arguments))
+    except OSError:
+        connection.close()
+        return None
+    return connection
+
+
+def goes_ahead(connection: socket.socket, answers: "BinaryIO") -> bool:
+    """Let a daemon run what it was asked to, once it is ready; tell whether it is."""
+    try:
+        if "ready" not in next_answer(answers):
+            return False
+        # Not before it is ready: else it might run later what this process has run by then.
+        connection.settimeout(None)
+        connection.sendall(b"go\n")
+    except OSError:
+        return False
+    return True
 
 
 def request(invocation: Invocation, arguments: Sequence[str]) -> bytes:

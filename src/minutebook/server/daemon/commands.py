@@ -4,6 +4,7 @@ import json
 import logging
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,13 +14,15 @@ from minutebook.server.daemon.rendezvous import read_line
 
 if TYPE_CHECKING:
     from minutebook.app import App
+    from minutebook.server.app_loader import AppLoader
 
 log = logging.getLogger(__name__)
 
 GO_WAIT = 10.0
 """Seconds in which a client has to say that the command is to be run."""
 
-Stream = Literal["stdout", "stderr"]
+Stream = Literal["stdout", "stderr", "link"]
+"""Where what a command writes goes at its client: `link` is opened in the browser there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,27 @@ class ClientLost(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Stay:
+    """What the daemon lends to a command that serves as long as its client waits.
+
+    `wait` returns once the client is gone or the daemon ends.
+    """
+
+    loader: "AppLoader"
+    wait: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Host:
     """What the daemon lends to a command.
 
     `app` gives the app, opened by now. `check_same` raises LeftToClient for settings that are not
-    the daemon's.
+    the daemon's. The daemon does not end by itself within `stay`.
     """
 
     app: "Callable[[], App]"
     check_same: Callable[[Settings], None]
+    stay: "Callable[[], AbstractContextManager[Stay]]"
 
 
 Write = Callable[[Stream, str], None]

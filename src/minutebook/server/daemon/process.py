@@ -12,9 +12,10 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -160,7 +161,8 @@ class Daemon:
             if "ask" in hello:
                 _say(connection, self._answer(str(hello["ask"])))
             elif "command" in hello:
-                host = commands.Host(self._loader, self._check_same)
+                stay = partial(self._stay, connection)
+                host = commands.Host(self._loader, self._check_same, stay)
                 commands.answer(connection, hello, host, self._run_command)
             else:
                 self._serve(connection, hello)
@@ -216,19 +218,39 @@ class Daemon:
         session = hello["session"] or new_session()
         caller = in_call(settings.caller(), session=session)
         server = connection_server(settings, contracts, self._loader, caller, hello["folder"])
+        try:
+            with self._counted():
+                _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
+                connection.settimeout(None)
+                # The thread that serves on it closes its own end.
+                serve_on(connection.dup(), server, self._loader.start)
+        finally:
+            if self._loader.is_open:
+                self._loader().database.release(session)
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        """Count a client: the daemon does not end by itself while one is there."""
         with self._lock:
             self._clients += 1
         try:
-            _say(connection, {"reading": sorted(reading_tools(contracts)), "session": session})
-            connection.settimeout(None)
-            # The thread that serves on it closes its own end.
-            serve_on(connection.dup(), server, self._loader.start)
+            yield
         finally:
             with self._lock:
                 self._clients -= 1
                 self._left = time.monotonic()
-            if self._loader.is_open:
-                self._loader().database.release(session)
+
+    @contextmanager
+    def _stay(self, connection: socket.socket) -> Iterator[commands.Stay]:
+        """Lend what a command needs whose client waits for as long as it serves."""
+
+        def wait() -> None:
+            # It says nothing more: what is read is its end, or the daemon's.
+            with suppress(OSError):
+                connection.recv(1)
+
+        with self._counted():
+            yield commands.Stay(self._loader, wait)
 
     def _check_same(self, settings: Settings) -> None:
         if differing := _differing(settings, self._settings):

@@ -6,11 +6,13 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import FrameType
 from typing import NoReturn
 from urllib.parse import urlsplit
 
 import anyio
+import anyio.to_thread
 import uvicorn
 
 from minutebook.config import Settings
@@ -78,6 +80,36 @@ def serve(
 
     anyio.run(run)
     end()
+
+
+def serve_pages(
+    settings: Settings,
+    loader: AppLoader,
+    address: Address,
+    announce: Callable[[str], None],
+    sign_ins: SignIns,
+    wait: Callable[[], None],
+) -> None:
+    """Serve the pages alone at an address of this machine, on an app that others use too, until `wait` returns.
+
+    For a thread of a process that goes on. Raises InvalidInput if the address cannot be used.
+    """
+    authenticator = Authenticator(settings, loader)
+    names = _names(settings, address)
+    with listen(address) as listener:
+        announce(f"http://{_shown(address, listener)}")
+
+        async def run() -> None:
+            leaving = anyio.Event()
+            app = application(settings, loader, {}, authenticator, names, leaving, sign_ins)
+            server = uvicorn.Server(_config(settings, app))
+            async with anyio.create_task_group() as group:
+                group.start_soon(partial(server.serve, sockets=[listener]))
+                await anyio.to_thread.run_sync(wait)
+                leaving.set()
+                server.should_exit = True
+
+        anyio.run(run)
 
 
 def _check_cookies_are_safe(settings: Settings, address: Address) -> None:
