@@ -1,12 +1,15 @@
 """Score the nodes of a small graph by how near they are to where a question points."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import isfinite, sqrt
+from math import isfinite
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from minutebook.domain.errors import InvalidInput
+
+Ranks: TypeAlias = npt.NDArray[np.float64]
 
 Edges: TypeAlias = Sequence[tuple[str, str, float]]
 """Two ends and a weight each; the direction does not matter."""
@@ -25,12 +28,9 @@ def personalized_pagerank(
     Nodes are the ends of the edges, and the seeds. The degree is the number of neighbours, so that
     the scale of the weights does not matter; who has none counts as having one. Raises as `visits`.
     """
-    neighbours: dict[str, set[str]] = {}
-    for one, other, _ in _walkable(edges):
-        neighbours.setdefault(one, set()).add(other)
-        neighbours.setdefault(other, set()).add(one)
-    shares = visits(edges, seeds, damping=damping, iterations=iterations, tolerance=tolerance)
-    return {node: share / sqrt(len(neighbours.get(node, "1"))) for node, share in shares.items()}
+    walk = _Walk(edges, seeds)
+    ranks = walk.ranks(seeds, damping=damping, iterations=iterations, tolerance=tolerance)
+    return dict(zip(walk.nodes, ranks.tolist(), strict=True))
 
 
 def arrivals(edges: Edges, seeds: Mapping[str, float]) -> dict[str, float]:
@@ -40,14 +40,15 @@ def arrivals(edges: Edges, seeds: Mapping[str, float]) -> dict[str, float]:
     walks from each, so a seed's own part is taken away: where it starts, and what of that comes
     back. Raises as `visits`.
     """
-    joined = {end for one, other, _ in _walkable(edges) for end in (one, other)}
-    starts = {seed: weight for seed, weight in seeds.items() if seed in joined and weight > 0}
+    walk = _Walk(edges, ())
+    place = {node: number for number, node in enumerate(walk.nodes)}
+    starts = {seed: weight for seed, weight in seeds.items() if seed in place and weight > 0}
     total = sum(starts.values())
-    ranks = personalized_pagerank(edges, starts)
+    ranks = walk.ranks(starts)
     for seed, weight in starts.items():
-        own = personalized_pagerank(edges, {seed: 1.0})[seed]
-        ranks[seed] = max(0.0, ranks[seed] - weight / total * own)
-    return ranks
+        at = place[seed]
+        ranks[at] = max(0.0, ranks[at] - weight / total * walk.ranks({seed: 1.0})[at])
+    return dict(zip(walk.nodes, ranks.tolist(), strict=True))
 
 
 def visits(
@@ -61,30 +62,63 @@ def visits(
     than `tolerance` in all. A weight negative or not finite: InvalidInput. Source: Page, Brin,
     Motwani, Winograd, *The PageRank Citation Ranking* (1999), section 6.
     """
-    _check_weights("edges", (weight for _, _, weight in edges))
-    _check_weights("seeds", seeds.values())
-    walkable = _walkable(edges)
-    nodes = sorted({end for one, other, _ in walkable for end in (one, other)} | seeds.keys())
-    place = {node: number for number, node in enumerate(nodes)}
-    start = np.array([seeds.get(node, 0.0) for node in nodes], dtype=np.float64)
-    if not start.any():
-        return dict.fromkeys(nodes, 0.0)
-    start /= start.max()
-    start /= start.sum()
-    ends = np.array([(place[one], place[other]) for one, other, _ in walkable], dtype=np.intp)
-    ends = ends.reshape(-1, 2)
-    source, target = np.concatenate([ends, ends[:, ::-1]]).T
-    weight = np.tile([weight for _, _, weight in walkable], 2)
-    leaving = np.bincount(source, weight, len(nodes))
-    following = weight / leaving[source]
-    shares = start
-    for _ in range(iterations):
-        arriving = np.bincount(target, shares[source] * following, len(nodes))
-        moved = arriving + shares[leaving == 0].sum() * start
-        before, shares = shares, (1 - damping) * start + damping * moved
-        if np.abs(shares - before).sum() < tolerance:
-            break
-    return dict(zip(nodes, shares.tolist(), strict=True))
+    walk = _Walk(edges, seeds)
+    shares = walk.shares(seeds, damping, iterations, tolerance)
+    return dict(zip(walk.nodes, shares.tolist(), strict=True))
+
+
+class _Walk:
+    """A graph that is made ready once and walked from several seeds.
+
+    `nodes` are the ends of the edges and the seeds, sorted; what is returned of them is in their order.
+    """
+
+    def __init__(self, edges: Edges, seeds: Iterable[str]) -> None:
+        """Make the edges ready. Raises InvalidInput for a weight that is negative or not finite."""
+        _check_weights("edges", (weight for _, _, weight in edges))
+        walkable = _walkable(edges)
+        self.nodes = sorted({end for one, other, _ in walkable for end in (one, other)} | {*seeds})
+        place = {node: number for number, node in enumerate(self.nodes)}
+        ends = np.array([(place[one], place[other]) for one, other, _ in walkable], dtype=np.intp)
+        ends = ends.reshape(-1, 2)
+        self._source, self._target = np.concatenate([ends, ends[:, ::-1]]).T
+        weight = np.tile([weight for _, _, weight in walkable], 2)
+        self._leaving = np.bincount(self._source, weight, len(self.nodes))
+        self._following = weight / self._leaving[self._source]
+        neighbours = np.bincount(np.unique(ends, axis=0).ravel(), minlength=len(self.nodes))
+        self._root_of_degree = np.sqrt(np.maximum(neighbours, 1))
+
+    def ranks(
+        self,
+        seeds: Mapping[str, float],
+        *,
+        damping: float = 0.5,
+        iterations: int = 15,
+        tolerance: float = 1e-6,
+    ) -> Ranks:
+        """Return the `personalized_pagerank` of each node. Raises as `visits`."""
+        return self.shares(seeds, damping, iterations, tolerance) / self._root_of_degree
+
+    def shares(
+        self, seeds: Mapping[str, float], damping: float, iterations: int, tolerance: float
+    ) -> Ranks:
+        """Return how often the walk is at each node. Raises as `visits`."""
+        _check_weights("seeds", seeds.values())
+        start = np.array([seeds.get(node, 0.0) for node in self.nodes], dtype=np.float64)
+        if not start.any():
+            return start
+        start /= start.max()
+        start /= start.sum()
+        is_dead_end = self._leaving == 0
+        shares = start
+        for _ in range(iterations):
+            going = shares[self._source] * self._following
+            arriving = np.bincount(self._target, going, len(self.nodes))
+            moved = arriving + shares[is_dead_end].sum() * start
+            before, shares = shares, (1 - damping) * start + damping * moved
+            if np.abs(shares - before).sum() < tolerance:
+                break
+        return shares
 
 
 def _walkable(edges: Edges) -> list[tuple[str, str, float]]:
