@@ -1,12 +1,19 @@
 """Cut from a text the stretch that answers a query, with the words that matched."""
 
 import re
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
 from minutebook.search.text import TextQuery, forms, languages_of, parse_query
 
 READ = 8_000
 """Characters of a text that are looked through."""
+
+Part = tuple[str, bool]
+"""A part of a text, and whether it matched the query."""
+
+Span = tuple[int, int]
+"""Where a word begins and ends in a text."""
 
 _WORD = re.compile(r"\w+(?:['’._-]\w+)*")
 
@@ -19,16 +26,32 @@ def sought_terms(query: str) -> frozenset[str]:
 
 def matched_words(text: str, terms: AbstractSet[str]) -> tuple[str, ...]:
     """Return the words of a text that match some terms, each once, as they first stand there."""
-    return tuple(dict.fromkeys(text[a:b].lower() for a, b in matches(text, terms)))
+    return _words_at(text, matches(text, terms))
 
 
-def excerpt(text: str, terms: AbstractSet[str], length: int) -> list[tuple[str, bool]]:
+def excerpt(text: str, terms: AbstractSet[str], length: int) -> list[Part]:
     """Cut about `length` characters around the first match; each part says whether it is a match."""
+    return _cut(text, matches(text, terms), length)
+
+
+def excerpt_and_words(
+    content: str, text: str, terms: AbstractSet[str], length: int
+) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    """Return the `excerpt` of a record's content, and the `matched_words` of its whole text."""
+    places = matches(content, terms)
+    words = _words_at(text, places) if text == content else matched_words(text, terms)
+    return tuple(_cut(content, places, length)), words
+
+
+def _words_at(text: str, places: Iterable[Span]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text[a:b].lower() for a, b in places))
+
+
+def _cut(text: str, places: Sequence[Span], length: int) -> list[Part]:
     whole = text[:READ]
-    places = matches(whole, terms)
     begin = _beginning(whole, places[0][0] if places else 0, length)
     end = _ending(whole, begin + length)
-    parts: list[tuple[str, bool]] = [("… ", False)] if begin else []
+    parts: list[Part] = [("… ", False)] if begin else []
     at = begin
     for a, b in places:
         if a < at or b > end:
@@ -41,7 +64,7 @@ def excerpt(text: str, terms: AbstractSet[str], length: int) -> list[tuple[str, 
     return [part for part in parts if part[0]]
 
 
-def matches(text: str, terms: AbstractSet[str]) -> list[tuple[int, int]]:
+def matches(text: str, terms: AbstractSet[str]) -> list[Span]:
     """Return where the words of a text that match some terms begin and end, in order."""
     if not terms:
         return []

@@ -2,12 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter, visible_filter
-from minutebook.domain.records import Decision, Edge, Entity, Memory, Proposal, Record
-from minutebook.search.excerpt import excerpt, matched_words, sought_terms
+from minutebook.domain.records import Decision, Entity, Memory, Proposal
+from minutebook.search.excerpt import Part, excerpt_and_words, sought_terms
 from minutebook.search.fusion import Hit, Signal
 from minutebook.search.text import words
 from minutebook.search.verdict import Verdict, verdict_of_text
@@ -27,9 +28,6 @@ EXCERPT = 280
 
 EDGES = 200
 """The most edges around the hits that are looked at for a way, the heaviest first."""
-
-Part = tuple[str, bool]
-"""A part of a text, and whether it matched the question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +74,28 @@ class ExplainedRecall:
     ) -> list[Explained]:
         """Rank the selected memories, as `Recall.recall` does."""
         found = self._recall.recall(caller, query, limit, WEIGHTS, selection)
-        return self._explained(caller, query, found.hits, [])
+        return self._explained(caller, query, found.hits, [], found.hits)
 
     def memories_and_decisions(self, caller: Caller, query: str, limit: int) -> list[Explained]:
         """Rank what holds now, memories and decisions together."""
-        found = self._recall.recall_with_decisions(caller, query, limit, WEIGHTS)
-        return self._explained(caller, query, found.hits, found.decisions)
+        return self.ranked(caller, query, limit, 0)[0]
+
+    def ranked(
+        self, caller: Caller, query: str, limit: int, further: int
+    ) -> tuple[list[Explained], list[Key]]:
+        """Rank as `memories_and_decisions`; return the best, and the keys of those and `further` ones."""
+        found = self._recall.recall_with_decisions(caller, query, limit + further, WEIGHTS)
+        by_score = sorted([*found.hits, *found.decisions], key=lambda each: -each.hit.score)
+        best = by_score[:limit]
+        memories = [each for each in best if isinstance(each, Recalled)]
+        decided = [each for each in best if isinstance(each, RecalledDecision)]
+        hits = self._explained(caller, query, memories, decided, found.hits)
+        return hits, [each.hit.id for each in by_score]
 
     def decisions(self, query: str, found: Sequence[FoundDecision]) -> list[Explained]:
         """Say why decisions and proposals were found, in their order."""
         terms = sought_terms(query)
-        return [
-            Explained(
-                each.record,
-                each.hit,
-                {},
-                tuple(excerpt(each.record.rationale, terms, EXCERPT)),
-                matched_words(each.record.text, terms),
-                followed=each.followed,
-            )
-            for each in found
-        ]
+        return [_explained_decision(each, terms) for each in found]
 
     def _explained(
         self,
@@ -104,96 +103,105 @@ class ExplainedRecall:
         query: str,
         recalled: Sequence[Recalled],
         decided: Sequence[RecalledDecision],
+        among: Sequence[Recalled],
     ) -> list[Explained]:
+        """Say of hits why they were found; `among` are all those of the same search."""
         terms, ways = sought_terms(query), self._ways(caller, query, recalled)
-        found = [
-            Explained(
-                each.memory,
-                each.hit,
-                each.details,
-                tuple(excerpt(each.memory.content, terms, EXCERPT)),
-                matched_words(each.memory.text, terms),
-                ways.get(each.hit.id, ()),
-                _neighbour(each, recalled),
+        found = []
+        for each in recalled:
+            said, words = excerpt_and_words(each.memory.content, each.memory.text, terms, EXCERPT)
+            way, neighbour = ways.get(each.hit.id, ()), _neighbour(each, among)
+            found.append(
+                Explained(each.memory, each.hit, each.details, said, words, way, neighbour)
             )
-            for each in recalled
-        ]
-        found += [
-            Explained(
-                each.decision,
-                each.hit,
-                {},
-                tuple(excerpt(each.decision.rationale, terms, EXCERPT)),
-                matched_words(each.decision.text, terms),
-                followed=each.followed,
-            )
-            for each in decided
-        ]
+        found += [_explained_decision(each, terms) for each in decided]
         return sorted(found, key=lambda each: -each.hit.score)
 
     def _ways(
         self, caller: Caller, query: str, recalled: Sequence[Recalled]
     ) -> dict[Key, tuple[Step, ...]]:
         """Find for each hit that the graph speaks for the shortest way that the caller may see."""
-        hits: defaultdict[str, dict[str, Memory]] = defaultdict(dict)
+        hits: defaultdict[str, set[str]] = defaultdict(set)
         for each in recalled:
-            hits[each.memory.organization][each.memory.id] = each.memory
+            hits[each.memory.organization].add(each.memory.id)
         ways: dict[Key, tuple[Step, ...]] = {}
         spoken_for = [each.memory for each in recalled if _graph_share(each.hit) > 0]
         for organization in {each.organization for each in spoken_for}:
             where = visible_filter(caller, organization)
             here = [each.id for each in spoken_for if each.organization == organization]
             named = set(self._store.entities_named(where, words(query)))
-            nearest = self._steps(where, here)
-            farther = self._steps(where, {id for steps in nearest.values() for id in steps})
-            for id in here:
-                goals = named or hits[organization].keys() - {id}
-                if way := _way(id, goals, nearest, farther):
-                    ways[organization, id] = way
+            nearest = self._edges(where, here)
+            farther = self._edges(where, {id for edges in nearest.values() for id in edges})
+            found = {
+                id: way
+                for id in here
+                if (way := _way(id, named or hits[organization] - {id}, nearest, farther))
+            }
+            seen = self._read(where, {end for way in found.values() for _, end in way})
+            for id, way in found.items():
+                steps = tuple(Step(type, seen[end]) for type, end in way if end in seen)
+                # What went meanwhile leaves no way.
+                if len(steps) == len(way):
+                    ways[organization, id] = steps
         return ways
 
-    def _steps(self, where: Filter, ids: Iterable[str]) -> dict[str, dict[str, Step]]:
-        """Return, for each node, the steps along its edges that the caller may see, by id."""
+    def _edges(self, where: Filter, ids: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return, for each node, the types of its edges that the caller may see, by where they lead."""
         nodes = set(ids)
         edges = self._store.edges(where.organization, sorted(nodes), EDGES) if nodes else []
-        seen = self._visible(where, edges)
-        steps: defaultdict[str, dict[str, Step]] = defaultdict(dict)
+        ends = {(each.class_of(id), id) for each in edges for id in (each.source, each.target)}
+        seen = {
+            id
+            for of in (Memory, Entity)
+            for id in self._store.ids(of, _among(where, (e for k, e in ends if k is of)), ["id"])
+        }
+        types: defaultdict[str, dict[str, str]] = defaultdict(dict)
         for edge in edges:
             for node, other in ((edge.source, edge.target), (edge.target, edge.source)):
-                if node in nodes and (record := seen.get(other)) is not None:
-                    steps[node][other] = Step(edge.type, record)
-        return steps
+                if node in nodes and other in seen:
+                    types[node][other] = edge.type
+        return types
 
-    def _visible(self, where: Filter, edges: Sequence[Edge]) -> dict[str, Memory | Entity]:
-        """Return what edges join and the caller may see, by id."""
-        ends = {(each.class_of(id), id) for each in edges for id in (each.source, each.target)}
-
-        def among(of: type[Record]) -> Filter:
-            return replace(where, valid_at=None, ids=frozenset(id for k, id in ends if k is of))
-
+    def _read(self, where: Filter, ids: Iterable[str]) -> dict[str, Memory | Entity]:
+        """Return memories and entities by id."""
+        here = _among(where, ids)
         seen: dict[str, Memory | Entity] = {}
-        seen |= {each.id: each for each in self._store.find(Memory, among(Memory))}
-        seen |= {each.id: each for each in self._store.find(Entity, among(Entity))}
+        seen |= {each.id: each for each in self._store.find(Memory, here)}
+        seen |= {each.id: each for each in self._store.find(Entity, here)}
         return seen
+
+
+def _among(where: Filter, ids: Iterable[str]) -> Filter:
+    return replace(where, valid_at=None, ids=frozenset(ids))
+
+
+def _explained_decision(
+    each: FoundDecision | RecalledDecision, terms: AbstractSet[str]
+) -> Explained:
+    record = each.record if isinstance(each, FoundDecision) else each.decision
+    said, words = excerpt_and_words(record.rationale, record.text, terms, EXCERPT)
+    return Explained(record, each.hit, {}, said, words, followed=each.followed)
 
 
 def _way(
     id: str,
-    goals: Iterable[str],
-    nearest: Mapping[str, Mapping[str, Step]],
-    farther: Mapping[str, Mapping[str, Step]],
-) -> tuple[Step, ...]:
-    """Return the steps from a hit to one of the goals, two at most; none if there is no such way."""
-    wanted = set(goals)
+    goals: AbstractSet[str],
+    nearest: Mapping[str, Mapping[str, str]],
+    farther: Mapping[str, Mapping[str, str]],
+) -> list[tuple[str, str]]:
+    """Return the edges from a hit to one of the goals, two at most, each as its type and its end.
+
+    Empty if there is no such way.
+    """
     first = nearest.get(id, {})
     for reached in sorted(first):
-        if reached in wanted:
-            return (first[reached],)
+        if reached in goals:
+            return [(first[reached], reached)]
     for reached in sorted(first):
-        for end, step in sorted(farther.get(reached, {}).items()):
-            if end in wanted and end != id:
-                return (first[reached], step)
-    return ()
+        for end, type in sorted(farther.get(reached, {}).items()):
+            if end in goals and end != id:
+                return [(first[reached], reached), (type, end)]
+    return []
 
 
 def _graph_share(hit: Hit[Key]) -> float:

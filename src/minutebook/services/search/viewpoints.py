@@ -124,10 +124,9 @@ class Viewpoints:
         """
         # The notes are the other caller's; those of the asker's own searches are not shown.
         other, asker = in_call(other, notes={}), in_call(caller, notes={})
-        ranked = self._explained.memories_and_decisions(other, query, limit + RANKED)
-        hits = ranked[:limit]
+        hits, ranked = self._explained.ranked(other, query, limit, RANKED)
         found = {_key(each.record) for each in hits}
-        places = {_key(each.record): at for at, each in enumerate(ranked, start=1)}
+        places = {key: at for at, key in enumerate(ranked, start=1)}
         left_out = [
             *self._memories(asker, other, query, found, places),
             *self._decided(asker, other, query, found, places),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import lru_cache
@@ -97,6 +97,13 @@ class Table:
     has_text: bool
     _values_of: Callable[[Record], tuple[Any, ...]]
     _damaged: Callable[[str], StoreDamaged]
+    _readers: tuple[tuple[str, Callable[[Any], Any] | None], ...] = field(init=False, repr=False)
+    """The names of the columns and their `from_value`, together for the loop that most time goes into."""
+
+    def __post_init__(self) -> None:
+        """Look up once what every row is read by."""
+        readers = tuple((each.name, each.from_value) for each in self.columns.values())
+        object.__setattr__(self, "_readers", readers)
 
     @property
     def fields(self) -> str:
@@ -117,14 +124,13 @@ class Table:
     def record_of(self, of: type[R], organization: str, values: Sequence[Any]) -> R:
         """Make the record of a row's columns."""
         read: dict[str, Any] = {"organization": organization}
+        name = ""
         try:
-            for column, value in zip(self.columns.values(), values, strict=True):
-                from_value = column.from_value
-                if value is not None and from_value is not None:
-                    value = from_value(value)
-                read[column.name] = value
+            for (name, from_value), value in zip(self._readers, values, strict=True):
+                is_as_it_stands = from_value is None or value is None
+                read[name] = value if is_as_it_stands else from_value(value)
         except _DAMAGE as error:
-            raise self.damage(column, read.get("id")) from error
+            raise self.damage(self.columns[name], read.get("id")) from error
         return of(**read)
 
     def damage(self, column: Column, id: object) -> StoreDamaged:
