@@ -7,7 +7,7 @@ import pytest
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.records import Entity, Memory, Role
-from minutebook.web.graph import MOST, MOST_OPENED, SHOWN
+from minutebook.web.graph import AS_MARKUP, MOST, MOST_OPENED, SHOWN, STEPS
 from tests.web.conftest import AGENT, OWNER, Site
 
 
@@ -122,6 +122,35 @@ def test_the_heaviest_come_first_and_more_when_asked_for(site: Site) -> None:
     assert "Show more" not in more
 
 
+def test_many_things_are_drawn_by_script_and_listed_in_pages(site: Site) -> None:
+    hub, many = entity(site, "Hub"), AS_MARKUP + 5
+    for number in range(many):
+        end = entity(site, f"Spoke {number}")
+        site.app.entities.create_relation(AGENT, hub.id, end.id, "turns", number + 1.0)
+    site.remember("Hub \u202e stands still", title="Hub \u202e")
+    browser = site.owner()
+    page = browser.get(f"/graph?at={hub.id}&show=1000").text
+    assert "<svg" not in page
+    assert f"{many + 2} things, {many + 1} connections" in page
+    assert len(listed(page)) == STEPS
+    assert f"1–{STEPS} of {many + 1}" in page
+    further = browser.followed_link(page, f"/graph?at={hub.id}&amp;show=1000&amp;of=")
+    assert not {*listed(page)} & {*listed(further)}
+    found = re.search(r'data-drawing="([^"]*)"', page)
+    assert found is not None
+    told = browser.get(unescape(found[1])).json()
+    assert len(told["things"]) == many + 2
+    assert len(told["lines"]) == many + 1
+    assert all(
+        told["things"][source][0] == hub.id
+        for source, _, kind in told["lines"]
+        if kind == "relation"
+    )
+    assert told["things"][0][:2] == [hub.id, "Hub"]
+    (memory,) = (each for each in told["things"] if each[-1].startswith("m"))
+    assert "\u202e" not in memory[1]
+
+
 def test_the_list_of_entities_is_by_name_with_pages(site: Site) -> None:
     for number in range(60):
         entity(site, f"Thing {number:02}")
@@ -140,7 +169,8 @@ TOO_MANY = ",".join(map(str, range(MOST_OPENED + 1)))
 
 
 @pytest.mark.parametrize(
-    "wrong", ["show=0", "show=x", f"show={MOST + 1}", "show=" + "9" * 30, f"open={TOO_MANY}"]
+    "wrong",
+    ["show=0", "show=x", f"show={MOST + 1}", "show=" + "9" * 30, f"open={TOO_MANY}", "from=x"],
 )
 def test_addresses_that_cannot_be_read_are_refused(site: Site, kettle: Entity, wrong: str) -> None:
     assert site.owner().get(f"/graph?at={kettle.id}&{wrong}").status_code == 400

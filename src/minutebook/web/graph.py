@@ -10,10 +10,11 @@ from urllib.parse import urlencode
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entity, Memory
 from minutebook.domain.validity import holds_at
-from minutebook.services.knowledge.surroundings import Node, Surrounded
+from minutebook.services.knowledge.surroundings import Node, Step, Surrounded
 from minutebook.web.find import offset
+from minutebook.web.markup import visible
 from minutebook.web.memories import address as memory_address
-from minutebook.web.pages import Page, View, Visit
+from minutebook.web.pages import Data, Page, View, Visit
 from minutebook.web.radial import Place, places
 
 SHOWN = 40
@@ -31,6 +32,12 @@ MOST_DRAWN = 3000
 LISTED = 50
 """Entities on a page of the list."""
 
+STEPS = 50
+"""Edges of an opened thing that are listed at once."""
+
+AS_MARKUP = 150
+"""Things whose drawing stands in the page; of more a script draws it, from what `drawing` gives."""
+
 LABEL = 24
 """Characters of a name that stand in the drawing; the whole name is in the list and on hover."""
 
@@ -43,27 +50,51 @@ EDGE = 40
 
 @dataclass(frozen=True, slots=True)
 class GraphQuery:
-    """What the address asks for: the thing in the middle, what else is opened, how many edges of each."""
+    """What the address asks for: the thing in the middle, what else is opened, how many edges of each.
+
+    `of` names an opened thing whose list begins with its edge number `first`; the others' begin with 0.
+    """
 
     at: str
     opened: tuple[str, ...]
     shown: int
+    of: str = ""
+    first: int = 0
 
     def address(self, **changes: Any) -> str:
-        """Return the address of the same graph with some of its parts changed."""
-        query = replace(self, **changes)
+        """Return the address of the same graph, its lists from the beginning, with some parts changed."""
+        return f"/graph?{self.parameters(**changes)}"
+
+    def parameters(self, **changes: Any) -> str:
+        """Return what follows the `?` in such an address."""
+        query = replace(self, **{"of": "", "first": 0, **changes})
         parameters = {"at": query.at}
         if query.opened:
             parameters["open"] = ",".join(query.opened)
         if query.shown != SHOWN:
             parameters["show"] = str(query.shown)
-        return f"/graph?{urlencode(parameters, safe=',')}"
+        if query.first:
+            parameters |= {"of": query.of, "from": str(query.first)}
+        return urlencode(parameters, safe=",")
 
     def grown(self, id: str) -> str:
         """Return the address that opens one thing more, or closes it again."""
         if id in self.opened:
             return self.address(opened=tuple(each for each in self.opened if each != id))
         return self.address(opened=(*self.opened, id))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A page of the list of one opened thing: its edges, and the addresses of the pages around it."""
+
+    node: Node
+    steps: list[Step]
+    total: int
+    first: int
+    has_more: bool
+    before: str | None
+    after: str | None
 
 
 @dataclass(slots=True)
@@ -81,28 +112,66 @@ def show(visit: Visit) -> Page:
         return _entities(visit)
     query = graph_query(visit.query)
     graph = _gathered(visit, query)
-    now = visit.app.clock()
-    placed = places(query.at, graph.branches)
     opened_ids = {each.node.id for each in graph.opened}
-    facts = {
+    facts: dict[str, Any] = {
         "query": query,
         "middle": graph.nodes[query.at],
-        "opened": graph.opened,
+        "sections": [_section(each, query) for each in graph.opened],
         "opened_ids": opened_ids,
-        "nodes": [(node, placed[id]) for id, node in graph.nodes.items()],
-        "lines": list(_lines(graph, placed)),
-        "frame_of": _frame(placed.values()),
-        "ended": {id for id, node in graph.nodes.items() if _has_ended(node, now)},
+        "things": len(graph.nodes),
+        "connections": len({_key(step) for each in graph.opened for step in each.steps}),
+        "ended": _ended(visit, graph),
         "name_of": name_of,
         "label": _label,
         "address_of": address_of,
         "more": query.address(shown=min(MOST, query.shown * 5)) if query.shown < MOST else None,
         "is_full": len(graph.nodes) >= MOST_DRAWN,
+        "drawing": f"/graph/drawing?{query.parameters()}" if len(graph.nodes) > AS_MARKUP else None,
     }
+    if facts["drawing"] is None:
+        placed = places(query.at, graph.branches)
+        facts |= {
+            "nodes": [(node, placed[id]) for id, node in graph.nodes.items()],
+            "lines": [
+                (placed[source], placed[target], kind, type)
+                for source, target, kind, type in _lines(graph)
+            ],
+            "frame_of": _frame(placed.values()),
+        }
     return Page("graph_part.html" if visit.wants_part else "graph.html", facts)
 
 
-VIEWS: dict[tuple[str, str], tuple[str, View]] = {("GET", "/graph"): ("graph", show)}
+def drawing(visit: Visit) -> Data:
+    """Return what a script draws: the frame, things with their places, lines by places in that list."""
+    query = graph_query(visit.query)
+    graph = _gathered(visit, query)
+    placed, ended = places(query.at, graph.branches), _ended(visit, graph)
+    opened = {each.node.id for each in graph.opened}
+    numbers = {id: number for number, id in enumerate(graph.nodes)}
+    return Data(
+        {
+            "frame": _frame(placed.values()),
+            "things": [
+                [
+                    id,
+                    visible(_label(node)),
+                    *(round(placed[id].x), round(placed[id].y), round(placed[id].angle)),
+                    node.kind[0] + "o" * (id in opened) + "e" * (id in ended),
+                ]
+                for id, node in graph.nodes.items()
+            ],
+            "lines": [
+                [numbers[source], numbers[target], kind]
+                for source, target, kind, _type in _lines(graph)
+            ],
+        }
+    )
+
+
+VIEWS: dict[tuple[str, str], tuple[str, View]] = {
+    ("GET", "/graph"): ("graph", show),
+    ("GET", "/graph/drawing"): ("draw graph", drawing),
+}
 
 
 def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
@@ -115,7 +184,7 @@ def graph_query(parameters: Mapping[str, str]) -> GraphQuery:
     given = parameters.get("show", str(SHOWN))
     if not given.isdecimal() or not 1 <= int(given[:9]) <= MOST:
         raise InvalidInput("show", f"must be a number from 1 to {MOST} (got {given[:50]!r})")
-    return GraphQuery(at, opened, int(given))
+    return GraphQuery(at, opened, int(given), parameters.get("of", "").strip(), offset(parameters))
 
 
 def name_of(node: Node) -> str:
@@ -183,15 +252,34 @@ def _frame(placed: Collection[Place]) -> tuple[int, int, int, int]:
     return left, top, round(max(xs)) + EDGE - left, round(max(ys)) + EDGE - top
 
 
-def _lines(graph: _Graph, placed: Mapping[str, Place]) -> Iterator[tuple[Place, Place, str, str]]:
+def _section(each: Surrounded, query: GraphQuery) -> Section:
+    """Return the page of a thing's list that a query names."""
+    id, total = each.node.id, len(each.steps)
+    first = query.first if query.of == id and query.first < total else 0
+    before = query.address(of=id, first=max(0, first - STEPS)) if first else None
+    after = query.address(of=id, first=first + STEPS) if first + STEPS < total else None
+    steps = each.steps[first : first + STEPS]
+    return Section(each.node, steps, total, first, each.has_more, before, after)
+
+
+def _key(step: Step) -> tuple[str, str]:
+    return step.edge.kind, step.edge.id
+
+
+def _lines(graph: _Graph) -> Iterator[tuple[str, str, str, str]]:
     """Yield each drawn edge once: where from, where to, its kind, what it says."""
     seen = set()
     for each in graph.opened:
         for step in each.steps:
             edge = step.edge
-            if (edge.kind, edge.id) not in seen:
-                seen.add((edge.kind, edge.id))
-                yield placed[edge.source], placed[edge.target], edge.kind, edge.type
+            if _key(step) not in seen:
+                seen.add(_key(step))
+                yield edge.source, edge.target, edge.kind, edge.type
+
+
+def _ended(visit: Visit, graph: _Graph) -> set[str]:
+    now = visit.app.clock()
+    return {id for id, node in graph.nodes.items() if _has_ended(node, now)}
 
 
 def _has_ended(node: Node, now: datetime) -> bool:

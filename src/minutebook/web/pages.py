@@ -1,6 +1,8 @@
 """Render pages: the templates, what all of them have, and errors as pages."""
 
+import gzip
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -72,7 +74,14 @@ class Goto:
     language: str | None = None
 
 
-View = Callable[[Visit], Page | Goto]
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a script of ours asks for, as JSON."""
+
+    value: object
+
+
+View = Callable[[Visit], Page | Goto | Data]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +93,19 @@ class Frame:
     here: str = ""
 
 
-def rendered(answer: Page | Goto, frame: Frame) -> Response:
+def rendered(answer: Page | Goto | Data, frame: Frame) -> Response:
     """Return a view's answer as a response."""
+    if isinstance(answer, Data):
+        body = json.dumps(answer.value, ensure_ascii=False, separators=(",", ":")).encode()
+        # Every browser that runs the script reads it; the page and its forms' keys are not in it.
+        headers = {**HEADERS, "Content-Encoding": "gzip"}
+        return Response(
+            gzip.compress(body, 4, mtime=0), media_type="application/json", headers=headers
+        )
     if isinstance(answer, Goto):
         return RedirectResponse(answer.path, 303, headers=HEADERS)
-    body = environment().get_template(answer.template).render(frame=frame, **answer.facts)
-    return HTMLResponse(body, answer.status, headers=HEADERS)
+    page = environment().get_template(answer.template).render(frame=frame, **answer.facts)
+    return HTMLResponse(page, answer.status, headers=HEADERS)
 
 
 def trouble_page(trouble: Trouble, frame: Frame, headers: Mapping[str, str] = {}) -> Response:
