@@ -36,7 +36,9 @@ class Daemon:
         self.printed = {"stdout": "", "stderr": ""}
         streams: frozenset[Stream] = frozenset({"stdout"} if terminal else ())
         command = Command(words, os.environ, str(folder or Path.cwd()), "ada", streams)
-        return in_daemon.run(command, Host(lambda: self.app, self._check_same, nullcontext), self._write)
+        return in_daemon.run(
+            command, Host(lambda: self.app, self._check_same, nullcontext), self._write
+        )
 
     def _write(self, stream: Stream, text: str) -> None:
         self.printed[stream] += text

@@ -131,7 +131,10 @@ def ui(options: dict[str, str], no_browser: bool, port: int) -> None:  # noqa: F
     user = getpass.getuser() if hosted is None else hosted.command.user or getpass.getuser()
     sign_ins = SignIns(person_of(settings, options, user), places=places_here())
     # A port of 127.0.0.1 that nothing else reaches; the contracts have their own ways in.
-    address, alone = Address("127.0.0.1", port), replace(settings, public_url=None, oidc_client=None)
+    address, alone = (
+        Address("127.0.0.1", port),
+        replace(settings, public_url=None, oidc_client=None),
+    )
 
     def announce(url: str) -> None:
         link = f"{url}/enter?key={sign_ins.link()}"
@@ -350,7 +353,9 @@ def places_here() -> "Places":
     """Return where clients keep their configuration on this machine."""
     from minutebook.install.clients import Places
 
-    return Places(platform=sys.platform, home=Path.home(), cwd=working_directory(), variables=environment())
+    return Places(
+        platform=sys.platform, home=Path.home(), cwd=working_directory(), variables=environment()
+    )
 
 
 def _arguments(

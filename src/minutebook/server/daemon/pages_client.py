@@ -50,7 +50,9 @@ def _show(invocation: Invocation, arguments: Sequence[str]) -> int | None:
                 threading.Thread(target=_open, args=(link,), daemon=True).start()
     if not has_begun:
         return None
-    sys.stderr.write("The daemon has ended, and the pages with it; `minutebook ui` opens them again.\n")
+    sys.stderr.write(
+        "The daemon has ended, and the pages with it; `minutebook ui` opens them again.\n"
+    )
     return 1
 
 
