@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
@@ -15,7 +16,14 @@ from minutebook.cli import in_daemon, main
 from minutebook.config import Settings, load
 from minutebook.invocation import DAEMON_COMMANDS, read_command
 from minutebook.server.daemon import command_client
-from minutebook.server.daemon.commands import ClientLost, Command, Host, LeftToClient, Stream
+from minutebook.server.daemon.commands import (
+    ClientLost,
+    Command,
+    Host,
+    LeftToClient,
+    Stay,
+    Stream,
+)
 from minutebook.server.daemon.process import shared
 from tests.examples import parametrize_in_part
 from tests.terminal import Run, remembered
@@ -36,9 +44,11 @@ class Daemon:
         self.printed = {"stdout": "", "stderr": ""}
         streams: frozenset[Stream] = frozenset({"stdout"} if terminal else ())
         command = Command(words, os.environ, str(folder or Path.cwd()), "ada", streams)
-        return in_daemon.run(
-            command, Host(lambda: self.app, self._check_same, nullcontext), self._write
-        )
+        host = Host(lambda: self.app, self._check_same, self._stay)
+        return in_daemon.run(command, host, self._write)
+
+    def _stay(self) -> AbstractContextManager[Stay]:
+        raise AssertionError("none of these commands stays")
 
     def _write(self, stream: Stream, text: str) -> None:
         self.printed[stream] += text

@@ -8,6 +8,7 @@ from minutebook.domain.errors import InvalidInput
 from minutebook.domain.records import Entry, Kind
 from minutebook.web.find import day
 from minutebook.web.pages import Page, View, Visit
+from minutebook.web.words import ON_THE_TRAIL, OUTCOMES, word
 
 SHOWN = 50
 """Entries that are shown at first, and that "more" adds."""
@@ -33,6 +34,12 @@ def show(visit: Visit) -> Page:
         more = f"/activity?{urlencode({**wanted, 'show': min(MOST, limit + SHOWN)})}"
     facts = {
         "fields": wanted,
+        "choices": {
+            name: tuple(
+                dict.fromkeys([*sorted(known, key=word), *filter(None, [wanted.get(name)])])
+            )
+            for name, known in (("act", ON_THE_TRAIL), ("outcome", OUTCOMES))
+        },
         "entries": [(each, subject_address(each)) for each in entries[:limit]],
         "more": more,
         "live": f"/activity/live?{urlencode(wanted)}",

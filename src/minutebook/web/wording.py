@@ -27,6 +27,7 @@ from minutebook.search.verdict import Verdict
 from minutebook.web.catalogue import Later, later
 from minutebook.web.catalogue import text as _
 from minutebook.web.host import ProviderError, ProviderFault
+from minutebook.web.reasons import said
 from minutebook.web.words import word
 
 VERDICTS: dict[Verdict, Later] = {
@@ -69,12 +70,13 @@ def trouble_of(error: MinutebookError) -> Trouble:
             )
         case Conflict(id=id, reason=reason):
             return Trouble(
-                HTTPStatus.CONFLICT, _("It is not as it was"), _sentence(f"{id}: {reason}")
+                HTTPStatus.CONFLICT, _("It is not as it was"), _sentence(f"{id}: {said(reason)}")
             )
-        case InvalidInput():
-            return Trouble(HTTPStatus.BAD_REQUEST, _("That cannot be read"), _sentence(str(error)))
+        case InvalidInput(argument=argument, remedy=remedy):
+            reason = _sentence(f"{argument} {said(remedy)}")
+            return Trouble(HTTPStatus.BAD_REQUEST, _("That cannot be read"), reason)
         case Unidentified(reason=reason):
-            return Trouble(HTTPStatus.UNAUTHORIZED, _("Sign in again"), _sentence(reason))
+            return Trouble(HTTPStatus.UNAUTHORIZED, _("Sign in again"), _sentence(said(reason)))
         case Fault():
             return Trouble(
                 HTTPStatus.INTERNAL_SERVER_ERROR, _("A mistake of Minutebook's"), str(error)
@@ -131,7 +133,7 @@ def _refusal(error: Refused) -> Trouble:
             return Trouble(
                 HTTPStatus.CONFLICT,
                 _("Still under review"),
-                _sentence(error.reason),
+                _sentence(said(error.reason)),
                 _("It can be accepted from {when} UTC on.", when=when),
             )
         case GuessedTooOften(opens=opens):
@@ -139,14 +141,14 @@ def _refusal(error: Refused) -> Trouble:
             return Trouble(
                 HTTPStatus.TOO_MANY_REQUESTS,
                 _("Too many wrong secrets"),
-                _sentence(error.reason),
+                _sentence(said(error.reason)),
                 _("The next is looked at from {when} UTC on.", when=when),
             )
         case Locked(id=id, reason=reason):
             return Trouble(
                 HTTPStatus.FORBIDDEN,
                 _("Locked"),
-                _("{id} stays as it is: {reason}.", id=id, reason=reason),
+                _("{id} stays as it is: {reason}.", id=id, reason=said(reason)),
                 _(
                     "Someone with the role {role} may unlock it.",
                     role=word(error.needs or "manager"),
@@ -156,7 +158,7 @@ def _refusal(error: Refused) -> Trouble:
             title = _("Your role may not")
         case _:
             title = _("Not in your scope")
-    message = _("Not allowed to {act}: {reason}.", act=error.act, reason=error.reason)
+    message = _("Not allowed to {act}: {reason}.", act=word(error.act), reason=said(error.reason))
     return Trouble(HTTPStatus.FORBIDDEN, title, message, role)
 
 

@@ -18,6 +18,7 @@ from minutebook.server.http.authentication import Authenticator, user_of
 from minutebook.server.http.errors import refusal
 from minutebook.server.http.openid import Provider
 from minutebook.server.limits import RESERVED_THREADS, Limits
+from minutebook.services.maintenance.database import Database
 from minutebook.web.host import Person, ProviderError, ProviderFault
 
 log = logging.getLogger(__name__)
@@ -104,6 +105,11 @@ class AccessControl:
             return self.authenticator.person_of(code, verifier, nonce, issuer)
 
         return await self.ask_provider(redeem)
+
+    def release(self, database: Database) -> None:
+        """Forget the sessions of all requests: the server ends, and others may have the store open too."""
+        for session in (SESSION, *self._sessions.values()):
+            database.release(session)
 
     def in_session(self, caller: Caller) -> Caller:
         """Return the caller in the session of its principal, for requests that keep none."""

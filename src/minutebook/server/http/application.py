@@ -87,9 +87,14 @@ def application(
         routes += plain_routes(contract, dispatcher, access, guard)
     if sign_ins is not None:
         routes.append(_pages(settings, dispatcher, access, sign_ins))
+
+    def end() -> None:
+        if loader.is_open:
+            access.release(loader().database)
+
     return Starlette(
         routes=routes,
-        lifespan=_lifespan(endpoints.values()),
+        lifespan=_lifespan(endpoints.values(), end),
         middleware=_middleware(metrics, names),
         exception_handlers={HTTPException: _unserved},
     )
@@ -102,13 +107,14 @@ def _paths_below(top: str, contracts: Mapping[str, T]) -> dict[str, T]:
 
 
 def _lifespan(
-    endpoints: Iterable[Endpoint],
+    endpoints: Iterable[Endpoint], end: Callable[[], None]
 ) -> Callable[[Starlette], AbstractAsyncContextManager[None]]:
-    """Return what runs the endpoints as long as the application is served."""
+    """Return what runs the endpoints as long as the application is served, then `end`."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
+            stack.callback(end)
             for endpoint in endpoints:
                 await stack.enter_async_context(endpoint.run())
             yield
