@@ -44,8 +44,11 @@ class Daemon:
         self.printed = {"stdout": "", "stderr": ""}
         streams: frozenset[Stream] = frozenset({"stdout"} if terminal else ())
         command = Command(words, os.environ, str(folder or Path.cwd()), "ada", streams)
-        host = Host(lambda: self.app, self._check_same, self._stay)
-        return in_daemon.run(command, host, self._write)
+        return in_daemon.run(command, self.host, self._write)
+
+    @property
+    def host(self) -> Host:
+        return Host(lambda: self.app, self._check_same, self._stay)
 
     def _stay(self) -> AbstractContextManager[Stay]:
         raise AssertionError("none of these commands stays")
@@ -191,7 +194,7 @@ def test_a_client_that_is_gone_ends_its_command_and_leaves_the_streams_as_they_w
 
     command = Command(("list",), os.environ, str(Path.cwd()), "ada", frozenset())
     with pytest.raises(ClientLost):
-        in_daemon.run(command, Host(lambda: daemon.app, lambda settings: None), gone)
+        in_daemon.run(command, daemon.host, gone)
     assert daemon.run("list") == 0
     assert "Tea at five." in daemon.printed["stdout"]
 

@@ -40,7 +40,8 @@ def sentences(path: str) -> Iterator[str]:
                 yield each.value
             elif isinstance(each, ast.JoinedStr):
                 yield "".join(
-                    part.value if isinstance(part, ast.Constant) else "x" for part in each.values
+                    str(part.value) if isinstance(part, ast.Constant) else "x"
+                    for part in each.values
                 )
 
 

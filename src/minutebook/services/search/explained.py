@@ -85,7 +85,8 @@ class ExplainedRecall:
     ) -> tuple[list[Explained], list[Key]]:
         """Rank as `memories_and_decisions`; return the best, and the keys of those and `further` ones."""
         found = self._recall.recall_with_decisions(caller, query, limit + further, WEIGHTS)
-        by_score = sorted([*found.hits, *found.decisions], key=lambda each: -each.hit.score)
+        ranked: list[Recalled | RecalledDecision] = [*found.hits, *found.decisions]
+        by_score = sorted(ranked, key=lambda each: -each.hit.score)
         best = by_score[:limit]
         memories = [each for each in best if isinstance(each, Recalled)]
         decided = [each for each in best if isinstance(each, RecalledDecision)]

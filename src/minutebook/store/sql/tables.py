@@ -127,8 +127,7 @@ class Table:
         name = ""
         try:
             for (name, from_value), value in zip(self._readers, values, strict=True):
-                is_as_it_stands = from_value is None or value is None
-                read[name] = value if is_as_it_stands else from_value(value)
+                read[name] = value if from_value is None or value is None else from_value(value)
         except _DAMAGE as error:
             raise self.damage(self.columns[name], read.get("id")) from error
         return of(**read)
