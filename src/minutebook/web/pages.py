@@ -17,6 +17,7 @@ from minutebook.app import App
 from minutebook.domain.caller import Caller
 from minutebook.install.clients import Places
 from minutebook.web import catalogue, markup
+from minutebook.web.reasons import said
 from minutebook.web.wording import VERDICTS, Trouble
 from minutebook.web.words import word
 
@@ -139,6 +140,7 @@ def environment() -> Environment:
         markdown=markup.markdown,
         moment=markup.moment,
         number=catalogue.numeral,
+        said=said,
         word=word,
         day=markup.day,
         percent=markup.percent,

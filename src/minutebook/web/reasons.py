@@ -1,6 +1,6 @@
-"""The sentences of errors in the reader's language: known by the English ones, which agents get too.
+"""The sentences of errors and notes in the reader's language: known by the English ones, which agents get too.
 
-An error carries its reason in English. A page looks for the sentence here, takes out of it what stands
+An error carries its reason in English, and so does a note of an answer. A page looks for the sentence here, takes out of it what stands
 in the place of the `{names}`, and says it anew. A sentence that is not here stays as it is.
 """
 
@@ -114,7 +114,19 @@ _INPUTS = (
     later("must not be {name}, nobody's home"),
 )
 
-SENTENCES = tuple(each.message for each in (*_REFUSALS, *_CONFLICTS, *_INPUTS))
+_NOTES = (
+    later("No code here is about that; these are the nearest pieces there are."),
+    later("No decision here is about that; these are the nearest decisions there are."),
+    later("Nothing here is about that; these are the nearest records there are."),
+    later(
+        "Found by words alone: the embedding model is still loading; ask again soon to find by "
+        "meaning too."
+    ),
+    later("Found by words alone: the embedding model cannot be used ({name})."),
+    later("{count} records were compared by words alone: their vectors are still to come."),
+)
+
+SENTENCES = tuple(each.message for each in (*_REFUSALS, *_CONFLICTS, *_INPUTS, *_NOTES))
 
 _WORDS = frozenset({"role", "own", "type", "scope", "status", "act"})
 """The names in whose place a record's word stands, which is said in the reader's language too."""

@@ -1,4 +1,4 @@
-"""The words of records that pages say in the reader's language: kinds, types, statuses, scopes, roles, acts."""
+"""The words of records that pages say in the reader's language: kinds, types, statuses, scopes, roles, acts, states."""
 
 from minutebook.web.catalogue import later
 
@@ -17,6 +17,11 @@ _MARKED = (
     later("admin"),
     *(later("version"), later("relation"), later("link"), later("mention"), later("entry")),
     *(later("summary"), later("file"), later("ledger"), later("entity or memory")),
+    *(later("bugfix"), later("feature"), later("refactoring"), later("new-app")),
+    *(later("analysis"), later("other"), later("quality"), later("productivity")),
+    *(later("impact"), later("complexity"), later("indexing"), later("completed")),
+    *(later("failed"), later("ready"), later("loading"), later("error"), later("off")),
+    *(later("open"), later("governed")),
 )
 
 _ACTS = (

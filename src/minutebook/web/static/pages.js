@@ -71,7 +71,11 @@ function chooseAmongBoxes(event) {
 for (const form of document.querySelectorAll("form[data-first]")) {
   const slider = form.elements.namedItem("step");
   const first = Date.parse(`${form.dataset.first}T00:00:00Z`);
-  const dayOf = () => new Date(first + 86_400_000 * slider.valueAsNumber).toISOString().slice(0, 10);
+  // As the server writes days: 31.01.2026 in German, 2026-01-31 in English.
+  const dayOf = () => {
+    const iso = new Date(first + 86_400_000 * slider.valueAsNumber).toISOString().slice(0, 10);
+    return document.documentElement.lang === "de" ? iso.split("-").reverse().join(".") : iso;
+  };
   const tell = () => {
     form.querySelector("output").value = dayOf();
     slider.setAttribute("aria-valuetext", dayOf());
