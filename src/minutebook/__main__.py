@@ -2,17 +2,31 @@
 
 import os
 import sys
+from io import TextIOWrapper
 
 from minutebook import invocation
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def main() -> None:
     """Run what was typed; Ctrl-C ends it with 130 even while modules are imported."""
+    if sys.platform == "win32":
+        for stream in (sys.stdin, sys.stdout, sys.stderr):
+            use_utf8(stream)
     try:
         _run(sys.argv[1:])
     except KeyboardInterrupt:
         sys.stderr.write(f"\n{invocation.STOPPED}\n")
         sys.exit(invocation.INTERRUPTED)
+
+
+def use_utf8(stream: "TextIO") -> None:
+    """Have a pipe or a file speak UTF-8; a console of Windows does, the rest there follows a code page."""
+    if isinstance(stream, TextIOWrapper) and not stream.isatty():
+        stream.reconfigure(encoding="utf-8")
 
 
 def _run(arguments: list[str]) -> None:

@@ -18,6 +18,9 @@ from typing import BinaryIO
 from minutebook.disk.os_locks import try_lock
 from minutebook.domain.errors import InvalidInput, StoreError
 
+if sys.platform == "darwin":
+    import fcntl
+
 PART = ".minutebook.part"
 """How the name of a file ends that is being written; it begins with a dot."""
 
@@ -136,7 +139,7 @@ def sync_tree(folder: Path) -> None:
         for name in files:
             # Windows flushes only what may be written.
             with Path(parent, name).open("rb+" if _IS_WINDOWS else "rb") as file:
-                os.fsync(file.fileno())
+                _flush(file.fileno())
         sync_folder(Path(parent))
 
 
@@ -146,7 +149,7 @@ def sync_folder(folder: Path) -> None:
         return
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(handle)
+        _flush(handle)
     except OSError as error:
         if error.errno not in _NO_FOLDER_SYNC:
             raise
@@ -156,7 +159,17 @@ def sync_folder(folder: Path) -> None:
 
 def _sync(file: BinaryIO) -> None:
     file.flush()
-    os.fsync(file.fileno())
+    _flush(file.fileno())
+
+
+def _flush(handle: int) -> None:
+    """Flush an open file or folder to the disk itself."""
+    if sys.platform == "darwin":
+        # There fsync leaves it in the drive's own memory. Some file systems know nothing else.
+        with suppress(OSError):
+            fcntl.fcntl(handle, fcntl.F_FULLFSYNC)
+            return
+    os.fsync(handle)
 
 
 @contextmanager

@@ -380,6 +380,9 @@ def _open_log(home: Path) -> None:
 
 def _bound_log(home: Path) -> None:
     if os.fstat(2).st_size > LOG_SIZE:
-        with suppress(OSError):
+        try:
             (home / LOG).replace(home / f"{LOG}.1")
             _open_log(home)
+        except OSError:
+            # Windows renames no file that is open.
+            os.ftruncate(2, 0)

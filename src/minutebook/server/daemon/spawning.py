@@ -32,6 +32,11 @@ _PROMPT = 5.0
 
 _LOG_TAIL = 4096
 
+_APART = sum(
+    getattr(subprocess, name, 0) for name in ("CREATE_NEW_PROCESS_GROUP", "CREATE_NO_WINDOW")
+)
+"""What on Windows keeps a daemon from the console of the client that starts it, as a session does elsewhere."""
+
 
 class Ended(Exception):
     """A daemon ended before it listened; the message says how.
@@ -118,6 +123,7 @@ class _Starting:
             env={**invocation.environment, **invocation.variables},
             cwd=Path(address.lock).parent,
             start_new_session=True,
+            creationflags=_APART,
         )
         os.close(log)
         # A parent that outlives the daemon must not leave a zombie in the table of processes.
