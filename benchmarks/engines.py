@@ -48,9 +48,11 @@ from benchmarks.store import (
     text_queries,
     vector_queries,
 )
+from minutebook.app import now
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Memory
 from minutebook.search.text import parse_query
+from minutebook.services.maintenance.migration import Migration
 from minutebook.store.protocol import Store, Vectors
 from minutebook.store.transfer import Transferable
 from tests.postgres_server import StartedServer
@@ -321,6 +323,34 @@ def tending(known: Sequence[Engine], rounds: int) -> Table:
     return Table("Counts, pages and the check, ms", columns, rows)
 
 
+def moving(known: Sequence[Engine], folder: Path, server: StartedServer, records: int) -> Table:
+    """Measure `migrate` of the file into an empty database, all that was moved compared."""
+    file, database = known[0], f"moved_{records}"
+    server.drop(database)
+    with closing(file.open("first")) as source:
+        target = engines(folder, server, database)[1]
+        with closing(target.open("moved", receives=True)) as taking:
+            beneath = target.server_cpu()
+            with stopwatch() as watch:
+                moved = Migration(source, taking, now).run(lambda part, what: None)
+            spent = target.server_cpu() - beneath
+    server.drop(database)
+    assert not moved.breaks
+    return Table(
+        "Moving the file into a database",
+        ("changes", "vectors", "CPU s", "of the server", "ms a change, both"),
+        [
+            (
+                moved.changes,
+                moved.vectors,
+                watch.cpu,
+                spent,
+                (watch.cpu + spent) * 1e3 / moved.changes,
+            )
+        ],
+    )
+
+
 def _ask(work: Callable[[Store], object], store: Store, number: int) -> None:
     work(store)
 
@@ -353,6 +383,7 @@ def measure(size: int, base: Path, server: StartedServer, *, quick: bool) -> lis
         "inserts": lambda: [inserts(known, 80 if quick else 800)],
     }
     if size <= BESIDE:
+        works["moving"] = lambda: [moving(known, folder, server, size)]
         works["beside"] = lambda: vector_peers.beside(
             data, folder, server, best(), rounds, install=not quick
         )

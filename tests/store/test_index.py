@@ -23,7 +23,7 @@ RECORDS = 3000
 
 @pytest.fixture(autouse=True)
 def _sizes() -> Iterator[None]:
-    names = ("LARGEST", "LEAST_SAVED", "PAGE", "LARGEST_IN_MEMORY")
+    names = ("LARGEST", "LEAST_SAVED", "PAGE", "LARGEST_IN_MEMORY", "SAVED_SHARE", "MOST_UNSAVED")
     usual = {name: getattr(sizes, name) for name in names}
     make({"LARGEST": 1000, "LEAST_SAVED": 200, "PAGE": 700, "LARGEST_IN_MEMORY": 400})
     yield
@@ -89,6 +89,21 @@ def test_there_are_few_files_however_many_writes(tmp_path: Path, vectors: np.nda
     files = list((tmp_path / "store.db-index").glob("*/*.segment"))
     assert 3 <= len(files) <= 8
     assert store.check() == []
+    store.close()
+
+
+def test_however_much_is_saved_few_changes_are_read_again_when_it_is_opened(
+    tmp_path: Path, vectors: np.ndarray
+) -> None:
+    make({"LEAST_SAVED": 20, "SAVED_SHARE": 2, "MOST_UNSAVED": 50})
+    for start, end in ((0, 300), (300, 400)):
+        store = SqliteStore(tmp_path / "store.db", durability="normal")
+        fill(store, vectors, start, end)
+        store.nearest(Memory, ACME, SPACE, vectors[0], 1)
+        store.close()
+    store = SqliteStore(tmp_path / "store.db", durability="normal")
+    store.nearest(Memory, ACME, SPACE, vectors[0], 1)
+    assert _view(store).pending <= 50
     store.close()
 
 

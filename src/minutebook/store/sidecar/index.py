@@ -123,7 +123,8 @@ class Index(Generic[P]):
             self._next_try = 0
 
     def _is_worth_saving(self, view: View[P]) -> bool:
-        enough = max(sizes.LEAST_SAVED, view.saved // sizes.SAVED_SHARE)
+        share = min(view.saved // sizes.SAVED_SHARE, sizes.MOST_UNSAVED)
+        enough = max(sizes.LEAST_SAVED, share)
         return view.pending >= max(enough, self._next_try)
 
     def _caught_up(self, view: View[P] | None) -> View[P]:

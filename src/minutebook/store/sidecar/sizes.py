@@ -34,4 +34,7 @@ LEAST_SAVED = 4096
 """From so many unsaved changes on they are saved, provided that they are"""
 
 SAVED_SHARE = 8
-"""at least one for so many saved records."""
+"""at least one for so many saved records, or"""
+
+MOST_UNSAVED = 1 << 14
+"""so many: whoever opens the index next has to read them, some 100 µs a text."""
