@@ -26,6 +26,7 @@ from minutebook.server.daemon.commands import (
 )
 from minutebook.server.daemon.process import shared
 from tests.examples import parametrize_in_part
+from tests.folders.test_finding import repository
 from tests.terminal import Run, remembered
 
 SESSION = "morning"
@@ -231,3 +232,28 @@ def test_the_daemon_of_a_command_is_found_by_its_options(
 )
 def test_what_asks_a_person_or_reads_stdin_is_not_for_the_daemon(typed: list[str]) -> None:
     assert read_command(typed, {}) is None
+
+
+def test_a_hook_says_what_the_folder_of_its_session_shows(
+    daemon: Daemon, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MINUTEBOOK_SCOPE_FROM_FOLDER", "on")
+    api, web = repository(tmp_path / "api"), repository(tmp_path / "web", None)
+    for text, folder in (
+        ("Milk first in api", api),
+        ("Tea only in web", web),
+        ("Sit down", tmp_path),
+    ):
+        assert daemon.run("remember", text, "--type", "business_rule", folder=folder) == 0
+
+    def begun_in(folder: Path) -> str:
+        event = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(folder)}
+        assert daemon.run("hook", "claude-code", "--event", json.dumps(event)) == 0
+        return daemon.printed["stdout"]
+
+    said = {folder: begun_in(folder) for folder in (api, web, tmp_path)}
+    assert [text in said[api] for text in ("Milk", "Tea", "Sit")] == [True, False, True]
+    assert [text in said[web] for text in ("Milk", "Tea", "Sit")] == [False, True, True]
+    assert [text in said[tmp_path] for text in ("Milk", "Tea", "Sit")] == [False, False, True]
+    (api / ".minutebook.toml").write_text('hooks = "off"\n')
+    assert json.loads(begun_in(api))["outcome"] == "ignored"

@@ -16,7 +16,8 @@ from mcp.client.stdio import StdioServerParameters
 from pydantic import FileUrl
 
 from tests.folders.test_finding import git, repository, with_commit
-from tests.server.stdio.speaking import command
+from tests.line_client import INITIALIZED, initialize, tool_call
+from tests.server.stdio.speaking import command, serving
 
 OFFLINE = {"MINUTEBOOK_EMBEDDER": "none", "MINUTEBOOK_SCOPE_FROM_FOLDER": "on"}
 
@@ -94,6 +95,7 @@ def test_what_is_stored_in_a_project_is_found_in_its_clones_and_worktrees_alone(
     anyio.run(talk)
 
 
+@pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 def test_roots_name_the_project_where_the_working_directory_does_not(tmp_path: Path) -> None:
     api, web = (
         repository(tmp_path / "api"),
@@ -160,3 +162,24 @@ def test_clients_of_one_daemon_work_each_in_their_own_folder(tmp_path: Path) -> 
     finally:
         stop = [sys.executable, "-m", "minutebook", "daemon", "stop", "--home", str(home)]
         subprocess.run(stop, check=False, capture_output=True)
+
+
+@pytest.mark.parametrize(
+    "answer", [{"result": {"roots": 7}}, {"error": {"code": 1, "message": ""}}]
+)
+def test_a_client_that_names_no_sound_roots_is_served_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: dict[str, Any]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with serving(tmp_path / "home", **OFFLINE) as pipe:
+        capabilities: dict[str, Any] = {"roots": {"listChanged": True}}
+        opening = initialize()
+        opening["params"]["capabilities"] = capabilities
+        pipe.send(opening)
+        pipe.read()
+        pipe.send(INITIALIZED)
+        pipe.send(tool_call(1, "store_memory", {"content": "Tea at five"}))
+        asked = pipe.read()
+        assert asked["method"] == "roots/list"
+        pipe.send({"jsonrpc": "2.0", "id": asked["id"], **answer})
+        assert not pipe.read()["result"]["isError"]

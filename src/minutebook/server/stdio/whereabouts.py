@@ -81,8 +81,8 @@ class Whereabouts:
             with anyio.fail_after(ROOTS_WAIT), warnings.catch_warnings():
                 warnings.simplefilter("ignore", MCPDeprecationWarning)
                 listed = await context.session.list_roots()
-        except (MCPError, TimeoutError) as error:
-            log.info("the client does not name its roots: %s", error)
+        except (MCPError, TimeoutError, ValueError) as error:
+            log.info("the client does not name its roots: %s", type(error).__name__)
             return
         places = [place_in(self._settings, path) for path in _paths(listed.roots)]
         nowhere = place_in(self._settings, Path("/"))
