@@ -24,6 +24,7 @@ from minutebook.domain.records import (
     ScopeLevel,
     Status,
     Summary,
+    TextRecord,
     Turn,
     Version,
 )
@@ -88,7 +89,8 @@ def resolve(state: State) -> Resolution:
         case Version():
             added = _versions(shown, losers)
         case Entity() | Proposal() | Turn() | Summary():
-            added = [part for other in others for part in _kept(other)]
+            said = _content(shown)
+            added = [part for each in others if _content(each) != said for part in _kept(each)]
     was_removed = any(loser.digest == REMOVED for loser in losers)
     fields = sorted({name for other in others for name in differing(shown, other)})
     copies = tuple(each.id for each in added if isinstance(each, Memory))
@@ -185,6 +187,17 @@ def _versions(shown: Version, losers: Sequence[Sibling]) -> list[Record]:
         if isinstance(other := loser.record, Version)
         and (other.title, other.content) != (shown.title, shown.content)
     ]
+
+
+def _content(record: Record) -> object:
+    """Return what somebody wrote in a record that is no memory, apart from who and when."""
+    match record:
+        case Entity():
+            return (record.name, record.type, record.description, record.aliases)
+        case TextRecord():
+            return record.text
+        case _:
+            return None
 
 
 def _kept(other: Record) -> list[Record]:

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,17 @@ from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, Refused, StoreBusy
-from minutebook.domain.records import Decision, Kind, Link, Memory, Role, Status, Turn, Version
+from minutebook.domain.records import (
+    Decision,
+    Entity,
+    Kind,
+    Link,
+    Memory,
+    Role,
+    Status,
+    Turn,
+    Version,
+)
 from minutebook.services.sync.remotes import FolderRemote, remote_of
 from tests.examples import examples
 from tests.services.decided import draft
@@ -85,6 +96,26 @@ def test_an_edit_stands_against_a_removal(two: Machines) -> None:
     assert two.held(0) == two.held(1)
     assert two.shown(0) == {"Tea is red"}
     assert two.texts(0) == {"Tea is green", "Tea is greener", "Tea is red"}, "its past, too"
+
+
+def test_another_version_of_an_entity_is_a_memory_where_it_says_something_else(
+    two: Machines,
+) -> None:
+    one, other = two.worlds
+    id, same = one.entity("Ana"), one.entity("Acme")
+    two.settle()
+    for number, (world, description) in enumerate(((one, "drinks tea"), (other, "drinks milk"))):
+        for each, text in ((id, description), (same, "brews")):
+            entity = world.store.get(Entity, "default", each)
+            assert entity is not None
+            world.store.put(replace(entity, description=text, author=f"author {number}"))
+    two.settle()
+    assert two.held(0) == two.held(1)
+    (kept,) = one.store.find(Memory, everything("default"))
+    assert (kept.title, kept.status) == ("Another version of Ana", Status.UNVERIFIED)
+    shown = one.store.get(Entity, "default", id)
+    assert shown is not None
+    assert {shown.description} ^ {"drinks tea", "drinks milk"} < set(kept.content.split('"'))
 
 
 def test_what_a_person_locked_is_shown(two: Machines) -> None:
@@ -218,6 +249,7 @@ def test_a_machine_that_comes_late_begins_with_the_snapshot(tmp_path: Path) -> N
         assert three.shown(2) == {"Tea is red", "Bread is brown"}
 
 
+@pytest.mark.thorough
 def test_a_copy_of_a_store_goes_by_another_name(tmp_path: Path) -> None:
     with machines(tmp_path / "one") as two:
         two.worlds[0].remember("Tea is green")
@@ -235,6 +267,7 @@ def test_a_copy_of_a_store_goes_by_another_name(tmp_path: Path) -> None:
         assert three.shown(1) == {"Tea is green", "Milk is white", "Bread is brown"}
 
 
+@pytest.mark.thorough
 def test_a_store_that_was_restored_loses_nothing_that_came_later(tmp_path: Path) -> None:
     with machines(tmp_path / "one") as two:
         id = two.worlds[0].remember("Tea is green")
@@ -316,7 +349,7 @@ _STEPS = st.lists(
 
 
 @given(_STEPS)
-@settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(30), suppress_health_check=list(HealthCheck))
 def test_machines_end_equal_and_lose_no_text(steps: list[tuple[int, str, int, int]]) -> None:
     with tempfile.TemporaryDirectory() as home, machines(Path(home), 3) as joined:
         ids, written, deleted = list[str](), set[tuple[str, str]](), set[str]()

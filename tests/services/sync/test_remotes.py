@@ -83,6 +83,7 @@ def test_machines_meet_in_any_remote(two: Machines, address: str, tmp_path: Path
     assert sync.compare(two.person, one).differences == ()
 
 
+@pytest.mark.thorough
 def test_two_that_publish_at_once_lose_no_file(address: str, tmp_path: Path) -> None:
     remotes = places(address, tmp_path)
     for each in remotes:

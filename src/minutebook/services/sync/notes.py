@@ -1,5 +1,6 @@
 """Keep a folder of Markdown notes and the store in step: edits of either side reach the other."""
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from minutebook.domain import notes, policy
 from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import (
     Conflict,
+    EmbeddingNotReady,
     InvalidInput,
     MinutebookError,
     NotFound,
@@ -27,6 +29,8 @@ from minutebook.services.knowledge.memories import Memories
 from minutebook.services.maintenance.organization_notes import OrganizationNotes
 from minutebook.services.sync.note_folder import Agreed, NoteFolder, digest_of
 from minutebook.services.sync.note_text import NoteText, draft_of, edits, is_same, parsed
+
+log = logging.getLogger(__name__)
 
 ACT = "notes"
 
@@ -126,7 +130,13 @@ class NoteSync:
             # Now that the watcher stands, what changed before it did is read as well.
             if changes or is_first or self._sequences(caller) != seen:
                 is_first = False
-                hear(self.run(caller, folder, asked))
+                try:
+                    hear(self.run(caller, folder, asked))
+                except (StoreBusy, EmbeddingNotReady) as error:
+                    # What was edited differs still, so that the next look finds it.
+                    log.warning("%s is looked at again: %s", folder, error)
+                    seen = {}
+                    continue
                 seen = self._sequences(caller)
 
     def _sequences(self, caller: Caller) -> dict[str, int]:
