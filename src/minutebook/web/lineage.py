@@ -1,4 +1,4 @@
-"""Draw how a decision came about: what took the place of what, from left to right."""
+"""Draw a chain of decisions, each to the right of those that it superseded."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Boxes, the arrows from each to what took its place, and how large it is."""
+    """Boxes, the arrows from each to what superseded it, and the size of the whole in pixels."""
 
     boxes: list[Box]
     arrows: list[tuple[Box, Box]]
@@ -39,7 +39,7 @@ class Drawing:
 
 
 def drawing(chain: Sequence[Decision]) -> Drawing | None:
-    """Place decisions so that each stands right of all whose place it took; None if none did so."""
+    """Place decisions, each to the right of those that it supersedes; None if none supersedes another."""
     by_age = sorted(chain, key=lambda each: (each.created_at, each.id))
     column: dict[str, int] = {}
     rows: Counter[int] = Counter()

@@ -64,7 +64,7 @@ def _by_depth(
 
 
 def _leaves(order: Sequence[str], branches: Mapping[str, Sequence[str]]) -> dict[str, int]:
-    """Count at how many ends each thing's branches arrive; a thing without any is one itself."""
+    """Count the leaves below each thing; a thing without branches is one leaf."""
     count: dict[str, int] = {}
     for each in reversed(order):
         count[each] = sum(count[below] for below in branches.get(each, ())) or 1

@@ -1,4 +1,4 @@
-"""Settings and people: who may come in with which rights, what holds for all, which clients are set up."""
+"""Settings: tokens and their rights, the rules that hold for all, the clients that are set up."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -177,7 +177,7 @@ def _end(visit: Visit) -> datetime | None:
 
 
 def _state(token: Token, now: datetime) -> tuple[str, datetime | None, bool]:
-    """Say how a token stands: a word, the instant it concerns, whether it lets its bearer in."""
+    """Return the state of a token: a word, the instant that it concerns, whether the token is accepted."""
     if token.revoked_at is not None:
         return _("revoked"), token.revoked_at, False
     if token.expires_at is None:

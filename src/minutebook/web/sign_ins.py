@@ -1,4 +1,4 @@
-"""Who is signed in with which browser: kept in memory, so that the end of the server ends them all."""
+"""The browsers that are signed in: kept in memory, so that all are signed out when the server ends."""
 
 import hashlib
 import hmac
@@ -18,7 +18,7 @@ IDLE = 8 * 3600.0
 """Seconds without a request after which a person must sign in again."""
 
 LONGEST = 7 * 24 * 3600.0
-"""Seconds after which they must in any case."""
+"""Seconds after which a person must sign in again in any case."""
 
 LINK_LASTS = 120.0
 """Seconds within which a one-time link must be followed."""
@@ -31,8 +31,8 @@ MOST = 1000
 class SignIn:
     """A browser that is signed in: how its person is identified at each request.
 
-    `who` is the header that a token's bearer would send, or the caller: the owner, who came by a
-    one-time link, or who signed in at a provider, with their `id_token`. `csrf` is what every form
+    `who` is the Authorization header of a token, or the caller: the owner, who followed a one-time
+    link, or a person who signed in at a provider, whose `id_token` it is. `csrf` is what every form
     of this browser must send back. It ends at `ends`, and before when it is not used.
     """
 

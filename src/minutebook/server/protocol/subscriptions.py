@@ -56,7 +56,7 @@ class _Watcher:
 
 
 class Watch:
-    """Remembers what clients were shown, and tells them when it is no longer so."""
+    """Remembers what clients read, and notifies them when they would read something else."""
 
     def __init__(self, contracts: Sequence[Contract], dispatcher: Dispatcher) -> None:
         self.contracts = list(contracts)
@@ -88,7 +88,7 @@ class Watch:
         await self._note(self._watcher_of(context), uri)
 
     def unsubscribe(self, uri: str, context: _Context) -> None:
-        """Tell it no more."""
+        """Stop notifying a client of a resource."""
         self._watcher_of(context).shown.pop(uri, None)
 
     async def listen(
@@ -208,7 +208,7 @@ class Watch:
 
 
 async def _tell(watcher: _Watcher, uris: Sequence[str]) -> None:
-    """Tell one client; who has gone, or does not read what it is told, keeps nobody else waiting."""
+    """Notify one client; a client that has gone, or does not read, keeps no other waiting."""
     try:
         with anyio.move_on_after(TOLD_WITHIN):
             for uri in uris:

@@ -110,7 +110,7 @@ class Conversation:
         return bool(self.requests) or any("resources" in name for name in self._lasting)
 
     def heard(self, line: bytes) -> _Request | None:
-        """Take note of a line of the client; give the request that it is."""
+        """Note a line of the client; return the request that it is."""
         try:
             message = json.loads(line)
         except (ValueError, RecursionError):
@@ -139,7 +139,7 @@ class Conversation:
         return None
 
     def observe(self, line: bytes) -> bool:
-        """Take note of a line of the server; tell whether the client is to have it."""
+        """Note a line of the server; tell whether the client is to get it."""
         if not line.startswith(_ANSWER):
             return True
         try:
@@ -378,7 +378,7 @@ def _lines(receive: Callable[[], bytes]) -> Iterator[bytes]:
 
 
 def _key(id: object) -> object:
-    """Tell the ids 1 and "1" apart, and give a key for what cannot be one."""
+    """Return the key of an id, also of one that cannot be a key itself; 1 and "1" have two."""
     return (type(id), id) if isinstance(id, str | int) else None
 
 

@@ -1,4 +1,4 @@
-"""Whose words are these? Said beside every answer that shows what somebody wrote."""
+"""Note beside an answer who wrote the records that it shows."""
 
 from collections.abc import Iterable, Mapping
 from itertools import islice

@@ -1,4 +1,4 @@
-"""Tokens: made once, shown once, taken back at once; and who comes with one."""
+"""Tokens: created, shown once, rotated and revoked; and the caller that a token's secret authenticates."""
 
 import base64
 import hashlib
@@ -29,13 +29,13 @@ PREFIX = "mbk_"
 """What every secret begins with, so that people and scanners of leaked secrets know it."""
 
 USE_IS_NOTED_EVERY = timedelta(hours=1)
-"""How long a process does not write the use of a token down again."""
+"""The time after which a process records the use of a token again."""
 
 REFUSAL_IS_ENTERED_EVERY = timedelta(minutes=1)
-"""How long the same refusal is not entered again, so that knocking does not fill the trail."""
+"""The time after which the same refusal is audited again: repeated attempts do not fill the trail."""
 
 NOBODY = "unknown"
-"""The subject of a refusal that concerns no token which is known."""
+"""The subject of the refusal of an unknown token."""
 
 _SECRET_BITS = 256
 _SECRET = re.compile(PREFIX + r"([0-9a-z]{20})([A-Za-z0-9_-]{43})")
@@ -53,11 +53,11 @@ class Issued:
 
 
 class Tokens:
-    """Makes tokens, takes them back, and knows who comes with one.
+    """Creates, rotates and revokes tokens, and authenticates their bearers.
 
     A secret is the prefix, the token's id and 256 random bits. Each use reads the store, so that a
-    token taken back in one process lets nobody in through another. `trusts_issuer`: signed tokens
-    let others in, too.
+    token that was revoked in one process is refused by every other. `trusts_issuer` tells whether
+    signed tokens are accepted, too.
     """
 
     def __init__(
@@ -79,9 +79,9 @@ class Tokens:
         self._noted: dict[str, datetime] = {}
 
     def is_shared(self) -> bool:
-        """Tell whether others than the owner may come in: once a token was made, or by an issuer.
+        """Tell whether the store is shared: a token was ever created, or an issuer's are accepted.
 
-        Tokens that were taken back count, for they are kept: what became a team's stays one.
+        Revoked tokens count: they are kept, so that a store which was shared stays so.
         """
         if not self._is_shared:
             self._is_shared = bool(self._store.find(Token, _ALL, limit=1))
@@ -185,7 +185,7 @@ class Tokens:
     def refused(
         self, outcome: str, reason: str, token: Token | None = None, who: Caller = _STRANGER
     ) -> Unidentified:
-        """Enter that somebody was not let in, and give the error that tells them."""
+        """Audit that a request was not authenticated; return the error for it."""
         subject, where = (
             (NOBODY, SYSTEM_ORGANIZATION) if token is None else (token.id, _home(token))
         )
@@ -206,7 +206,7 @@ class Tokens:
     def _audited(
         self, caller: Caller, act: str, token: Token
     ) -> AbstractContextManager[AuditDraft]:
-        """Run an act on a token: it is kept in the system's organization, and told of at its home."""
+        """Run an act on a token, which is kept in the system's organization and audited in its own."""
         home, also = _home(token), [SYSTEM_ORGANIZATION]
         return self._trail.audited(caller, home, act, Kind.TOKEN, token.id, also=also)
 

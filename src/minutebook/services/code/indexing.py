@@ -64,7 +64,7 @@ class Indexing:
         """How many files and chunks were put or removed."""
 
     def run(self) -> Project:
-        """Read what changed, forget what is gone; give the project with all its files read.
+        """Read what changed, forget what is gone; return the project with all its files read.
 
         Raises InvalidRoot where the folder went away, Conflict where the project did, StoreError.
         """

@@ -114,7 +114,7 @@ class Projects:
         return Indexed(self.progress_of(project), created)
 
     def refresh(self, organization: str, id: str, progress: Progress) -> int | None:
-        """Read what changed in a known project; give how many files and chunks that concerned.
+        """Read what changed in a known project; return how many files and chunks that concerned.
 
         None where another run is under way. Raises as `index`, and NotFound.
         """

@@ -1,4 +1,4 @@
-"""Summarise sessions, show what they came to, and forget it."""
+"""Summarize sessions; show and remove their summaries."""
 
 import logging
 from collections import Counter

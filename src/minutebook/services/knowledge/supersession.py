@@ -1,4 +1,4 @@
-"""Which memory took the place of which: chains that lead from the past to what holds now."""
+"""Supersession: chains of memories, each of which replaces the one before."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,9 +23,9 @@ class Supersession:
         self._clock = clock
 
     def check_may_succeed(self, caller: Caller, memory: Memory, id: str) -> None:
-        """Refuse a successor that is not there, or whose own successors lead back.
+        """Raise NotFound if the successor is not there, Conflict if it cannot succeed the memory.
 
-        Raises NotFound, and Conflict for a successor in another organization or a circle.
+        It cannot if it is in another organization, or if its own successors lead back to the memory.
         """
         home = read(self._store, caller, Memory, id).organization
         if home != memory.organization:
@@ -44,7 +44,7 @@ class Supersession:
             following = None if later is None else later.superseded_by
 
     def link(self, memory: Memory, successor: str, origin: Origin | None = None) -> None:
-        """Lead from the successor to the memory, and no longer from an earlier successor."""
+        """Link the successor to the memory, in place of an earlier successor."""
         if memory.superseded_by not in (None, successor):
             earlier = f"{memory.superseded_by}.{memory.id}"
             self._store.delete(Link, memory.organization, earlier)
@@ -61,7 +61,7 @@ class Supersession:
         )
 
     def unlink(self, memory: Memory) -> None:
-        """Lead no longer from its successor to a memory."""
+        """Remove the link from a memory's successor to the memory."""
         self._store.delete(Link, memory.organization, f"{memory.superseded_by}.{memory.id}")
 
     def check_may_leave(self, caller: Caller, memory: Memory) -> None:
@@ -86,9 +86,9 @@ class Supersession:
         return next(locked, None)
 
     def close_gap(self, memory: Memory) -> None:
-        """Lead past a memory that is about to be removed: from what it replaced to what follows.
+        """Close the chain over a memory that is about to be removed: its successor replaces what it replaced.
 
-        Where nothing follows, what it replaced stays ended and is superseded no more.
+        If it has no successor, what it replaced stays ended, superseded by nothing.
         """
         for earlier in self._replaced_by(memory):
             following = memory.superseded_by

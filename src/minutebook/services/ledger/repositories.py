@@ -46,9 +46,9 @@ class LedgerState:
 class Ledgers:
     """Commits decisions and brings the tables to what Git says.
 
-    A commit is made inside the transaction that keeps its decisions, by who holds the ledger's lock
-    from before it: inside, nothing waits. So a kill leaves either neither, or a commit that the tables
-    lack; the next request takes that in, as it takes in the commits of a `git pull`.
+    A commit is made inside the transaction that writes its decisions. The ledger's lock is taken
+    before that transaction, so nothing waits inside it. A kill leaves neither of the two, or a commit
+    that the tables lack; the next request adds that to the tables, like the commits of a `git pull`.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Ledgers:
 
     @contextmanager
     def adopting(self, organization: str) -> Iterator["Deciding"]:
-        """Do the same, and have the ledger be the one on this server, wherever it was before."""
+        """Do as `deciding` does, and make the repository of this server the ledger, wherever it was before."""
         from minutebook.ledger.writer import writing
 
         with writing(self.repository(organization)) as writer:
@@ -115,7 +115,7 @@ class Ledgers:
     def recover(self) -> None:
         """Finish commits that a kill cut short, then sync every ledger; a broken one stays as it was.
 
-        Where servers share the store, a ledger that this server has and none has claimed is claimed.
+        If servers share the store, this also claims the ledgers of this server that none has claimed.
         """
         for organization in self._organizations():
             if self._locator.exists(organization):
@@ -131,7 +131,7 @@ class Ledgers:
                 self._claim(organization)
 
     def states(self, caller: Caller | None = None) -> list[LedgerState]:
-        """Tell how each ledger stands that the caller (None: anybody) may hear."""
+        """Return the state of each ledger that the caller may see; for None, of every ledger."""
         if caller is None:
             names = self._organizations()
         else:

@@ -49,7 +49,7 @@ class Writer:
         self._write(line_of(record))
 
     def seal(self) -> str:
-        """Write the last line, with the digest of all before it; give the digest."""
+        """Write the last line, with the digest of all before it; return the digest."""
         digest = self._sum.hexdigest()
         self._file.write(json_line({_SEAL: digest}))
         return digest

@@ -1,4 +1,4 @@
-"""Examine what is kept and derived; mend what is derived."""
+"""Examine records and what is derived from them; rebuild what is derived."""
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -54,10 +54,10 @@ class Doctor:
         self._secret = secret
 
     def examine(self) -> list[Finding]:
-        """Find what is damaged or broken in store, trails and ledgers, and what keeps others from working.
+        """Find damage in the store, the trails and the ledgers, and other faults.
 
-        Others: backups that were not made, a secret that is not the pinned one, a model that fails to load.
-        What cannot be read for damage is a finding, and the rest is looked at nevertheless.
+        Other faults: a backup that was not made, a secret that is not the pinned one, a model that fails
+        to load. A part too damaged to be read is a finding; the rest is examined all the same.
         """
         findings = [
             *self._read("The store", lambda: _of_store(self._store)),

@@ -143,7 +143,7 @@ def check_restorable(backup: Path) -> None:
 
 
 def _unpacked(backup: Path, draft: Path) -> str:
-    """Unpack a backup into a folder, each file held to its digest; give the backup's digest."""
+    """Unpack a backup into a folder, each file checked against its digest; return the backup's digest."""
     found: dict[str, str] = {}
     manifest: bytes | None = None
     try:

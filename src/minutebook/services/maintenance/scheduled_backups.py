@@ -1,4 +1,4 @@
-"""Make a backup again and again by itself, see that it can be restored, keep the last few."""
+"""Make backups by a schedule, check that each can be restored, keep the latest."""
 
 import json
 import re

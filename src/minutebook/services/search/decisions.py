@@ -21,16 +21,16 @@ CANDIDATES = 50
 """How many each of the vector and the lexical signal propose."""
 
 ENOUGH = 20
-"""Where fewer of the candidates are active, what is active is looked for by itself as well."""
+"""If fewer of the candidates are active, active decisions are searched for by themselves, too."""
 
 FOR_ACTIVE = 1.0
-"""What an active decision has more than its signals give it."""
+"""Added to the score of an active decision."""
 
 OF_ENDED = 0.1
-"""What is left of the score of anything that does not hold."""
+"""The factor on the score of a decision or proposal that is not active."""
 
 MOST_FOLLOWED = 10_000
-"""Decisions that are read on the way from one to its truth, at most."""
+"""The most decisions that are read along a chain, from one to the decision that holds now."""
 
 
 NOTHING_DECIDED = Note(
@@ -166,7 +166,7 @@ class DecisionSearch:
         query: TextQuery,
         total: _Gathered,
     ) -> list[Decision | Proposal]:
-        """Add what each signal proposes in a place, each with its cosine; give the records."""
+        """Add what each signal proposes in a place, each with its cosine; return the records."""
         found = self._signals.gather(of, [where], embedding, query, CANDIDATES)
         records = self._signals.read(of, [where], found.keys())
         total.records |= records

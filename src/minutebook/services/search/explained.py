@@ -121,7 +121,7 @@ class ExplainedRecall:
     def _ways(
         self, caller: Caller, query: str, recalled: Sequence[Recalled]
     ) -> dict[Key, tuple[Step, ...]]:
-        """Find for each hit that the graph speaks for the shortest way that the caller may see."""
+        """Find for each hit with a graph score the shortest way along edges that the caller may see."""
         hits: defaultdict[str, set[str]] = defaultdict(set)
         for each in recalled:
             hits[each.memory.organization].add(each.memory.id)

@@ -1,4 +1,4 @@
-"""Memories as a governed client meets them: what is shown is audited, what is edited is unverified."""
+"""Memories for the governance contract: each one shown is audited, each one edited becomes unverified."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

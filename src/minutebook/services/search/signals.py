@@ -1,4 +1,4 @@
-"""Gather what each signal of the store says of the records of a kind."""
+"""Gather the scores of each signal for the records of a kind."""
 
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -50,7 +50,7 @@ _STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
     Turn: ("id", "at", "prompt", "thought", "session"),
     Summary: ("id", "at", "title", "summary"),
 }
-"""Of which fields a standing is made: id, instant, the text's first two parts, where the session is named."""
+"""The fields of a standing, by class: id, instant, the first parts of the text, the one that names the session."""
 
 
 @dataclass(slots=True)
@@ -278,7 +278,7 @@ class Retriever:
     def compared(
         self, of: type[TextRecord], where: Filter, embedding: QueryEmbedding, limit: int
     ) -> Signals:
-        """Return what meaning alone says of the selected records, those nearest to a query."""
+        """Return the scores by meaning alone of the selected records that are nearest to a query."""
         found = self.nothing(embedding)
         found.vector = self.nearest(of, where, embedding, limit)
         self._compare(of, where.organization, embedding, found)
@@ -320,7 +320,7 @@ class Retriever:
             found.late[organization, id] = score
 
     def read(self, of: type[R], wheres: Sequence[Filter], keys: Iterable[Key]) -> dict[Key, R]:
-        """Read records that were found in some selections; what went meanwhile is left out."""
+        """Read the records that were found in some selections, without those that were removed meanwhile."""
         return {
             (record.organization, record.id): record
             for where in _narrowed_to(wheres, keys)
@@ -330,7 +330,7 @@ class Retriever:
     def standings(
         self, of: type[TextRecord], wheres: Sequence[Filter], keys: Iterable[Key]
     ) -> dict[Key, Standing]:
-        """Read of records as much as their context needs; what went meanwhile is left out."""
+        """Read the part of records that their context needs, without records that were removed meanwhile."""
         return {
             (where.organization, id): Standing(
                 _session(*session), at, second if first is None else f"{first}\n{second}"
