@@ -24,7 +24,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.records import MemoryType, Role
 from minutebook.invocation import Invocation
-from minutebook.server.daemon import client
+from minutebook.server.daemon import client, hook_log
 from minutebook.server.daemon.rendezvous import daemon_address
 from minutebook.services.hooks import HookContexts
 
@@ -76,8 +76,8 @@ def _said(
     try:
         app.embedding.start()
         app.embedding.wait(timeout=None)
-        services = (app.memories, app.decisions, app.sessions, app.summaries, app.recall)
-        contexts = HookContexts(*services, app.embedding, app.clock)
+        services = (app.memories, app.decisions, app.proposals, app.sessions)
+        contexts = HookContexts(*services, app.summaries, app.recall, app.embedding, app.clock)
         found = []
         for row in rows:
             context = contexts.before_prompt(WRITER, str(row["text"]), LEAST, ())
@@ -131,42 +131,75 @@ def _figures(
 
 
 def _cost(home: Path, calls: int) -> Table:
-    """Time the process of a hook beside one that does nothing, in turn."""
+    """Time the process of each client's hook beside one that does nothing, in turn."""
     environment = {**os.environ, "MINUTEBOOK_HOME": str(home), "MINUTEBOOK_HOOK_WAIT": "5"}
     invocation = Invocation({}, (), environment)
     place = daemon_address(invocation.address)
     client.start(invocation, place)
-    script = [sys.executable, "-P", "-m", "minutebook", "hook", "claude-code"]
     prompts = [row["text"] for row in _lines("prompts.jsonl")]
-    ways = {"a hook before a prompt": script, "Python alone": [sys.executable, "-P", "-c", "pass"]}
+    python = [sys.executable, "-P"]
+    ways = {name: [*python, "-m", "minutebook", "hook", name] for name in _PROMPTED}
+    ways["Python alone"] = [*python, "-c", "pass"]
     took: dict[str, list[tuple[float, float]]] = {name: [] for name in ways}
     try:
+        for name in _PROMPTED:
+            # A session is told what matters when it starts; the prompts that follow are timed.
+            _run(ways[name], _event(name, home, "SessionStart", ""), environment)
         for number in range(calls):
-            event = {
-                "hook_event_name": "UserPromptSubmit",
-                "session_id": f"s{number}",
-                "cwd": str(home),
-                "prompt": prompts[number % len(prompts)],
-            }
             for name, command in ways.items():
-                began, cpu = time.perf_counter(), os.times()
-                data = json.dumps(event).encode()
-                subprocess.run(
-                    command, input=data, env=environment, check=True, capture_output=True
-                )
-                after = os.times()
-                used = after.children_user + after.children_system
-                used -= cpu.children_user + cpu.children_system
-                took[name].append((time.perf_counter() - began, used))
+                event = _event(name, home, _PROMPTED.get(name, ""), prompts[number % len(prompts)])
+                took[name].append(_run(command, event, environment))
     finally:
         client.stop(place)
-    rows = []
-    for name, times in took.items():
-        # The first waits for the model.
-        walls, cpus = sorted(w for w, _ in times[1:]), sorted(c for _, c in times[1:])
-        middle, late = len(walls) // 2, int(len(walls) * 0.95)
-        rows.append((name, 1000 * walls[middle], 1000 * walls[late], 1000 * cpus[middle]))
-    return Table("Milliseconds a prompt", ("process", "p50", "p95", "its CPU"), rows)
+    rows = [(name, *_times(took[name]), *_tokens(home, name)) for name in ways]
+    head = ("hook of", "p50 ms", "p95 ms", "its CPU ms", "tokens a prompt", "tokens at the start")
+    return Table("Milliseconds and tokens a prompt, client by client", head, rows)
+
+
+_PROMPTED = {
+    "claude-code": "UserPromptSubmit",
+    "codex": "UserPromptSubmit",
+    "gemini": "BeforeAgent",
+    "copilot": "UserPromptSubmit",
+    "cursor": "beforeSubmitPrompt",
+    "opencode": "UserPromptSubmit",
+}
+
+
+def _event(name: str, folder: Path, event: str, prompt: str) -> bytes:
+    told = {"hook_event_name": event, "session_id": name, "cwd": str(folder), "prompt": prompt}
+    return json.dumps(told).encode()
+
+
+def _run(command: list[str], event: bytes, environment: Mapping[str, str]) -> tuple[float, float]:
+    """Return how many seconds a process took, and how many its CPU."""
+    began, cpu = time.perf_counter(), os.times()
+    subprocess.run(command, input=event, env=environment, check=True, capture_output=True)
+    after = os.times()
+    used = after.children_user + after.children_system
+    return time.perf_counter() - began, used - cpu.children_user - cpu.children_system
+
+
+def _times(times: list[tuple[float, float]]) -> tuple[float, float, float]:
+    # The first waits for the model.
+    walls, cpus = sorted(w for w, _ in times[1:]), sorted(c for _, c in times[1:])
+    middle, late = len(walls) // 2, int(len(walls) * 0.95)
+    return 1000 * walls[middle], 1000 * walls[late], 1000 * cpus[middle]
+
+
+def _tokens(home: Path, name: str) -> tuple[float | str, float | str]:
+    """Return how many tokens a client was told a prompt, and when its session started."""
+    of = [entry for entry in hook_log.entries(str(home)) if entry["client"] == name]
+    told = {
+        is_start: [int(str(entry.get("tokens", 0))) for entry in each]
+        for is_start, each in (
+            (True, [entry for entry in of if entry["event"] == "SessionStart"]),
+            (False, [entry for entry in of if entry["event"] != "SessionStart"]),
+        )
+    }
+    if not of:
+        return "", ""
+    return sum(told[False]) / len(told[False]), sum(told[True]) / len(told[True])
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ from tests.sources.transcripts import (
     SESSION,
     claude_session,
     codex_session,
+    copilot_session,
     gemini_chat,
     gemini_messages,
     lines,
@@ -162,16 +163,53 @@ def test_what_is_no_message_is_left_out_with_its_line(tmp_path: Path) -> None:
 WEIRD: tuple[Any, ...] = (None, 7, [], {}, "", [None], [{}], {"role": 3, "content": {"a": 1}})
 
 
-@pytest.mark.parametrize("name", ["claude-code", "codex", "gemini-cli", "server-memory"])
+def test_messages_of_gemini_cli_that_follow_those_written_anew_are_read(tmp_path: Path) -> None:
+    question, answer = gemini_messages()
+    told = "<session_context>\nToday is Sunday.\n</session_context>"
+    before = {"id": "m0", "type": "user", "content": [{"text": told}]}
+    hooked = {**question, "content": [{"text": "<hook_context>Told</hook_context>\n\nList"}]}
+    heading = {"sessionId": "s1", "messages": [before]}
+    anew = {"$set": {"messages": [before, hooked]}}
+    said = {**answer, "toolCalls": []}
+    lines(tmp_path / "h" / "chats" / "session-1.jsonl", heading, before, anew, said)
+    (tmp_path / "h" / ".project_root").write_text("/home/ana/proj")
+    (turn,) = turns("gemini-cli", tmp_path)
+    assert turn.folder == "/home/ana/proj"
+    assert (turn.prompt, turn.response) == ("List", "There is one file.")
+
+
+def test_a_turn_of_copilot_cli_has_its_tools_in_the_thought(tmp_path: Path) -> None:
+    lines(tmp_path / "s1" / "events.jsonl", *copilot_session())
+    first, second = turns("copilot-cli", tmp_path)
+    assert first.prompt == "Why does the parser fail?"
+    assert first.thought.split("\n\n") == [
+        "[model fake]",
+        "Look first.",
+        "I look at it.",
+        '[view] {"path": "/p.py"}',
+        "→ error: no such file",
+    ]
+    assert first.response == "It is not there."
+    assert (first.session, first.version, first.folder) == ("s1", "1.0.102", "/home/ana/proj")
+    assert (second.prompt, second.response) == ("Mend it", "")
+
+
+@pytest.mark.parametrize(
+    "name", ["claude-code", "codex", "copilot-cli", "gemini-cli", "server-memory"]
+)
 def test_no_value_of_another_type_ends_the_reading(name: str, tmp_path: Path) -> None:
     hostile: list[Any] = []
-    for whole in (*claude_session(), *codex_session(), *gemini_messages(), gemini_chat()):
+    sessions = (*claude_session(), *codex_session(), *copilot_session())
+    for whole in (*sessions, *gemini_messages(), gemini_chat()):
         hostile += [{**whole, field: value} for field in whole for value in WEIRD]
         payload = whole.get("payload", {})
+        data = whole.get("data", {})
+        hostile += [{**whole, "data": {**data, field: value}} for field in data for value in WEIRD]
         hostile += [
             {**whole, "payload": {**payload, field: value}} for field in payload for value in WEIRD
         ]
     lines(tmp_path / "chats" / "rollout-x.jsonl", *hostile)
+    lines(tmp_path / "x" / "events.jsonl", *hostile)
     for number, each in enumerate(hostile[::25]):
         lines(tmp_path / "chats" / f"{number}.json", each)
     assert found(name, tmp_path)

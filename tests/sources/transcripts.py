@@ -95,6 +95,29 @@ def codex_session() -> list[dict[str, Any]]:
     ]
 
 
+def copilot_session() -> list[dict[str, Any]]:
+    """Two turns of Copilot CLI: the first with a tool that failed, a subagent between, the second cut short."""
+
+    def event(number: int, kind: str, **data: Any) -> dict[str, Any]:
+        at = f"2026-11-22T18:26:{number:02}.366Z"
+        return {"type": kind, "data": data, "id": f"e{number}", "timestamp": at, "parentId": None}
+
+    tools = [{"toolCallId": "t1", "name": "view", "arguments": {"path": "/p.py"}}]
+    thought = {"reasoningText": "Look first.", "toolRequests": tools, "model": "fake"}
+    failed = {"toolCallId": "t1", "success": False, "error": {"message": "no such file"}}
+    began = {"sessionId": "s1", "copilotVersion": "1.0.102", "context": {"cwd": "/home/ana/proj"}}
+    return [
+        event(1, "session.start", **began),
+        event(2, "user.message", content="Why does the parser fail?", transformedContent="…"),
+        event(3, "assistant.message", content="I look at it.", **thought),
+        {**event(4, "user.message", content="Read the file."), "agentId": "a1"},
+        event(5, "tool.execution_complete", **failed),
+        event(6, "assistant.message", content="It is not there.", model="fake"),
+        event(7, "user.message", content="Mend it"),
+        event(8, "session.shutdown"),
+    ]
+
+
 def gemini_chat() -> dict[str, Any]:
     """A chat in the older form, one document."""
     return {

@@ -243,7 +243,7 @@ def install(
     as it was is kept beside it. What the client writes is recorded under its name; --agent chooses another.
     """
     from minutebook.install import clients
-    from minutebook.install.hooks import HOOKS
+    from minutebook.install.known_hooks import HOOKS
 
     given: dict[str, Any] = {
         "places": places_here(),
@@ -268,7 +268,9 @@ def install(
         plans.append(clients.plan_remote(client, scope=scope, **given))
     elif not remove:
         plans.append(_local_plan(options, client, contracts, scope, given))
-    if hooks or (remove and client in HOOKS):
+    # A file that is another client's, too, goes only where hooks are named.
+    has_own = client in HOOKS and HOOKS[client].command_name == client
+    if hooks or (remove and has_own):
         plans.append(_hooks_plan(options, client, scope, given, remove=remove))
     for plan in plans:
         _apply(plan, dry_run=dry_run)
@@ -280,10 +282,11 @@ def _hooks_plan(
     options: dict[str, str], client: str, scope: "Scope", given: dict[str, Any], *, remove: bool
 ) -> "Installation":
     """Plan hooks that ask the daemon of these settings, or their removal."""
-    from minutebook.install.hooks import plan_hooks
+    from minutebook.install.hooks import hook_client, plan_hooks
     from minutebook.install.launch import installed_command
 
-    command = [*installed_command(), "hook", client, *_stated_in(load(options), options, IDENTITY)]
+    name = hook_client(client).command_name
+    command = [*installed_command(), "hook", name, *_stated_in(load(options), options, IDENTITY)]
     places, now = given["places"], given["now"]
     return plan_hooks(client, command=command, scope=scope, places=places, now=now, remove=remove)
 
@@ -299,7 +302,8 @@ def _apply(plan: "Installation", *, dry_run: bool) -> None:
         echo("Nothing was written.")
     else:
         clients.apply(plan)
-        echo(style(f"Wrote {plan.path}.", fg="green"))
+        done = "Removed" if plan.is_removed else "Wrote"
+        echo(style(f"{done} {plan.path}.", fg="green"))
         if plan.backup is not None:
             echo(f"The file as it was: {plan.backup}")
         echo(body(plan.note))

@@ -72,6 +72,17 @@ def set_(options: dict[str, str], name: str, value: str) -> None:
     VALUE is written as in the environment: folders with a colon between them (on Windows a
     semicolon), names with a comma.
     """
+    path = write_setting(options, name, value)
+    checked = check_setting(name, value, str(Path.cwd()))
+    shown = "(hidden)" if name in HIDDEN else _shown(checked)
+    echo(f"Set {name} = {shown} in {path}.")
+
+
+def write_setting(options: dict[str, str], name: str, value: str) -> Path:
+    """Write a setting into config.toml and return its path; say so if a variable stands before it.
+
+    Raises InvalidInput if there is no such setting, or the value does not fit.
+    """
     import tomlkit
 
     path = _file(options)
@@ -79,9 +90,8 @@ def set_(options: dict[str, str], name: str, value: str) -> None:
     document = _document(path)
     document[name] = _toml(checked)
     _write(path, tomlkit.dumps(document))
-    shown = "(hidden)" if name in HIDDEN else _shown(checked)
-    echo(f"Set {name} = {shown} in {path}.")
     _warn_of_environment(name)
+    return path
 
 
 @settings.command(short_help="Take a setting out of config.toml.")

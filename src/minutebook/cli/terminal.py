@@ -323,6 +323,15 @@ def stated_of(options: dict[str, str]) -> dict[str, Stated]:
     return stated(options, None if hosted is None else hosted.command.variables)
 
 
+def when_read(act: Callable[[], None]) -> None:
+    """Have an act done once the client of a command that this thread runs says that it has printed all.
+
+    Nothing is done if it never says so, or if no daemon runs the command.
+    """
+    if (hosted := HOSTED.get()) is not None:
+        hosted.host.when_read.append(act)
+
+
 def working_directory() -> Path:
     """Return the folder in which the command was typed."""
     hosted = HOSTED.get()

@@ -66,7 +66,8 @@ class Places:
 class Installation:
     """One client's configuration file before and after; `before` is None where there is no file.
 
-    `backup` is where the earlier text will be kept; None when there is none to keep.
+    `backup` is where the earlier text will be kept; None when there is none to keep. `is_removed` tells
+    that the file, which is ours alone, goes.
     """
 
     client: str
@@ -75,6 +76,7 @@ class Installation:
     after: str
     backup: Path | None
     note: str
+    is_removed: bool = False
 
     @property
     def changed(self) -> bool:
@@ -173,8 +175,8 @@ def apply(installation: Installation) -> None:
     """Write a planned configuration: earlier text kept beside it, the file replaced whole.
 
     A link stays a link and permissions stay as they were; a new file is its owner's alone, as
-    variables may hold keys. Raises Conflict when the file is no longer as it was at planning, or
-    cannot be written.
+    variables may hold keys. One that is ours alone, and is to go, is deleted. Raises Conflict when the
+    file is no longer as it was at planning, or cannot be written.
     """
     if not installation.changed:
         return
@@ -185,6 +187,9 @@ def apply(installation: Installation) -> None:
         raise Conflict(str(installation.backup), "it exists already; run the command again")
     with _writing(path):
         target = Path(os.path.realpath(path))
+        if installation.is_removed:
+            target.unlink()
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         mode = _PRIVATE if installation.before is None else stat.S_IMODE(target.stat().st_mode)
         if installation.backup is not None and installation.before is not None:

@@ -1,13 +1,11 @@
-"""Enter our hooks into a client's settings, and take them out: commands that it runs in each session.
-
-Claude Code's are documented at https://code.claude.com/docs/en/hooks.
-"""
+"""Enter our hooks into a client's settings, and take them out: commands that it runs in each session."""
 
 import json
 import re
 import shlex
+import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -20,33 +18,37 @@ from minutebook.install.clients import (
     installation_of,
     read_configuration,
 )
-from minutebook.install.known_clients import CLIENTS
-
-TIMEOUT = 5
-"""Seconds after which the client itself ends a hook, which should have ended by itself long before."""
+from minutebook.install.known_clients import CLIENTS, Base
+from minutebook.install.known_hooks import HOOKS, Form, HookClient
 
 _INDENT = re.compile(r"^([ \t]+)\"", re.MULTILINE)
+_PLUGIN = Path(__file__).with_name("opencode_plugin.js")
+_NO_COMMAND = "const COMMAND = []"
 
 
-@dataclass(frozen=True, slots=True)
-class HookPlace:
-    """Where a client keeps its hooks, and for which events we have one."""
+def hook_client(client: str) -> HookClient:
+    """Return what is known of a client's hooks. Raises InvalidInput if it has none."""
+    found = HOOKS.get(client)
+    if found is not None:
+        return found
+    title = CLIENTS[client].title if client in CLIENTS else ""
+    others = f"must be one that has hooks: {', '.join(HOOKS)}"
+    if title:
+        others += (
+            f"; {title} has none that we know. Without --hooks it gets the tools, and the server's instructions "
+            "tell its agent when to recall and when to keep"
+        )
+    raise InvalidInput("client", others)
 
-    variable: str
-    folder: str
-    file: str
-    events: tuple[str, ...]
 
-
-HOOKS: Mapping[str, HookPlace] = {
-    "claude-code": HookPlace(
-        "CLAUDE_CONFIG_DIR",
-        ".claude",
-        "settings.json",
-        ("SessionStart", "UserPromptSubmit", "SessionEnd"),
-    ),
-}
-"""The clients that have hooks we know how to enter."""
+def hooks_location(client: HookClient, scope: Scope, places: Places) -> Path:
+    """Find the file in which a client lists hooks, whether or not it exists yet."""
+    if scope == "project":
+        return places.cwd.joinpath(*client.project)
+    if client.moved is not None and places.variables.get(client.moved[0], "").strip():
+        return places.folder(client.moved[0]).joinpath(*client.moved[1])
+    base = places.configuration() if client.base is Base.CONFIGURATION else places.home
+    return base.joinpath(*client.user)
 
 
 def plan_hooks(
@@ -63,32 +65,53 @@ def plan_hooks(
     `command` is the program with its options, to which `hook CLIENT` belongs. Writes nothing. Raises
     InvalidInput for a client without hooks, or settings that are not what they should be.
     """
-    place = HOOKS.get(client)
-    if place is None:
-        raise InvalidInput("client", f"must be one that has hooks: {', '.join(HOOKS)}")
-    root = (
-        places.cwd / place.folder
-        if scope == "project"
-        else places.folder(place.variable, place.folder)
-    )
-    path = root / place.file
+    found = hook_client(client)
+    path = hooks_location(found, scope, places)
     before = read_configuration(path)
+    if found.form is Form.PLUGIN:
+        after = "" if remove else _plugin(command)
+    else:
+        after = _listed(found, path, before, _typed(command, places.platform), remove=remove)
+    plan = installation_of(CLIENTS[client], scope, path, before, after, now)
+    is_gone = found.is_own and remove and not after
+    # What is ours alone leaves nothing behind, and a copy beside it might be read as another.
+    backup = None if is_gone or found.form is Form.PLUGIN else plan.backup
+    return replace(plan, note=found.reload, is_removed=is_gone, backup=backup)
+
+
+def _typed(command: Sequence[str], platform: str) -> str:
+    return subprocess.list2cmdline(command) if platform == "win32" else shlex.join(command)
+
+
+def _plugin(command: Sequence[str]) -> str:
+    text = _PLUGIN.read_text(encoding="utf-8")
+    return text.replace(_NO_COMMAND, f"const COMMAND = {json.dumps(list(command))}")
+
+
+def _listed(
+    client: HookClient, path: Path, before: str | None, command: str, *, remove: bool
+) -> str:
+    """Return the file's text with our command at each event, or without; "" if nothing else was in it."""
     settings = _parsed(before, path)
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict):
         raise InvalidInput(str(path), "must have an object at hooks")
-    entry = {"type": "command", "command": shlex.join(command), "timeout": TIMEOUT}
-    for event in place.events:
-        groups = _without_ours(hooks.get(event, []), client, path)
+    changed = dict(hooks)
+    for event, limit in client.events.items():
+        changed[event] = _without_ours(hooks.get(event, []), client, path)
         if not remove:
-            groups.append({"hooks": [entry]})
-        hooks[event] = groups
-    kept = {event: groups for event, groups in hooks.items() if groups}
-    after = {**{key: value for key, value in settings.items() if key != "hooks"}}
-    if kept:
-        after["hooks"] = kept
-    text = (before or "") if after == _parsed(before, path) else _written(after, before)
-    return installation_of(CLIENTS[client], scope, path, before, text, now)
+            entry = {"type": "command", "command": command, "timeout": limit}
+            one: Mapping[str, Any] = {"hooks": [entry]} if client.form is Form.GROUPS else entry
+            changed[event].append(one)
+    kept = {event: each for event, each in changed.items() if each or event not in client.events}
+    others = {key: value for key, value in settings.items() if key != "hooks"}
+    if client.form is Form.COMMANDS:
+        others = {"version": 1, **others}
+    after = {**others, **({"hooks": kept} if kept or client.form is Form.COMMANDS else {})}
+    if client.is_own and remove and not kept and set(others) == {"version"}:
+        return ""
+    is_same = after == settings or (remove and kept == hooks)
+    return (before or "") if is_same else _written(after, before)
 
 
 def _parsed(text: str | None, path: Path) -> dict[str, Any]:
@@ -97,42 +120,38 @@ def _parsed(text: str | None, path: Path) -> dict[str, Any]:
     try:
         settings = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError) as error:
-        remedy = f"must be valid JSON; correct this by hand first: {error}"
+        remedy = f"must be valid JSON, without comments; correct this by hand first: {error}"
         raise InvalidInput(str(path), remedy) from error
     if not isinstance(settings, dict):
         raise InvalidInput(str(path), "must be a JSON object")
     return settings
 
 
-def _without_ours(groups: Any, client: str, path: Path) -> list[Any]:
-    """Return the groups of an event without our hooks; one that held nothing else is left out."""
-    if not isinstance(groups, list):
+def _without_ours(listed: Any, client: HookClient, path: Path) -> list[Any]:
+    """Return what is listed for an event without our hooks; a group that held nothing else is left out."""
+    if not isinstance(listed, list):
         raise InvalidInput(str(path), "must have a list at each event of hooks")
     left = []
-    for group in groups:
-        entries = group.get("hooks") if isinstance(group, dict) else None
-        if not isinstance(entries, list):
-            left.append(group)
+    for each in listed:
+        if client.form is Form.COMMANDS:
+            left += [] if _is_ours(each, client) else [each]
             continue
-        others = [each for each in entries if not _is_ours(each, client)]
+        entries = each.get("hooks") if isinstance(each, dict) else None
+        if not isinstance(entries, list):
+            left.append(each)
+            continue
+        others = [entry for entry in entries if not _is_ours(entry, client)]
         if len(others) == len(entries):
-            left.append(group)
+            left.append(each)
         elif others:
-            left.append({**group, "hooks": others})
+            left.append({**each, "hooks": others})
     return left
 
 
-def _is_ours(entry: Any, client: str) -> bool:
+def _is_ours(entry: Any, client: HookClient) -> bool:
     command = entry.get("command") if isinstance(entry, dict) else None
-    if not isinstance(command, str):
-        return False
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        return False
-    asks = ["hook", client]
-    is_hook = any(words[at : at + 2] == asks for at in range(len(words)))
-    return is_hook and any(Path(word).stem == "minutebook" for word in words)
+    ours = rf"minutebook(\.exe)?['\"]?\s(.*\s)?hook {re.escape(client.command_name)}(\s|$)"
+    return isinstance(command, str) and re.search(ours, command) is not None
 
 
 def _written(settings: Mapping[str, Any], before: str | None) -> str:

@@ -9,16 +9,19 @@ from unicodedata import east_asian_width
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import MemoryQuery
 from minutebook.domain.private import without_private
-from minutebook.domain.records import Decision, Memory, MemoryType
+from minutebook.domain.records import Decision, Memory, MemoryType, Proposal
 from minutebook.domain.turns import Session
 from minutebook.embedding.service import Embedding
 from minutebook.search.calibration import BESIDE, standing_out
+from minutebook.services.access.provenance import words_of
 from minutebook.services.access.visibility import Clock
 from minutebook.services.journal.sessions import Sessions
 from minutebook.services.journal.summaries import Summaries
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.ledger.decisions import Decisions
+from minutebook.services.ledger.proposals import Proposals
 from minutebook.services.search.recall import Recall
+from minutebook.summarizing.extractive import open_errors
 
 CHARACTERS = 4
 """Characters of a token, about; English has a few more, code fewer."""
@@ -32,7 +35,7 @@ LONGEST_HIT = 600
 _LONGEST_QUESTION = 2_000
 _FEWEST_WORDS = 3
 _RULES = (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT)
-_MOST_RULES, _MOST_DECISIONS = 12, 8
+_MOST_RULES, _MOST_RISKS, _MOST_DECISIONS, _MOST_PROPOSALS = 12, 4, 8, 3
 _COMMAND = re.compile(r"[/!#]")
 _TAG = re.compile(r"<(?=[a-zA-Z/!?|])")
 
@@ -67,6 +70,7 @@ class HookContexts:
         self,
         memories: Memories,
         decisions: Decisions,
+        proposals: Proposals,
         sessions: Sessions,
         summaries: Summaries,
         recall: Recall,
@@ -75,6 +79,7 @@ class HookContexts:
     ) -> None:
         self._memories = memories
         self._decisions = decisions
+        self._proposals = proposals
         self._sessions = sessions
         self._summaries = summaries
         self._recall = recall
@@ -82,14 +87,19 @@ class HookContexts:
         self._clock = clock
 
     def at_start(self, caller: Caller, last_session: str | None, tokens: int) -> Context | None:
-        """Return what holds: rules, decisions, how the session named as the last one ended.
+        """Return what matters: rules, open risks, decisions, how the session named as the last one ended.
 
-        As much as fits into so many tokens, the rules first; None if there is nothing.
+        What was open then and proposals that wait are open, too. As much as fits into so many tokens, the
+        rules first; None if there is nothing.
         """
-        lines = [*self._rules(caller), *self._truths(caller)]
+        lines = [
+            *self._of_types(caller, "Rules:", _RULES, _MOST_RULES),
+            *self._of_types(caller, "Open risks:", [MemoryType.RISK], _MOST_RISKS),
+            *self._truths(caller),
+        ]
         if last_session is not None:
             lines += self._last(caller, last_session)
-        return _fitting(lines, tokens * CHARACTERS)
+        return _fitting([*lines, *self._waiting(caller)], tokens * CHARACTERS)
 
     def before_prompt(
         self, caller: Caller, prompt: str, least: float, known: Collection[str]
@@ -107,23 +117,29 @@ class HookContexts:
         found = self._recall.by_meaning(caller, question, BESIDE)
         clear = found[: min(MOST_HITS, standing_out([each.score for each in found]))]
         new = [each for each in clear if each.score >= least and each.memory.id not in known]
-        lines = [_Line("", each.memory.id, f"- {_line(each.memory)}") for each in new]
+        lines = [_line("", each.memory, each.memory.content) for each in new]
         context = _fitting(lines, MOST_HITS * (LONGEST_HIT + 200))
         got = tuple((each.memory, each.score) for each in new)
         return None if context is None else replace(context, got=got)
 
-    def _rules(self, caller: Caller) -> Iterable[_Line]:
+    def _of_types(
+        self, caller: Caller, heading: str, types: Iterable[MemoryType], most: int
+    ) -> Iterable[_Line]:
         found: list[Memory] = []
-        for type in _RULES:
+        for type in types:
             query = MemoryQuery(type=type)
-            page = self._memories.page(caller, _MOST_RULES, 0, query, self._clock())
-            found += page.memories
-        for memory in found[:_MOST_RULES]:
-            yield _Line("Rules:", memory.id, f"- {_line(memory)}")
+            found += self._memories.page(caller, most, 0, query, self._clock()).memories
+        return [_line(heading, memory, memory.content) for memory in found[:most]]
 
     def _truths(self, caller: Caller) -> Iterable[_Line]:
         for decision in self._decisions.latest(caller)[:_MOST_DECISIONS]:
-            yield _Line("Decisions that hold:", decision.id, f"- {_decision_line(decision)}")
+            said = f"{decision.target}: {decision.title}"
+            yield _line("Decisions that hold:", decision, said)
+
+    def _waiting(self, caller: Caller) -> Iterable[_Line]:
+        for proposal in self._proposals.pending(caller)[:_MOST_PROPOSALS]:
+            said = f"{proposal.target}: {proposal.title}"
+            yield _line("Proposals that no person has accepted yet:", proposal, said)
 
     def _last(self, caller: Caller, name: str) -> Iterable[_Line]:
         for session in self._sessions.all(caller, name)[:1]:
@@ -131,6 +147,9 @@ class HookContexts:
             if said:
                 heading = f"How the last session here ended, on {session.last:%Y-%m-%d}:"
                 yield _Line(heading, "", inert(said))
+            summary = self._summaries.of(session)
+            for error in open_errors(summary.summary) if summary else ():
+                yield _Line("It left open:", "", f"- {_cut(inert(error), LONGEST_HIT)}")
 
     def _end_of(self, caller: Caller, session: Session) -> str:
         summary = self._summaries.of(session)
@@ -162,15 +181,10 @@ def inert(text: str) -> str:
     return _TAG.sub("‹", " ".join(plain.split()))
 
 
-def _line(memory: Memory) -> str:
-    through = f" through {memory.origin.client}" if memory.origin and memory.origin.client else ""
-    known = f"{memory.author}{through}, {memory.updated_at:%Y-%m-%d}, {memory.status}, {memory.id}"
-    return f"{_cut(inert(memory.content), LONGEST_HIT)} ({inert(known)})"
-
-
-def _decision_line(decision: Decision) -> str:
-    known = f"{decision.author}, {decision.created_at:%Y-%m-%d}, {decision.id}"
-    return f"{inert(decision.target)}: {_cut(inert(decision.title), LONGEST_HIT)} ({inert(known)})"
+def _line(heading: str, record: Memory | Decision | Proposal, text: str) -> _Line:
+    """Return a record as a line: its text, and whose words these are."""
+    said = f"- {_cut(inert(text), LONGEST_HIT)} ({inert(words_of(record))})"
+    return _Line(heading, record.id, said)
 
 
 def _cut(text: str, longest: int) -> str:

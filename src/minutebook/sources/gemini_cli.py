@@ -1,16 +1,20 @@
 """Chats of Gemini CLI: a JSON document a session or, since 2026, a line of JSON a message."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
 from minutebook.domain.source_drafts import Found, LeftOut, Place
 from minutebook.sources.conversation import Conversation, Message, modified, session_name
-from minutebook.sources.files import Source, SourceFile, UsualPlace
+from minutebook.sources.files import Source, SourceFile, UsualPlace, opened
 from minutebook.sources.values import instant_of, objects_at, shown, text_at
 
 NAME = "gemini-cli"
 USUAL_PLACE = UsualPlace("GEMINI_CLI_HOME", (), (".gemini", "tmp"))
+
+_INJECTED = re.compile(r"<(hook|session)_context>.*?</\1_context>\s*", re.DOTALL)
+"""What the program and hooks put before what a person says: nobody's words."""
 
 _Line = tuple[int, Mapping[str, Any]]
 """A message, and the line where it stands."""
@@ -66,19 +70,28 @@ def _messages(
             standing[id] = (standing[id][0] if id in standing else number, line)
         else:
             document.update(changes if isinstance(changes, dict) else line)
-    rewritten = [(0, each) for each in objects_at(document, "messages")]
-    yield from rewritten or standing.values()
+            if isinstance(document.pop("messages", None), list):
+                # The messages so far, written anew; those that follow come after them.
+                anew = objects_at(changes if isinstance(changes, dict) else line, "messages")
+                standing = {
+                    text_at(each, "id") or f"{number}/{at}": (number, each)
+                    for at, each in enumerate(anew)
+                }
+    yield from standing.values()
 
 
 def _turns(file: SourceFile, name: str, messages: list[_Line]) -> Iterator[Found]:
-    session = Conversation(NAME, name, modified(file.modified))
+    session = Conversation(NAME, name, modified(file.modified), folder=_project_of(file))
     for index, (number, message) in enumerate(messages):
         key = text_at(message, "id") or f"{name}/{index}"
         where = Message(key, Place(str(file.path), number), instant_of(message.get("timestamp")))
         text = _text(message.get("content"))
         match message.get("type"):
             case "user":
-                if (turn := session.prompt(where, text)) is not None:
+                said = _INJECTED.sub("", text)
+                if text and not said:
+                    continue
+                if (turn := session.prompt(where, said)) is not None:
                     yield turn
             case "gemini":
                 _add_answer(session, where, message, text)
@@ -86,6 +99,15 @@ def _turns(file: SourceFile, name: str, messages: list[_Line]) -> Iterator[Found
                 session.result(f"{kind}: {text}")
     if (turn := session.end()) is not None:
         yield turn
+
+
+def _project_of(file: SourceFile) -> str:
+    """Return the project's folder, which newer versions write beside the folder of its chats."""
+    try:
+        with opened(file.path.parent.parent / ".project_root") as stream:
+            return stream.read(4096).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
 
 
 def _add_answer(

@@ -11,6 +11,7 @@ from minutebook.sources import (
     claude_code,
     claude_mem,
     codex,
+    copilot_cli,
     gemini_cli,
     instructions,
     markdown,
@@ -44,6 +45,12 @@ SOURCES: Mapping[str, SourceKind] = {
         claude_code.USUAL_PLACE,
     ),
     codex.NAME: SourceKind("sessions of Codex", codex.is_wanted, codex.read, codex.USUAL_PLACE),
+    copilot_cli.NAME: SourceKind(
+        "sessions of Copilot CLI",
+        copilot_cli.is_wanted,
+        copilot_cli.read,
+        copilot_cli.USUAL_PLACE,
+    ),
     gemini_cli.NAME: SourceKind(
         "chats of Gemini CLI", gemini_cli.is_wanted, gemini_cli.read, gemini_cli.USUAL_PLACE
     ),

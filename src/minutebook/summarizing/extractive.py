@@ -66,6 +66,8 @@ LEAD = 60
 """Characters of a text's beginning that can tell how it takes what was said before."""
 
 MOST_FILES, MOST_ERRORS = 8, 4
+_ERRORS = "Errors met: "
+_ERROR = re.compile(r"(.+?) \((open|resolved)\)(?:, | and |\.?$)")
 """Files and errors that a summary names."""
 
 
@@ -219,8 +221,16 @@ def summary_text(listed: Sequence[Sentence], facts: SessionFacts) -> str:
         lines.append(f"Files: {_listed(facts.files, MOST_FILES)}.")
     if facts.errors:
         errors = [f"{e.text} ({'resolved' if e.resolved else 'open'})" for e in facts.errors]
-        lines.append(f"Errors met: {_listed(errors, MOST_ERRORS)}.")
+        lines.append(f"{_ERRORS}{_listed(errors, MOST_ERRORS)}.")
     return "\n".join(lines)
+
+
+def open_errors(summary: str) -> list[str]:
+    """Return the errors that a summary made here tells of as open; none of one that is written otherwise."""
+    last = summary.rpartition("\n")[2]
+    if not last.startswith(_ERRORS):
+        return []
+    return [text for text, state in _ERROR.findall(last.removeprefix(_ERRORS)) if state == "open"]
 
 
 def title(listed: Sequence[Sentence], facts: SessionFacts) -> str:

@@ -3,17 +3,22 @@
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from minutebook import __version__
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client
+from minutebook.server.daemon.command_client import PRINTED
+from minutebook.server.daemon.commands import Command, Host, Write, answer
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are used")
@@ -111,3 +116,40 @@ def test_a_daemon_that_ended_within_a_command_is_told_where_it_may_have_written(
     # It was read again by a process of its own, which finds that nothing was ever kept there.
     assert (listed.returncode, listed.stdout) == (1, "")
     assert "there is no store" in listed.stderr
+
+
+@pytest.mark.parametrize(("said", "noted"), [(PRINTED, ["noted"]), (b"", []), (b"other\n", [])])
+def test_what_is_noted_once_a_client_printed_all_is_noted_then_alone(
+    said: bytes, noted: list[str]
+) -> None:
+    ours, theirs = socket.socketpair()
+    done: list[str] = []
+    host = Host(cast("Any", None), lambda settings: None, cast("Any", None))
+
+    def run(command: Command, host: Host, write: Write) -> int:
+        host.when_read.append(lambda: done.append("noted"))
+        return 0
+
+    request = {
+        "version": __version__,
+        "command": ["hook"],
+        "variables": {},
+        "folder": "/",
+        "user": "ada",
+        "terminals": [False, False],
+    }
+    with ours, theirs:
+        # All that the client says lies ready: one that printed nothing in time just leaves.
+        theirs.sendall(b"go\n")
+        with theirs.makefile("rb") as answers:
+            server = threading.Thread(target=answer, args=(ours, request, host, run))
+            server.start()
+            assert [json.loads(answers.readline()) for _ in range(2)] == [
+                {"ready": True},
+                {"status": 0},
+            ]
+            assert done == []
+            theirs.sendall(said)
+        theirs.close()
+        server.join()
+    assert done == noted

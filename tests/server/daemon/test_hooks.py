@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from minutebook.cli.hooks import is_ignored, lately, trouble_in
+from minutebook.install.known_hooks import HOOKS
 from minutebook.invocation import Invocation
 from minutebook.server.daemon import client, hook_log
 from minutebook.server.daemon.rendezvous import DaemonAddress, daemon_address
@@ -55,7 +56,9 @@ class Machine:
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
 
-    def hook(self, event: dict[str, Any] | bytes, wait: str = "60") -> str:
+    def hook(
+        self, event: dict[str, Any] | bytes, wait: str = "60", client: str = "claude-code"
+    ) -> str:
         """Run a hook, which always ends well; what it prints."""
         data = event if isinstance(event, bytes) else json.dumps(event).encode()
         command = [
@@ -66,7 +69,7 @@ class Machine:
             "-m",
             "minutebook",
             "hook",
-            "claude-code",
+            client,
         ]
         environment = self.environment | {"MINUTEBOOK_HOOK_WAIT": wait}
         done = subprocess.run(command, input=data, env=environment, capture_output=True, timeout=60)
@@ -185,6 +188,105 @@ def test_no_other_file_is_read_as_a_transcript(
     assert machine.typed("sessions") == "No session was written yet."
 
 
+def codex_lines(folder: str) -> list[dict[str, Any]]:
+    def item(role: str, text: str) -> dict[str, Any]:
+        content = [{"type": "input_text", "text": text}]
+        return {
+            "type": "response_item",
+            "payload": {"type": "message", "role": role, "content": content},
+        }
+
+    meta = {"type": "session_meta", "payload": {"id": "s1", "cwd": folder}}
+    # What hooks said stands there as the developer's.
+    told = item("developer", "From Minutebook")
+    asked, answered = item("user", "Mend it."), item("assistant", "The port is 6543 now.")
+    return [meta, told, asked, answered]
+
+
+def gemini_lines() -> list[dict[str, Any]]:
+    told = "<session_context>\nToday is Sunday.\n</session_context>"
+    asked = "<hook_context>From Minutebook</hook_context>\n\nMend it."
+    return [
+        {"sessionId": "s1"},
+        {"$set": {"messages": [{"id": "m0", "type": "user", "content": [{"text": told}]}]}},
+        {"id": "m1", "type": "user", "content": [{"text": asked}]},
+        {"id": "m2", "type": "gemini", "content": "The port is 6543 now."},
+    ]
+
+
+def copilot_lines() -> list[dict[str, Any]]:
+    said = {
+        "session.start": {"sessionId": "s1", "copilotVersion": "1.0"},
+        "user.message": {"content": "Mend it.", "transformedContent": "From Minutebook. Mend it."},
+        "assistant.message": {"content": "The port is 6543 now."},
+    }
+    return [{"type": kind, "id": kind, "data": data} for kind, data in said.items()]
+
+
+@pytest.mark.parametrize(
+    ("client", "path", "lines"),
+    [
+        ("codex", ".codex/sessions/2026/rollout-1-s1.jsonl", codex_lines("/p")),
+        ("gemini", ".gemini/tmp/p/chats/session-1.jsonl", gemini_lines()),
+        ("copilot", ".copilot/session-state/s1/events.jsonl", copilot_lines()),
+    ],
+)
+def test_a_session_of_each_client_is_kept_from_its_transcript(
+    machine: Machine, daemon: DaemonAddress, client: str, path: str, lines: list[dict[str, Any]]
+) -> None:
+    file = machine.user / path
+    file.parent.mkdir(parents=True)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    # Copilot CLI names no transcript when a session ends.
+    named = {} if client == "copilot" else {"transcript_path": str(file)}
+    assert machine.hook(machine.event("SessionEnd", **named), client=client) == ""
+    wait_until(lambda: "captured" in machine.outcomes())
+    read = json.loads(machine.typed("session", "s1", "--json"))
+    ((prompt, response),) = [(turn["prompt"], turn["response"]) for turn in read["turns"]]
+    assert (prompt, response) == ("Mend it.", "The port is 6543 now.")
+    told = machine.hook(machine.event("SessionStart", "s2"), client=client)
+    assert "6543" in told
+
+
+def test_turns_that_a_client_gives_itself_are_kept_one_by_one(
+    machine: Machine, daemon: DaemonAddress
+) -> None:
+    for number, second in enumerate(("first", "second"), 1):
+        turn = {
+            "id": f"m{number}",
+            "at": 1_795_372_526_353 + number,
+            "prompt": f"<private>x</private> {second}",
+        }
+        event = {**machine.event("TurnEnd"), "turn": {**turn, "response": "Done."}}
+        assert machine.hook(event, client="opencode") == ""
+        wait_until(lambda: machine.outcomes().count("captured") == number)  # noqa: B023
+    machine.hook(machine.event("SessionEnd"), client="opencode")
+    wait_until(lambda: machine.outcomes().count("captured") == 3)
+    read = json.loads(machine.typed("session", "s1", "--json"))
+    assert [turn["prompt"] for turn in read["turns"]] == ["[private] first", "[private] second"]
+    assert "built-in extractive" in machine.typed("session", "s1")
+
+
+def test_each_client_is_answered_in_its_own_form(machine: Machine, daemon: DaemonAddress) -> None:
+    machine.typed("remember", "Refunds need two signatures.", "--type", "business_rule")
+    root = {"conversation_id": "c1", "workspace_roots": [str(machine.project)]}
+    answers = {
+        "cursor": {"hook_event_name": "sessionStart", **root},
+        "copilot": machine.event("SessionStart", "c2"),
+        "gemini": machine.event("BeforeAgent", "c3", prompt="who signs the refunds"),
+        "opencode": machine.event("UserPromptSubmit", "c4", prompt="who signs the refunds"),
+    }
+    told = {name: json.loads(machine.hook(answers[name], client=name)) for name in answers}
+    assert "Refunds need" in told["cursor"]["additional_context"]
+    assert "Refunds need" in told["copilot"]["additionalContext"]
+    assert "Refunds need" in told["opencode"]["additionalContext"]
+    # VS Code reads Copilot's hook, and this part of its answer.
+    assert told["copilot"]["hookSpecificOutput"]["hookEventName"] == "SessionStart"
+    assert told["gemini"].keys() == {"hookSpecificOutput"}
+    assert told["gemini"]["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
+    assert [e["session"] for e in hook_log.entries(str(machine.home))] == ["c1", "c2", "c3", "c4"]
+
+
 def test_without_a_daemon_nothing_is_said_and_nothing_started(machine: Machine) -> None:
     assert machine.hook(machine.event("SessionStart")) == ""
     assert machine.outcomes() == ["no daemon"]
@@ -217,17 +319,22 @@ def test_a_daemon_that_stands_still_is_not_awaited(machine: Machine, daemon: Dae
     assert machine.outcomes()[-1] in ("late", "no daemon")
 
 
-@pytest.mark.parametrize(("setting", "value"), [("hooks", "off"), ("hook_ignore", "*/my project")])
-def test_hooks_are_switched_off(machine: Machine, setting: str, value: str) -> None:
+@pytest.mark.parametrize(
+    "switch", [["hooks", "off"], ["settings", "set", "hook_ignore", "*/my project"]]
+)
+def test_the_hooks_of_all_clients_are_switched_off(machine: Machine, switch: list[str]) -> None:
     machine.typed("remember", "Refunds need two signatures.", "--type", "business_rule")
-    machine.typed("settings", "set", setting, value)
+    machine.typed(*switch)
     place = machine.place
     client.start(Invocation({}, (), machine.environment), place)
     try:
         path = machine.transcript("s1", ("Mend it.", "Done."))
-        assert machine.hook(machine.event("SessionStart")) == ""
+        for name in sorted({each.command_name for each in HOOKS.values()}):
+            assert machine.hook(machine.event("SessionStart"), client=name) == ""
+            turn = {"id": "m1", "at": 1_795_372_526_353, "prompt": "a", "response": "b"}
+            machine.hook({**machine.event("TurnEnd"), "turn": turn}, client=name)
         machine.hook(machine.event("SessionEnd", transcript_path=str(path)))
-        machine.typed("sessions")
+        assert machine.typed("sessions") == "No session was written yet."
     finally:
         client.stop(place)
     assert "answered" not in machine.outcomes()

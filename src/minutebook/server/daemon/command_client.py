@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 READY_WAIT = 2.0
 """Seconds in which a daemon has to say that it is ready; a command is not held up by a sick one."""
 
+PRINTED = b"printed\n"
+"""What a client says that has printed all of an answer, for those commands that note it."""
+
 _USER_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 """Where `getpass.getuser` looks for the user's name, in this order."""
 

@@ -5,11 +5,12 @@ import logging
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from minutebook import __version__
 from minutebook.config import Settings
+from minutebook.server.daemon.command_client import PRINTED
 from minutebook.server.daemon.rendezvous import read_line
 
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ log = logging.getLogger(__name__)
 
 GO_WAIT = 10.0
 """Seconds in which a client has to say that the command is to be run."""
+
+PRINTED_WAIT = 60.0
+"""Seconds in which it has to say that it has printed all of an answer."""
 
 Stream = Literal["stdout", "stderr", "link"]
 """Where what a command writes goes at its client: `link` is opened in the browser there."""
@@ -64,12 +68,14 @@ class Host:
     """What the daemon lends to a command.
 
     `app` gives the app, opened by now. `check_same` raises LeftToClient for settings that are not
-    the daemon's. The daemon does not end by itself within `stay`.
+    the daemon's. The daemon does not end by itself within `stay`. `when_read` is what is done once the
+    client says that it printed all.
     """
 
     app: "Callable[[], App]"
     check_same: Callable[[Settings], None]
     stay: "Callable[[], AbstractContextManager[Stay]]"
+    when_read: list[Callable[[], None]] = field(default_factory=list)
 
 
 Write = Callable[[Stream, str], None]
@@ -102,10 +108,21 @@ def answer(connection: socket.socket, request: Mapping[str, Any], host: Host, ru
     connection.settimeout(None)
     try:
         send({"status": run(command, host, write)})
+        if host.when_read and _is_read(connection):
+            for act in host.when_read:
+                act()
     except LeftToClient as reason:
         send({"refused": str(reason)})
     except ClientLost:
         log.debug("the client of the command %s is gone", command.words[:1])
+
+
+def _is_read(connection: socket.socket) -> bool:
+    """Tell whether the client says that it has printed all."""
+    try:
+        return read_line(connection, PRINTED_WAIT) == PRINTED
+    except (OSError, EOFError):
+        return False
 
 
 def _command_of(request: Mapping[str, Any]) -> Command:

@@ -17,6 +17,7 @@ from minutebook.server.daemon.rendezvous import daemon_address
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import socket
     from typing import NoReturn
 
 STARTED = time.monotonic()
@@ -25,10 +26,19 @@ STARTED = time.monotonic()
 LARGEST_EVENT = 256 * 1024
 """Bytes of an event; of a larger one nothing is made."""
 
-NOT_AWAITED = frozenset({"SessionEnd"})
+NOT_AWAITED = frozenset({"SessionEnd", "TurnEnd"})
 """Events whose answer nobody waits for: what they ask for takes longer than a client may."""
 
-CONFIGURATION = "CLAUDE_CONFIG_DIR"
+FOLDERS = {
+    "claude-code": "CLAUDE_CONFIG_DIR",
+    "codex": "CODEX_HOME",
+    "gemini": "GEMINI_CLI_HOME",
+    "copilot": "COPILOT_HOME",
+}
+"""The variables that name the folders in which clients keep their transcripts."""
+
+
+_SESSIONS = ("session_id", "sessionId", "conversation_id")
 
 
 def run_and_exit(invocation: Invocation, arguments: Sequence[str]) -> "NoReturn":
@@ -52,6 +62,7 @@ class _Call:
         self._invocation = invocation
         self._arguments = arguments
         self._ending = threading.Lock()
+        self._connection: socket.socket | None = None
         self._entry: dict[str, object] = {"client": _client_of(arguments)}
 
     def give_up(self) -> None:
@@ -65,17 +76,27 @@ class _Call:
         if output:
             try:
                 _write_all(output.encode())
+                self._say_printed()
             except OSError:
                 outcome = "nobody reads"
         hook_log.append(self._invocation.home, **self._entry, outcome=outcome, ms=took)
         os._exit(0)
 
+    def _say_printed(self) -> None:
+        """Have the daemon note what was told, which it does of nothing that came too late."""
+        try:
+            if self._connection is not None:
+                self._connection.sendall(command_client.PRINTED)
+        except OSError:
+            pass
+
     def run(self) -> "NoReturn":
         """Read the event, have the daemon answer it, and end."""
         data = sys.stdin.buffer.read(LARGEST_EVENT + 1)
         event = json.loads(data)
-        name = str(event["hook_event_name"])
-        self._entry |= {"event": name, "session": str(event.get("session_id", ""))}
+        name = str(event.get("hook_event_name") or event["hookEventName"])
+        session = next((event[key] for key in _SESSIONS if event.get(key)), "")
+        self._entry |= {"event": name, "session": str(session)}
         if len(data) > LARGEST_EVENT:
             self.end("too large")
         if not self._invocation.wants_daemon:
@@ -85,6 +106,7 @@ class _Call:
             connection = place.connect(self._invocation.hook_wait)
         except OSError:
             self.end("no daemon")
+        self._connection = connection
         with connection, connection.makefile("rb") as answers:
             connection.sendall(command_client.request(self._invocation, self._words(data)))
             if "ready" not in command_client.next_answer(answers):
@@ -110,7 +132,8 @@ class _Call:
 
     def _words(self, data: bytes) -> list[str]:
         words = [*self._arguments, "--event", data.decode("utf-8", "replace")]
-        folder = self._invocation.environment.get(CONFIGURATION)
+        variable = FOLDERS.get(str(self._entry["client"]), "")
+        folder = self._invocation.environment.get(variable)
         return [*words, "--client-folder", folder] if folder else words
 
 

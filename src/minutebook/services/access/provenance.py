@@ -38,6 +38,20 @@ def attribute(caller: Caller, records: Iterable[TextRecord]) -> None:
         caller.call.notes["provenance"] = Note({"records": facts}, _sentence(marked))
 
 
+def words_of(record: TextRecord) -> str:
+    """Say in a phrase who wrote a record, through what, when, how far it is trusted, its id, and how it reads."""
+    known = _said_of(record)
+    through = f" through {known['client']}" if known.get("client") else ""
+    parts = (
+        f"{known.get('author', '')}{through}",
+        known.get("at", "")[:10],
+        known.get("trust", ""),
+    )
+    phrase = ", ".join(filter(None, (*parts, record.id)))
+    marks = marks_of(record.text)
+    return f"{phrase}; reads as instructions: {' and '.join(marks)}" if marks else phrase
+
+
 def _said_of(record: Record) -> Mapping[str, str]:
     """Return what is known of where a record comes from; parts that are not known are left out."""
     match record:

@@ -1,0 +1,171 @@
+"""What is kept of a client's session: its transcript when it ends, or its turns one by one."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from minutebook.cli.hook_events import HookEvent, Moment
+from minutebook.config import Settings
+from minutebook.domain.errors import InvalidInput, MinutebookError
+from minutebook.domain.private import without_private
+from minutebook.domain.source_drafts import Found, LeftOut, Place, TurnDraft
+from minutebook.server.daemon import hook_log
+from minutebook.sources import claude_code, codex, copilot_cli, gemini_cli
+from minutebook.sources.conversation import session_name
+from minutebook.sources.files import Source, UsualPlace, Wanted
+from minutebook.sources.registry import SOURCES, found_in
+from minutebook.sources.values import instant_of, object_at, text_at
+from minutebook.whereabouts import repository_by_path
+
+if TYPE_CHECKING:
+    from minutebook.app import App
+    from minutebook.domain.caller import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class Transcripts:
+    """Which source reads a client's transcripts, where they lie, and which files they are.
+
+    Where an event names none, it is the file of this name in the folder named for the session.
+    """
+
+    source: str
+    place: UsualPlace
+    is_wanted: Wanted
+    file: str = ""
+
+
+TRANSCRIPTS: Mapping[str, Transcripts] = {
+    "claude-code": Transcripts(claude_code.NAME, claude_code.USUAL_PLACE, claude_code.is_wanted),
+    "codex": Transcripts(codex.NAME, codex.USUAL_PLACE, codex.is_wanted),
+    "gemini": Transcripts(gemini_cli.NAME, gemini_cli.USUAL_PLACE, gemini_cli.is_wanted),
+    "copilot": Transcripts(
+        copilot_cli.NAME, copilot_cli.USUAL_PLACE, copilot_cli.is_wanted, copilot_cli.EVENTS
+    ),
+}
+"""The clients that write transcripts which we read; of others each turn is kept as it ends."""
+
+
+def capture(
+    app: "App",
+    settings: Settings,
+    caller: "Caller",
+    client: str,
+    event: HookEvent,
+    folder: Path | None,
+) -> str:
+    """Keep what an event brings, and sum the session up if it is over; return what came of it.
+
+    That is noted in the log of hooks, too: whoever asked has not waited.
+    """
+    count, kept = 0, ""
+    try:
+        found = _found(client, event, folder)
+        count, names = _import(app, settings, caller, event, found)
+        if event.moment is Moment.END and client not in TRANSCRIPTS:
+            names = {each.name for each in app.sessions.all(caller, session_name(event.session))}
+        kept = min(names, default="")
+        if event.moment is Moment.END and (count or client not in TRANSCRIPTS):
+            for name in sorted(names):
+                app.summaries.summarize(caller, name)
+        outcome = "captured"
+    except MinutebookError as error:
+        outcome = f"failed: {type(error).__name__}"
+    hook_log.append(
+        str(settings.home),
+        client=client,
+        event="capture",
+        session=event.session,
+        kept=kept,
+        folder=str(event.folder),
+        outcome=outcome,
+        turns=count,
+    )
+    return outcome
+
+
+def _found(client: str, event: HookEvent, folder: Path | None) -> Iterable[Found]:
+    if event.moment is Moment.TURN:
+        return [_turn(client, event)]
+    if client not in TRANSCRIPTS:
+        return []
+    of = TRANSCRIPTS[client]
+    path = transcript(client, event, folder)
+    return found_in(Source(path, of.is_wanted), SOURCES[of.source])
+
+
+def _turn(client: str, event: HookEvent) -> Found:
+    """Read a turn that a client gives itself."""
+    turn, place = object_at(event.told, "turn"), Place(event.name)
+    key, at, name = text_at(turn, "id"), instant_of(turn.get("at")), session_name(event.session)
+    if not key or at is None or not name:
+        return LeftOut(place, "the turn has no id, instant or session")
+    return TurnDraft(
+        key=key,
+        place=place,
+        program=client,
+        session=name,
+        at=at,
+        prompt=text_at(turn, "prompt"),
+        thought="",
+        response=text_at(turn, "response"),
+    )
+
+
+def _import(
+    app: "App", settings: Settings, caller: "Caller", event: HookEvent, found: Iterable[Found]
+) -> tuple[int, set[str]]:
+    """Import what was found; return how many turns were new or had grown, and the sessions' names."""
+    from minutebook.services.maintenance.source_imports import Outcome
+
+    names: set[str] = set()
+
+    def noted() -> Iterator[Found]:
+        for each in found:
+            if isinstance(each, TurnDraft):
+                names.add(each.session)
+                yield _without_private(replace(each, folder=each.folder or str(event.folder)))
+            else:
+                yield each
+
+    source = f"{caller.name}: {event.session}"
+    report = app.source_imports.run(
+        caller,
+        source,
+        noted(),
+        lambda: 0.0,
+        dry_run=False,
+        repository_of=repository_by_path(settings),
+    )
+    return sum(report.counts[each].total() for each in (Outcome.NEW, Outcome.CHANGED)), names
+
+
+def _without_private(turn: TurnDraft) -> TurnDraft:
+    return replace(
+        turn,
+        prompt=without_private(turn.prompt),
+        thought=without_private(turn.thought),
+        response=without_private(turn.response),
+    )
+
+
+def transcript(client: str, event: HookEvent, folder: Path | None) -> Path:
+    """Return the path of a session's transcript, one in the client's own folder of them.
+
+    `folder` is the client's configuration folder where a variable names it. Raises InvalidInput for
+    any other path: who writes events could have any file read.
+    """
+    of = TRANSCRIPTS[client]
+    configuration = folder or Path.home().joinpath(*of.place.folder)
+    own = configuration.joinpath(*of.place.below)
+    named = text_at(event.told, "transcript_path")
+    if not named and of.file and event.session:
+        named = str(own / event.session / of.file)
+    with suppress(OSError, RuntimeError, ValueError):
+        path = Path(named).resolve(strict=True)
+        below = path.relative_to(own.resolve())
+        if of.is_wanted(PurePath(below)):
+            return path
+    raise InvalidInput("transcript_path", f"must be a transcript below {own}")

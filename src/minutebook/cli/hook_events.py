@@ -1,0 +1,77 @@
+"""Events of clients' sessions in one form, and what is answered in each client's own."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from minutebook.sources.values import text_at
+
+
+class Moment(StrEnum):
+    """When in a session an event comes."""
+
+    START = "a session starts"
+    PROMPT = "before a prompt"
+    TURN = "a turn ended"
+    END = "a session ends"
+
+
+MOMENTS: Mapping[str, Moment] = {
+    "SessionStart": Moment.START,
+    "sessionStart": Moment.START,
+    "UserPromptSubmit": Moment.PROMPT,
+    "BeforeAgent": Moment.PROMPT,
+    "beforeSubmitPrompt": Moment.PROMPT,
+    "TurnEnd": Moment.TURN,
+    "SessionEnd": Moment.END,
+}
+"""The moments of the events, which the clients name each in its own way."""
+
+MOST_TOKENS: Mapping[str, int] = {"cursor": 1_800}
+"""Tokens that a client takes at most when a session starts: Cursor fails for more than 10,000 characters."""
+
+_FLAT = frozenset({"copilot", "opencode"})
+_INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class HookEvent:
+    """An event: the client's name of it, the moment, None if unknown, the session, its folder, the prompt.
+
+    `told` is all of what the client said.
+    """
+
+    name: str
+    moment: Moment | None
+    session: str
+    folder: Path
+    prompt: str
+    told: Mapping[str, Any]
+
+
+def read_event(told: Mapping[str, Any]) -> HookEvent:
+    """Read what a client said of an event."""
+    name = text_at(told, "hook_event_name", "hookEventName")
+    roots = told.get("workspace_roots")
+    root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else "/"
+    return HookEvent(
+        name=name,
+        moment=MOMENTS.get(name),
+        session=text_at(told, "session_id", "sessionId", "conversation_id"),
+        folder=Path(text_at(told, "cwd") or root),
+        # Gemini CLI without a terminal puts what a hook said when the session started before the prompt.
+        prompt=_INJECTED.sub("", text_at(told, "prompt")),
+        told=told,
+    )
+
+
+def output_of(client: str, event: str, text: str) -> Mapping[str, Any]:
+    """Return what has a client put a text before what the person asked."""
+    if client == "cursor":
+        return {"additional_context": text}
+    nested = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    # Copilot CLI takes the first, VS Code, which runs the same hook, the second.
+    return {"additionalContext": text, **nested} if client in _FLAT else nested
