@@ -98,7 +98,7 @@ def _found(client: str, event: HookEvent, folder: Path | None) -> Iterable[Found
 
 def _turn(client: str, event: HookEvent) -> Found:
     """Read a turn that a client gives itself."""
-    turn, place = object_at(event.told, "turn"), Place(event.name)
+    turn, place = object_at(event.fields, "turn"), Place(event.name)
     key, at, name = text_at(turn, "id"), instant_of(turn.get("at")), session_name(event.session)
     if not key or at is None or not name:
         return LeftOut(place, "the turn has no id, instant or session")
@@ -160,7 +160,7 @@ def transcript(client: str, event: HookEvent, folder: Path | None) -> Path:
     of = TRANSCRIPTS[client]
     configuration = folder or Path.home().joinpath(*of.place.folder)
     own = configuration.joinpath(*of.place.below)
-    named = text_at(event.told, "transcript_path")
+    named = text_at(event.fields, "transcript_path")
     if not named and of.file and event.session:
         named = str(own / event.session / of.file)
     with suppress(OSError, RuntimeError, ValueError):

@@ -41,7 +41,7 @@ _INJECTED = re.compile(r"<hook_context>.*?</hook_context>\s*", re.DOTALL)
 class HookEvent:
     """An event: the client's name of it, the moment, None if unknown, the session, its folder, the prompt.
 
-    `told` is all of what the client said.
+    `fields` are all that the client gave.
     """
 
     name: str
@@ -49,22 +49,22 @@ class HookEvent:
     session: str
     folder: Path
     prompt: str
-    told: Mapping[str, Any]
+    fields: Mapping[str, Any]
 
 
-def read_event(told: Mapping[str, Any]) -> HookEvent:
+def read_event(fields: Mapping[str, Any]) -> HookEvent:
     """Read what a client said of an event."""
-    name = text_at(told, "hook_event_name", "hookEventName")
-    roots = told.get("workspace_roots")
+    name = text_at(fields, "hook_event_name", "hookEventName")
+    roots = fields.get("workspace_roots")
     root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else "/"
     return HookEvent(
         name=name,
         moment=MOMENTS.get(name),
-        session=text_at(told, "session_id", "sessionId", "conversation_id"),
-        folder=Path(text_at(told, "cwd") or root),
+        session=text_at(fields, "session_id", "sessionId", "conversation_id"),
+        folder=Path(text_at(fields, "cwd") or root),
         # Gemini CLI without a terminal puts what a hook said when the session started before the prompt.
-        prompt=_INJECTED.sub("", text_at(told, "prompt")),
-        told=told,
+        prompt=_INJECTED.sub("", text_at(fields, "prompt")),
+        fields=fields,
     )
 
 
