@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 import yaml
 
-from minutebook.install.hooks import HOOKS, TIMEOUT
+from minutebook.install.known_hooks import HOOKS, SECONDS
 from tools.packages.facts import Facts
 
 Files = dict[str, bytes]
@@ -55,7 +55,7 @@ def claude_code(facts: Facts, root: Path) -> Files:
     }
     # Without the program a hook says nothing; an error before each prompt would help nobody.
     command = "! command -v minutebook >/dev/null || minutebook hook claude-code"
-    entry = {"type": "command", "command": command, "timeout": TIMEOUT}
+    entry = {"type": "command", "command": command, "timeout": SECONDS}
     hooks = {event: [{"hooks": [entry]}] for event in HOOKS["claude-code"].events}
     files = {
         ".claude-plugin/plugin.json": _json(plugin),
@@ -178,7 +178,7 @@ EXTENSIONS: Mapping[str, Extension] = {
         "Claude Code",
         claude_code,
         f"{_SKILL}; {_COMMANDS}. The hooks put what matters before a session and a prompt, and keep each\n"
-        "session when it ends: `minutebook hooks` says what they did, `minutebook settings set hooks off` silences them.",
+        "session when it ends: `minutebook hooks` says what they did, `minutebook hooks off` silences them.",
         "unpack it, then `claude plugin marketplace add ./FOLDER` and `claude plugin install minutebook@minutebook`.",
     ),
     "codex": Extension(
