@@ -127,3 +127,26 @@ def test_a_fact_is_the_first_that_was_claimed_until_another_is_written(tmp_path:
         assert shared.read("a") == "one"
         shared.write("a", "four")
         assert (shared.read("a"), shared.claim("a", "five")) == ("four", "four")
+
+
+@pytest.mark.thorough
+def test_an_index_that_differs_from_the_records_is_told_by_check_and_mended(tmp_path: Path) -> None:
+    engine, folder = PostgresEngine(), tmp_path / "store"
+    with engine.fresh(folder) as store:
+        assert isinstance(store, PostgresStore)
+        for name in ("a", "b", "c"):
+            store.put(memory(name, "bread"))
+            store.put_vectors(Memory, "acme", name, SPACE, unit(1, 0, 0, 0)[None])
+        assert store.check() == []
+        database = (folder / "database").read_text()
+        # A change that draws no sequence, as ours all do, is one that no index hears of.
+        server().execute(
+            "UPDATE memories SET vectors = decode('003c003c00000000', 'hex') WHERE id = 'a'",
+            database,
+        )
+        server().execute("DELETE FROM memories WHERE id = 'b'", database)
+        told = [each for each in store.check() if "vector index" in each]
+        assert len(told) == 1
+        assert told[0].endswith("is wrong about 2 records")
+        store.rebuild()
+        assert store.check() == []

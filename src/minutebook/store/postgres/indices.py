@@ -218,18 +218,17 @@ class Indices:
         """
         digests = sums_of if key.space == WORDS else _row_digests
         source, since, is_last = self._source(connection, key), 0, False
-        expected: dict[bytes, int] = {}
+        held, suspected = dict(digests(view)), set[bytes]()
         while not is_last:
             page = source.page(since)
             if page.block is not None:
-                expected.update(digests(View(layers=(Layer(page.block),))))
+                found = digests(View(layers=(Layer(page.block),)))
+                suspected.update(id for id, digest in found if held.pop(id, None) != digest)
             since, is_last = page.sequence, page.is_last
+        suspected.update(held)
         later = change_feed.changes(connection, key.organization, view.sequence, None)
         changed = {change.id.encode("utf-8", "surrogatepass") for change in later}
-        held = dict(digests(view))
-        return sum(
-            expected.get(id) != held.get(id) for id in {*expected, *held} if id not in changed
-        )
+        return len(suspected - changed)
 
 
 def _row_digests(view: View[VectorRows]) -> Iterator[tuple[bytes, int]]:
