@@ -11,6 +11,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError
 from minutebook.domain.records import Entry
 from minutebook.web.activity import conditions_of, ends_of, mark_of, subject_address
+from minutebook.web.catalogue import spoken
 from minutebook.web.host import Host
 from minutebook.web.pages import environment
 
@@ -23,6 +24,9 @@ BEAT = 15.0
 MOST_AT_ONCE = 100
 """Entries that one look sends; if there are more, the page says that it shows a part."""
 
+MOST_SAID = 50
+"""Events that are remembered, for viewers who come to them later."""
+
 
 class Live:
     """Tells viewers of new entries: the trails' ends are looked at once a second for all of them."""
@@ -31,6 +35,7 @@ class Live:
         self._host = host
         self._lock = anyio.Lock()
         self._ends: dict[str | None, tuple[float, dict[str, int]]] = {}
+        self._said: dict[object, str] = {}
 
     async def events(
         self, caller: Caller, query: Mapping[str, str], mark: str
@@ -49,9 +54,9 @@ class Live:
             try:
                 now = await self._ends_of(caller)
                 if now != ends:
-                    found = await self._entries(caller, conditions, ends)
+                    event = await self._event(caller, conditions, ends, now)
                     ends = now
-                    yield _event(found, mark_of(ends))
+                    yield event
                     sent = time.monotonic()
             except MinutebookError:
                 return
@@ -71,13 +76,28 @@ class Live:
                 self._ends[caller.organization] = now, ends
             return ends
 
-    async def _entries(
-        self, caller: Caller, conditions: Mapping[str, Any], after: Mapping[str, int]
-    ) -> list[Entry]:
-        def task(app: App, caller: Caller) -> list[Entry]:
-            return app.trail.entries(caller, limit=MOST_AT_ONCE + 1, after=after, **conditions)
+    async def _event(
+        self,
+        caller: Caller,
+        conditions: Mapping[str, Any],
+        since: Mapping[str, int],
+        until: Mapping[str, int],
+    ) -> str:
+        """Return the event of what came between two marks; all who watch the same share one."""
+        # Who may read a trail reads all of it, so the organization tells what may be seen.
+        seen = caller.organization, spoken().code, *sorted(map(str, conditions.items()))
+        key = (*seen, mark_of(since), mark_of(until))
 
-        return await self._host.look(caller, task)
+        def task(app: App, caller: Caller) -> list[Entry]:
+            limit = MOST_AT_ONCE + 1
+            return app.trail.entries(caller, limit=limit, after=since, **conditions)
+
+        async with self._lock:
+            if key not in self._said or not mark_of(since):
+                found = await self._host.look(caller, task)
+                self._said = dict([*self._said.items()][1 - MOST_SAID :])
+                self._said[key] = _event(found, mark_of(until))
+            return self._said[key]
 
 
 def _event(entries: list[Entry], mark: str) -> str:
