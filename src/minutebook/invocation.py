@@ -18,6 +18,9 @@ NO_COLOR = "NO_COLOR"
 SECRET = "AGENT_MEMORY_SECRET"  # noqa: S105
 """The variable that clients of the ledger contract know for the secret."""
 
+TOKEN_VARIABLE = "MINUTEBOOK_TOKEN"  # noqa: S105
+"""The variable in which commands look for the token of a server; it is no setting."""
+
 FILE = "config.toml"
 
 HOOK_WAIT = "0.15"
@@ -135,7 +138,7 @@ class Invocation:
         self.variables = {
             name: absolute(name.removeprefix(PREFIX).lower(), value)
             for name, value in environment.items()
-            if name.startswith(PREFIX) or name == SECRET
+            if (name.startswith(PREFIX) and name != TOKEN_VARIABLE) or name == SECRET
         }
         self.environment = environment
         self._places = [environment.get(name, "") for name in _PLACES]

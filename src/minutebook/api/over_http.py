@@ -2,14 +2,14 @@
 
 import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 from minutebook.api.connection import Reply
 from minutebook.api.errors import ServerError, ServerRefused, ServerSilent, ServerUnreachable
 from minutebook.domain.error_facts import error_of
-from minutebook.domain.errors import InvalidInput, StoreClosed, Unidentified
+from minutebook.domain.errors import InvalidInput, MinutebookError, StoreClosed, Unidentified
 from minutebook.domain.origin import Origin
 
 if TYPE_CHECKING:
@@ -80,21 +80,53 @@ class OverHttp:
             raise ServerError(self._url, f"{uri} is not JSON") from error
         return found
 
+    def run(self, words: Sequence[str], *, is_terminal: bool) -> tuple[list[tuple[str, str]], int]:
+        """Have the server run a command of the command line.
+
+        Returns what it printed, by stream, and its exit status. Raises Unidentified if the token lets
+        nobody in, ServerError if there is no answer of use.
+        """
+        response = self._post("/command", {"words": list(words), "terminal": is_terminal})
+        match _json_of(response):
+            case {"printed": list() as printed, "status": int() as status}:
+                return [(str(stream), str(text)) for stream, text in printed], status
+            case {"message": str(reason)}:
+                pass
+            case _:
+                reason = _foreign(response)
+        if response.status_code == 404:
+            reason = f"it runs no commands ({reason})"
+        raise self._refusal(response, reason)
+
     def close(self) -> None:
         """Close the connections to the server."""
         self._http.close()
 
     def _ask(self, contract: str, method: str, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        asked = {**params, "_meta": {_ERROR: True}}
+        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": asked}
+        response = self._post(f"/mcp/{quote(contract)}", message)
+        match _json_of(response):
+            case {"result": Mapping() as result} if response.status_code == 200:
+                return result
+            case {"error": {"data": {"minutebook/error": facts}, "message": str(text)}}:
+                self._fail(facts, text)
+            case {"error": {"message": str(text)}}:
+                reason = text
+            case _:
+                reason = _foreign(response)
+        if response.status_code == 404:
+            reason = f"the contract {contract!r} is not served there ({reason})"
+        raise self._refusal(response, reason)
+
+    def _post(self, path: str, message: Mapping[str, Any]) -> "httpx2.Response":
         import httpx2
 
         if self._http.is_closed:
             raise StoreClosed("this memory was closed; open it again")
-        asked = {**params, "_meta": {_ERROR: True}}
-        message = {"jsonrpc": "2.0", "id": next(self._ids), "method": method, "params": asked}
-        body = json.dumps(message).encode()
-        headers = {"Content-Type": "application/json"}
+        body, headers = json.dumps(message).encode(), {"Content-Type": "application/json"}
         try:
-            response = self._http.post(f"/mcp/{quote(contract)}", content=body, headers=headers)
+            return self._http.post(path, content=body, headers=headers)
         except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.UnsupportedProtocol) as error:
             raise ServerUnreachable(
                 self._url, f"it cannot be reached ({error}); see that it is served there"
@@ -108,30 +140,13 @@ class OverHttp:
             raise ServerSilent(
                 self._url, f"the connection broke ({error}); whether it was done is not known"
             ) from error
-        return self._result_of(contract, response)
 
-    def _result_of(self, contract: str, response: "httpx2.Response") -> Mapping[str, Any]:
-        try:
-            message = json.loads(response.content)
-        except ValueError:
-            message = None
-        match message:
-            case {"result": Mapping() as result} if response.status_code == 200:
-                return result
-            case {"error": {"data": {"minutebook/error": facts}, "message": str(text)}}:
-                self._fail(facts, text)
-            case {"error": {"message": str(text)}}:
-                reason = text
-            case _:
-                reason = f"the answer is none of a Minutebook server: {response.text[:_SHOWN]!r}"
-        status = response.status_code
-        if status == 401:
-            raise Unidentified(f"{reason}; name a token that is valid")
-        if status == 404:
-            reason = f"the contract {contract!r} is not served there ({reason})"
-        raise ServerRefused(
-            self._url, reason, status, retry_after=_seconds(response.headers.get("retry-after"))
-        )
+    def _refusal(self, response: "httpx2.Response", reason: str) -> MinutebookError:
+        """Return the error for an answer that is none of use."""
+        if response.status_code == 401:
+            return Unidentified(f"{self._url}: {reason}; name a token that is valid")
+        after = _seconds(response.headers.get("retry-after"))
+        return ServerRefused(self._url, reason, response.status_code, retry_after=after)
 
     def _fail(self, facts: object, text: str) -> None:
         """Raise the error that the server tells of."""
@@ -140,6 +155,18 @@ class OverHttp:
             raise ServerError(self._url, text or "it failed and does not say why")
         error.add_note(text)
         raise error
+
+
+def _json_of(response: "httpx2.Response") -> Any:
+    """Return the body, read as JSON; None if it is none."""
+    try:
+        return json.loads(response.content)
+    except ValueError:
+        return None
+
+
+def _foreign(response: "httpx2.Response") -> str:
+    return f"the answer is none of a Minutebook server: {response.text[:_SHOWN]!r}"
 
 
 def base_of(url: str) -> str:

@@ -53,8 +53,28 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
 """The commands by what they are about, as `minutebook --help` lists them, and the module of each."""
 
 
+def _first(context: click.Context, option: click.Parameter, value: str | None) -> None:
+    """Refuse what would be read here in vain: `Group.main` has read it where it comes first."""
+    if value is not None:
+        raise click.UsageError(f"{option.opts[0]} must come before every other option, with --url")
+
+
 @click.group(cls=Group, subjects=SUBJECTS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="minutebook")
+@click.option(
+    "--url",
+    metavar="URL",
+    expose_value=False,
+    callback=_first,
+    help="Run the command on this server.",
+)
+@click.option(
+    "--token-env",
+    metavar="VARIABLE",
+    expose_value=False,
+    callback=_first,
+    help="The variable with the server's token (default: MINUTEBOOK_TOKEN).",
+)
 @identity
 def main(_: dict[str, str]) -> None:
     """Keep a memory that AI agents can use and that you can read, correct and keep.

@@ -14,10 +14,12 @@ from minutebook.cli.terminal import (
     need_keyboard,
     opened,
     opened_or_made,
+    remote_caller,
     through,
 )
 from minutebook.domain.errors import InvalidInput, MinutebookError
 from minutebook.domain.records import Decision, Proposal
+from minutebook.domain.redaction import REASON
 
 TEMPLATE = """\
 # {title}
@@ -158,9 +160,12 @@ def decisions(
             found = app.decisions.truths(caller)
         states = [each for each in app.ledgers.states(caller) if each.reason is not None]
     for state in states:
-        warn(
-            f"The ledger in {state.path} is read-only: {state.reason}; {state.remedy}", fg="yellow"
-        )
+        if remote_caller() is not None:
+            warn(f"The ledger is read-only: {REASON}", fg="yellow")
+            continue
+        reason = f"{state.reason}; {state.remedy}"
+        where = f"in {state.path} is read-only: {reason}"
+        warn(f"The ledger {where}", fg="yellow")
     if as_json:
         say([fields_of(each) for each in found], "", as_json)
     elif graph is not None:

@@ -7,14 +7,15 @@ import click
 
 from minutebook.cli.ids import completing_sessions, name_meant
 from minutebook.cli.printing import body, say, style, warn
+from minutebook.cli.sentences import sentence
 from minutebook.cli.terminal import (
     as_json,
+    as_shown,
     bar,
     fields_of,
     identity,
     interruptible,
     opened,
-    sentence,
     short,
     through,
 )
@@ -97,7 +98,7 @@ def summarize(options: dict[str, str], name: str | None, as_json: bool) -> None:
                 done, failed = batch.done, batch.failed
             else:
                 done, failed = app.summaries.summarize(asks, _name_meant(app, caller, name)), []
-        left = {each.session.name: sentence(each.error) for each in failed}
+        left = {each.session.name: sentence(as_shown(each.error)) for each in failed}
         shape = {"done": [fields_of(each) for each in done], "failed": left}
         lines = [f"{style(each.session, dim=True)}  {each.title}" for each in done]
         say(shape, lines or "Every session has a summary of what it is now.", as_json)

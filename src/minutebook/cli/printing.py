@@ -18,6 +18,7 @@ from minutebook.domain.control_characters import escaped, escaped_in_json
 from minutebook.domain.origin import Origin
 
 _NUMBER = secrets.token_hex(16)
+_STYLED = re.compile(r"(\x1b\[[0-9;]*m|\n|\t)")
 _MARK = re.compile(rf"\x1b<{_NUMBER}:([^>]*)>")
 
 
@@ -68,6 +69,14 @@ def say(shape: object, lines: str | Iterable[str], as_json: bool) -> None:  # no
 def say_exactly(document: bytes) -> None:
     """Print bytes as they are; for documents of ours that hold nothing stored."""
     click.echo(document, nl=False)
+
+
+def relay(text: str, *, err: bool) -> None:
+    """Print what a server printed: its colours and lines, with every other control character escaped."""
+    parts = _STYLED.split(text)
+    # Split by its one group, every second part is a colour or a line end.
+    safe = "".join(part if at % 2 else escaped(part) for at, part in enumerate(parts))
+    click.echo(safe, nl=False, err=err)
 
 
 def _print(lines: Iterable[str], *, err: bool) -> None:

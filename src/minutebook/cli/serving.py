@@ -89,6 +89,7 @@ def _serve_http(
     settings: Settings, contracts: tuple[str, ...], address: str, *, with_pages: bool
 ) -> None:
     """Serve contracts over HTTP at an address, all of them if none is named, until a signal comes."""
+    from minutebook.cli.for_clients import runner
     from minutebook.contracts.registry import CONTRACTS, narrowed, opened
     from minutebook.server.http.hosts import address_given
     from minutebook.server.http.process import serve as serve_http
@@ -109,7 +110,8 @@ def _serve_http(
             way = "a token" if settings.oidc_client is None else "a token or the provider"
             warn(f"Its pages are at {settings.public_url or url}; {way} lets people in")
 
-    serve_http(settings, by_name, address_given(address), announce, sign_ins)
+    run = None if settings.tools else runner(by_name, read_only=settings.read_only)
+    serve_http(settings, by_name, address_given(address), announce, sign_ins, run)
 
 
 @click.command(short_help="Open the web pages in the browser.")

@@ -15,27 +15,20 @@ import click
 
 from minutebook import __version__
 from minutebook.cli.printing import style, warn
+from minutebook.cli.sentences import sentence
 from minutebook.config import Settings, Stated, environment, load, option_of, stated
-from minutebook.domain.caller import ANYBODY, Call, Caller, Progress
+from minutebook.domain.caller import ANYBODY, Call, Caller, Progress, in_call
 from minutebook.domain.control_characters import escaped
 from minutebook.domain.errors import (
-    Conflict,
-    Decided,
     EmbeddingError,
-    EmbeddingNotReady,
-    GuessedTooOften,
-    InvalidArchive,
     InvalidInput,
-    InvalidRoot,
-    Locked,
     MinutebookError,
-    NotFound,
     Refused,
     StoreError,
-    UnderReview,
 )
 from minutebook.domain.origin import Origin
 from minutebook.domain.records import Entry, Kind, Memory, Role, TextRecord
+from minutebook.domain.redaction import redacted_for
 from minutebook.invocation import (
     DAEMON_COMMANDS,
     FLAGS,
@@ -106,6 +99,8 @@ def _with_options(run: Callable[..., None], names: tuple[str, ...]) -> Callable[
 
 def _remember(context: click.Context, option: click.Parameter, value: str | None) -> None:
     options = context.ensure_object(dict)
+    if value is not None and remote_caller() is not None:
+        raise click.UsageError(f"{option.opts[0]} must be left out with --url: the token says it")
     if value is not None and option.name is not None:
         options[option.name] = absolute(option.name, value, str(working_directory()))
 
@@ -178,8 +173,18 @@ class Group(click.Group):
             formatter.write_dl([each for each in records if each is not None])
 
     def main(self, *arguments: Any, **more: Any) -> Never:
-        """Run what was typed and end the process, with 130 wherever Ctrl-C came in between."""
+        """Run what was typed and end the process, with 130 wherever Ctrl-C came in between.
+
+        What is typed with `--url` before the command, its server runs.
+        """
+        words = arguments[0] if arguments else more.get("args")
+        typed = list(sys.argv[1:] if words is None else words)
         try:
+            if HOSTED.get() is None and typed[:1] and typed[0].startswith("--"):
+                from minutebook.cli import on_server
+
+                if (there := on_server.ask(typed, environment())) is not None:
+                    sys.exit(there)
             # Else click itself would end with 1 and "Aborted!" before or after the command's own part.
             status: Any = super().main(*arguments, **{**more, "standalone_mode": False})
         except click.ClickException as error:
@@ -209,7 +214,7 @@ class Group(click.Group):
             with _escaped_usage_errors():
                 return super().invoke(context)
         except MinutebookError as error:
-            warn(f"minutebook: {sentence(error)}", fg="red")
+            warn(f"minutebook: {sentence(as_shown(error))}", fg="red")
             context.exit(1)
         except KeyboardInterrupt:
             warn("", stopped(context.invoked_subcommand))
@@ -248,48 +253,16 @@ def _escaped_usage_errors() -> Iterator[None]:
         raise click.ClickException(escaped(error.format_message())) from None
 
 
-_LISTS = {
-    "memory": "list",
-    "token": "token list",
-    "project": "projects",
-    "session": "sessions",
-    "decision": "decisions",
-    "proposal": "proposals",
-}
-"""The command that lists the records of a kind."""
+def as_shown(error: MinutebookError) -> MinutebookError:
+    """Return an error as the person who typed the command may read it.
 
-
-def sentence(error: MinutebookError) -> str:
-    """Say to a person what stood in the way."""
-    match error:
-        case NotFound(kind=kind, id=id):
-            way = f"; `minutebook {_LISTS[kind]}` shows those there are" if kind in _LISTS else ""
-            return f"there is no {kind} {id}{way}"
-        case UnderReview(id=id, reason=reason, opens=opens):
-            return f"{id}: {reason}; accept it from {opens:%Y-%m-%d %H:%M:%S} UTC on"
-        case GuessedTooOften(reason=reason, opens=opens):
-            return f"{reason}; the next is looked at from {opens:%Y-%m-%d %H:%M:%S} UTC on"
-        case Locked(id=id, reason=reason, needs=needs):
-            way = "" if needs is None else f"; first `minutebook unlock {id} --role {needs}`"
-            return f"{id} stays as it is: {reason}{way}"
-        case Refused(act=act, reason=reason, needs=needs):
-            way = "" if needs is None else f"; if you are one, add `--role {needs}`"
-            return f"not allowed to {act}: {reason}{way}"
-        case Decided(id=id, reason=reason):
-            return f"{id}: {reason} with `--supersedes {id}`"
-        case EmbeddingNotReady(state="loading"):
-            return f"{error}; try again soon"
-        case EmbeddingNotReady(reason=reason):
-            return f"the embedding model cannot be used: {reason}"
-        case InvalidArchive(path=path, reason=reason, line=line):
-            where = "" if line is None else f", line {line}"
-            return f"{path}{where}: {reason}. Nothing was changed"
-        case InvalidRoot(path=path, reason=reason):
-            return f"{path} {reason}"
-        case Conflict(id=id, reason=reason):
-            return f"{id}: {reason}"
-        case _:
-            return str(error)
+    Who came by a token hears nothing of the server's machine, and has no role to choose.
+    """
+    caller = remote_caller()
+    if caller is None:
+        return error
+    shown = redacted_for(caller, error)
+    return replace(shown, needs=None) if isinstance(shown, Refused) else shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,12 +281,21 @@ HOSTED: ContextVar[Hosted | None] = ContextVar("hosted", default=None)
 """Set where this thread runs a command in the daemon."""
 
 
+def remote_caller() -> Caller | None:
+    """Return who typed the command elsewhere, on another machine; None for a person at this one."""
+    hosted = HOSTED.get()
+    return None if hosted is None else hosted.host.caller
+
+
 def settings_of(options: dict[str, str]) -> Settings:
     """Return the settings of the person who typed the command.
 
-    Raises InvalidInput if a setting has a value that does not fit.
+    Raises InvalidInput if a setting has a value that does not fit, LeftToClient if that person is at
+    another machine, which has settings of its own.
     """
     hosted = HOSTED.get()
+    if remote_caller() is not None:
+        raise LeftToClient("it is about the machine on which it is typed")
     return load(options, None if hosted is None else hosted.command.variables)
 
 
@@ -373,7 +355,13 @@ def check_begun(settings: Settings) -> None:
 @contextmanager
 def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     """Do the same for a command that brings something in, with which a store may begin."""
-    settings, hosted = settings_of(options), HOSTED.get()
+    hosted = HOSTED.get()
+    if hosted is not None and hosted.host.caller is not None:
+        asks = in_call(hosted.host.caller, notes={})
+        yield hosted.host.app(), asks
+        _warn_of(asks)
+        return
+    settings = settings_of(options)
     with ExitStack() as stack:
         if hosted is None:
             from minutebook.app import open_app
@@ -392,9 +380,14 @@ def opened_or_made(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
         )
         asks = replace(person_of(settings, options, user), call=call)
         yield app, asks
-        warn(*(note.text for note in asks.call.notes.values() if note.text))
+        _warn_of(asks)
         if hosted is None and app.embeddings.is_notified and not app.embedding.is_off:
             _embed_what_was_written(app)
+
+
+def _warn_of(caller: Caller) -> None:
+    """Say what is to be said beside the answer to a call."""
+    warn(*(note.text for note in caller.call.notes.values() if note.text))
 
 
 def _embed_what_was_written(app: "App") -> None:
@@ -409,6 +402,8 @@ def _embed_what_was_written(app: "App") -> None:
 
 def in_folder(options: dict[str, str], caller: Caller) -> Caller:
     """Return the caller with the scope of the folder in which the command was typed, where it has a say."""
+    if remote_caller() is not None:
+        return caller
     scope = folder_scope(settings_of(options), working_directory())
     return replace(caller, folder_scope=scope)
 

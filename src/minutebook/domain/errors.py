@@ -122,6 +122,9 @@ class Unidentified(MinutebookError):
     reason: str
     is_given: bool = field(default=True, kw_only=True)
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 @dataclass(eq=False)
 class KeysUnavailable(MinutebookError):

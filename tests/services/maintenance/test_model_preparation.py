@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from minutebook.cli.terminal import sentence
+from minutebook.cli.sentences import sentence
 from minutebook.domain.errors import EmbeddingNotReady, ModelUnavailable
 from minutebook.embedding import Embedding, builtin
 from minutebook.services.embeddings import Embeddings

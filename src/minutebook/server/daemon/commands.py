@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from minutebook import __version__
 from minutebook.config import Settings
+from minutebook.domain.caller import Caller
 from minutebook.server.daemon.command_client import PRINTED
 from minutebook.server.daemon.rendezvous import read_line
 
@@ -69,13 +70,15 @@ class Host:
 
     `app` gives the app, opened by now. `check_same` raises LeftToClient for settings that are not
     the daemon's. The daemon does not end by itself within `stay`. `when_read` is what is done once the
-    client says that it printed all.
+    client says that it printed all. `caller` is who typed the command elsewhere, over HTTP; None for a
+    person at this machine.
     """
 
     app: "Callable[[], App]"
     check_same: Callable[[Settings], None]
     stay: "Callable[[], AbstractContextManager[Stay]]"
     when_read: list[Callable[[], None]] = field(default_factory=list)
+    caller: Caller | None = None
 
 
 Write = Callable[[Stream, str], None]

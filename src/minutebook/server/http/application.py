@@ -24,6 +24,7 @@ from minutebook.server.dispatch import Dispatcher
 from minutebook.server.http.access import AccessControl, AccessMiddleware
 from minutebook.server.http.access_log import HEADER, AccessLog
 from minutebook.server.http.authentication import Authenticator
+from minutebook.server.http.commands import Run, command_route
 from minutebook.server.http.endpoint import Endpoint
 from minutebook.server.http.errors import MCP, refusal
 from minutebook.server.http.health import health_routes, metrics_routes
@@ -49,10 +50,11 @@ def application(
     names: AllowedHosts,
     leaving: anyio.Event,
     sign_ins: SignIns | None = None,
+    run_command: Run | None = None,
 ) -> Starlette:
     """Serve each contract at its path, the first at `/mcp` too; streams end when `leaving` is set.
 
-    With `sign_ins`, the pages are served at every other path.
+    With `sign_ins`, the pages are served at every other path; with `run_command`, commands are run.
     """
     metrics = Metrics(loader)
     limits = Limits(
@@ -85,6 +87,8 @@ def application(
         routes += Stream(server, path, access).routes(guard)
     for contract in filter(openapi.is_offered, contracts.values()):
         routes += plain_routes(contract, dispatcher, access, guard)
+    if run_command is not None:
+        routes.append(command_route(run_command, dispatcher, access, guard))
     if sign_ins is not None:
         routes.append(_pages(settings, dispatcher, access, sign_ins))
 

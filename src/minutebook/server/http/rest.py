@@ -44,7 +44,7 @@ def plain_routes(
             caller, program = request.state.caller, agent_of(request.headers.get("user-agent"))
             caller = in_call(access.in_session(caller), origin=program)
             try:
-                arguments = await _arguments(request, access.limits)
+                arguments = await arguments_of(request, access.limits)
                 with access.limits.calls.hold(caller.principal):
                     outcome = await dispatcher.run(tool_job(contract, tool, arguments, caller))
             except REFUSALS as error:
@@ -96,8 +96,11 @@ def _noted(answer: Answer) -> dict[str, str] | None:
     return {NOTES: json.dumps(short)} if short else None
 
 
-async def _arguments(request: Request, limits: Limits) -> Mapping[str, Any]:
-    """Read the arguments of an operation; no body is no arguments."""
+async def arguments_of(request: Request, limits: Limits) -> Mapping[str, Any]:
+    """Read the object that is a request's body; no body is an empty one.
+
+    Raises BadBody or BadMessage if it is none.
+    """
     is_empty = request.headers.get("content-length", "0") == "0"
     if is_empty and "transfer-encoding" not in request.headers:
         return {}
