@@ -160,6 +160,8 @@ def closed(schema: dict[str, Any]) -> dict[str, Any]:
         made["additionalProperties"] = False
     if "items" in made:
         made["items"] = closed(made["items"])
+    if "anyOf" in made:
+        made["anyOf"] = [closed(each) for each in made["anyOf"]]
     return made
 
 
@@ -193,6 +195,12 @@ class World:
         answer = self.contract.call(self.app, self.caller, tool, arguments)
         assert answer.error is not None, answer.text
         assert answer.content is None
+        if answer.error.structured is not None and answer.error.code is None:
+            # Clients hold what is structured to the tool's schema, also of a refusal.
+            promised = self.contract.tools.get(tool)
+            if promised is not None and "outputSchema" in promised.promise:
+                refusal = json.loads(json.dumps(answer.error.structured))
+                validator(self.contract.name, tool).validate(refusal)
         return answer.error
 
     def refused(self, tool: str, /, **arguments: Any) -> str:

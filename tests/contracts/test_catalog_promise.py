@@ -323,3 +323,12 @@ def test_null_is_kept_only_where_it_clears() -> None:
 @pytest.mark.parametrize("written", ["550E8400-E29B-41D4-A716-446655440000", "0" * 20])
 def test_a_uuid_or_an_id_is_taken_in_its_usual_spelling(written: str) -> None:
     assert INNER.check({"key": written}) == {"key": written.lower()}
+
+
+def test_the_tools_that_answer_an_object_say_which() -> None:
+    # The others answer a list or a sentence, and a schema of an answer describes an object.
+    described = {name for name, tool in TOOLS.items() if "outputSchema" in tool}
+    assert described == {"memory-write", "memory-update"}
+    for name in described:
+        # World.call holds every answer to it.
+        jsonschema.Draft202012Validator.check_schema(TOOLS[name]["outputSchema"])

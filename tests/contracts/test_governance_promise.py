@@ -134,3 +134,14 @@ def test_nothing_that_is_ours_alone_is_exported() -> None:
     assert list(CONTRACT.schema()["tools"]) == list(TOOLS)
     for word in ("enforce", "atGate", "intents", "hiddenProperties"):
         assert f'"{word}"' not in exported
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_each_tool_says_what_it_answers_and_how_it_refuses(name: str) -> None:
+    # World.call and World.failure hold every answer and refusal to it.
+    schema = TOOLS[name]["outputSchema"]
+    assert schema["type"] == "object"
+    answer, refusal = schema["anyOf"]
+    assert set(answer["required"]) <= set(answer["properties"])
+    assert refusal["required"] == ["error"]
+    assert not jsonschema.Draft202012Validator(schema).is_valid({})
