@@ -34,6 +34,13 @@ def test_the_facts_are_those_of_the_package() -> None:
     assert f"image: {FACTS.name}:{FACTS.version}\n" in compose
 
 
+def test_a_python_that_is_claimed_is_in_the_table_of_those_that_were_tested() -> None:
+    page = (ROOT / "docs" / "platforms.md").read_text(encoding="utf-8")
+    assert FACTS.minors
+    for minor in FACTS.minors:
+        assert re.search(rf"^\| 3\.{minor}\.\d+ \| .* \| [^|]*pass", page, re.MULTILINE), minor
+
+
 def test_an_address_that_belongs_to_nobody_is_found() -> None:
     ours = Facts("n", "1", "d", "a", "l", (), {"Homepage": "https://n.dev", "Source": ""}, (11,))
     assert ours.placeholders() == [""]

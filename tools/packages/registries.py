@@ -17,6 +17,12 @@ class $class < Formula
 
   depends_on "python@$python"
 
+  # Intel Macs, and macOS before 14, lack wheels of what is needed.
+  on_macos do
+    depends_on arch: :arm64
+    depends_on macos: :sonoma
+  end
+
   # Every requirement by its digests. Some are published as wheels alone, so none can be built from source.
   resource "requirements" do
     url "$lock_url", using: :nounzip
