@@ -39,7 +39,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         yield one
 
 
-@pytest.fixture(scope="module", params=["in process", "over http"])
+@pytest.fixture(
+    scope="module",
+    # The guide's examples show over HTTP what `make test` need not try a second time.
+    params=["in process", pytest.param("over http", marks=pytest.mark.thorough)],
+)
 def opener(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Opener]:

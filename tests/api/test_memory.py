@@ -94,6 +94,28 @@ def test_a_key_names_one_memory_for_each_caller(
     assert memory.get(key="greeting").text == "two"
 
 
+def test_what_belongs_to_others_is_not_there(
+    opener: Callable[..., Minutebook], memory: Minutebook
+) -> None:
+    kept = memory.remember("Tea", metadata={"team": "ops"})
+    entity = memory.entities.create("Ana")
+    others = opener(organization=f"not-{kept.organization}", role=Role.HUMAN)
+    assert others.list_memories(metadata={"team": "ops"}).total == 0
+    assert others.recall("tea", metadata={"team": "ops"}) == others.recall("tea") == []
+    assert others.entities.find() == []
+    for act in (
+        lambda: others.get(kept.id),
+        lambda: others.update(kept.id, text="Mine"),
+        lambda: others.supersede(kept.id, "Mine", type="fact"),
+        lambda: others.invalidate(kept.id),
+        lambda: others.entities.about(entity.id),
+    ):
+        with pytest.raises(NotFound):
+            act()
+    assert not others.forget(kept.id)
+    assert memory.get(kept.id) == kept
+
+
 def test_a_memory_is_changed_ended_and_forgotten(memory: Minutebook) -> None:
     kept = memory.remember("Tea")
     changed = memory.update(kept.id, text="Green tea", title="Drink", metadata={"a": 1})
