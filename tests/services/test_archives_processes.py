@@ -1,5 +1,6 @@
 """Archives when a process is killed halfway, a disk is full, or others write meanwhile."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,7 @@ from minutebook.domain.json_lines import line_of
 from minutebook.domain.records import Kind, Turn
 from tests.contracts.requirements import requirement
 from tests.services.maintenance.test_archives import AGENT, headed, journal, put, sealed, turn
-from tests.world import Opener, World, everything
+from tests.world import Opener, World, everything, worlds
 
 TURNS = 1100
 """A tenth more than are written or read between two reports of progress."""
@@ -24,12 +25,20 @@ LONG = "long" * 1250
 """A word that takes room on a disk, and no time to index."""
 
 
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory with a session of many turns, to be copied."""
+    folder = tmp_path_factory.mktemp("filled")
+    with worlds(folder) as open_one:
+        put(open_one(name="home"), *(turn(n) for n in range(TURNS)))
+    return folder / "home"
+
+
 @pytest.fixture
-def kept(opener: Opener) -> World:
+def kept(opener: Opener, filled: Path, tmp_path: Path) -> World:
     """A world with a session of many turns."""
-    world = opener(name="home")
-    put(world, *(turn(n) for n in range(TURNS)))
-    return world
+    shutil.copytree(filled, tmp_path / "home")
+    return opener(name="home")
 
 
 def given(world: World, start: int = 0, **fields: Any) -> Path:
