@@ -418,7 +418,7 @@ def try_step(
             world.remember(text)
             written.append(text)
         case "new":
-            (folder / f"new {text[0]} {which}.md").write_text(text)
+            (folder / f"new {world.clock.turn():%H%M%S}.md").write_text(text)
             written.append(text)
         case "change" if memory is not None:
             change(world, memory.id, text)
@@ -435,4 +435,5 @@ def try_step(
             # A person who deletes a text that nobody has taken in yet means to.
             written[:] = [each for each in written if each not in saved]
         case "move" if path is not None:
-            path.rename(folder / f"moved {len(written)} {which}.md")
+            # To a name that no file has: what a person overwrites is lost by their own hand.
+            path.rename(folder / f"moved {world.clock.turn():%H%M%S}.md")
