@@ -28,7 +28,7 @@ TIMEOUT = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ServerCommand:
     """A command for a server: its words, the server's address, the variable that has the token."""
 
     words: tuple[str, ...]
@@ -36,7 +36,7 @@ class Asked:
     token_variable: str
 
 
-def read(arguments: Sequence[str]) -> Asked | None:
+def read(arguments: Sequence[str]) -> ServerCommand | None:
     """Read what was typed for a server: `--url URL [--token-env VARIABLE] COMMAND …`.
 
     None if no `--url` comes before the command. Raises InvalidInput if it is not whole, or if other
@@ -68,10 +68,10 @@ def read(arguments: Sequence[str]) -> Asked | None:
     variable = given.get("--token-env", TOKEN_VARIABLE)
     if not variable.isidentifier():
         raise InvalidInput("--token-env", "must name a variable: the token itself is never typed")
-    return Asked(tuple(words), given["--url"], variable)
+    return ServerCommand(tuple(words), given["--url"], variable)
 
 
-def run_there(asked: Asked, environment: Mapping[str, str]) -> int:
+def run_there(command: ServerCommand, environment: Mapping[str, str]) -> int:
     """Have a server run a command, print what it prints, and return its exit status.
 
     Raises InvalidInput if the variable with the token is empty although it was named, ServerError and
@@ -79,13 +79,13 @@ def run_there(asked: Asked, environment: Mapping[str, str]) -> int:
     """
     from minutebook.api.over_http import OverHttp
 
-    token = environment.get(asked.token_variable) or None
-    if token is None and asked.token_variable != TOKEN_VARIABLE:
-        raise InvalidInput("--token-env", f"names {asked.token_variable}, which is empty")
+    token = environment.get(command.token_variable) or None
+    if token is None and command.token_variable != TOKEN_VARIABLE:
+        raise InvalidInput("--token-env", f"names {command.token_variable}, which is empty")
     origin = Origin(client="minutebook", version=__version__)
-    server = OverHttp(asked.url, token, TIMEOUT, origin)
+    server = OverHttp(command.url, token, TIMEOUT, origin)
     try:
-        printed, status = server.run(_with_stdin(asked.words), is_terminal=sys.stdout.isatty())
+        printed, status = server.run(_with_stdin(command.words), is_terminal=sys.stdout.isatty())
     finally:
         server.close()
     for stream, text in printed:
@@ -104,8 +104,8 @@ def _with_stdin(words: Sequence[str]) -> list[str]:
 def ask(arguments: Sequence[str], environment: Mapping[str, str]) -> int | None:
     """Run on a server what was typed for one, and return the exit status; None if it was not."""
     try:
-        asked = read(arguments)
-        return None if asked is None else run_there(asked, environment)
+        command = read(arguments)
+        return None if command is None else run_there(command, environment)
     except InvalidInput as error:
         warn(f"minutebook: {error}", fg="red")
         return 2
