@@ -244,7 +244,10 @@ SEVERAL = {
     ("maintenance/backups.py", "make"): "a copy of a file; a server's store has none",
     ("maintenance/graph_exports.py", "run"): "an export's entries",
     ("maintenance/migration.py", "run"): "nobody writes to what is moved",
-    ("sync/machines.py", "_take_verified"): "a change file is taken in whole; a server's store has none",
+    (
+        "sync/machines.py",
+        "_take_verified",
+    ): "a change file is taken in whole; a server's store has none",
     ("sync/machines.py", "send"): "as that",
     ("sync/machines.py", "tidy"): "as that",
 }
