@@ -5,26 +5,21 @@ import json
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import click
 import pytest
 
-from minutebook.app import App, open_app
 from minutebook.cli import in_daemon, main
-from minutebook.config import Settings, load
 from minutebook.invocation import DAEMON_COMMANDS, read_command
 from minutebook.server.daemon import command_client
 from minutebook.server.daemon.commands import (
     ClientLost,
     Command,
-    Host,
     LeftToClient,
-    Stay,
     Stream,
 )
-from minutebook.server.daemon.process import shared
+from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.examples import parametrize_in_part
 from tests.folders.test_finding import repository
 from tests.terminal import Run, remembered
@@ -32,45 +27,12 @@ from tests.terminal import Run, remembered
 SESSION = "morning"
 
 
-class Daemon:
-    """The part of a daemon that runs commands: a store that is open, and what was printed."""
-
-    def __init__(self) -> None:
-        self.settings = shared(load({}))
-        self.app: App = open_app(self.settings)
-        self.printed: dict[Stream, str] = {}
-
-    def run(self, *words: str, folder: Path | None = None, terminal: bool = False) -> int:
-        """Run a command as its client would have it run; the exit status."""
-        self.printed = {"stdout": "", "stderr": ""}
-        streams: frozenset[Stream] = frozenset({"stdout"} if terminal else ())
-        command = Command(words, os.environ, str(folder or Path.cwd()), "ada", streams)
-        return in_daemon.run(command, self.host, self._write)
-
-    @property
-    def host(self) -> Host:
-        return Host(lambda: self.app, self._check_same, self._stay)
-
-    def _stay(self) -> AbstractContextManager[Stay]:
-        raise AssertionError("none of these commands stays")
-
-    def _write(self, stream: Stream, text: str) -> None:
-        self.printed[stream] += text
-
-    def _check_same(self, settings: Settings) -> None:
-        if shared(settings) != self.settings:
-            raise LeftToClient("other settings")
-
-
 @pytest.fixture
 def daemon(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Daemon]:
     """A daemon on the store of `run`, in whose environment the secret is."""
     monkeypatch.setenv("AGENT_MEMORY_SECRET", "the kettle is in the attic")
-    own = (sys.stdout, sys.stderr)
-    started = Daemon()
-    yield started
-    started.app.close()
-    sys.stdout, sys.stderr = own
+    with daemon_of_commands() as started:
+        yield started
 
 
 def _typed_for_each(id: str, other: str) -> dict[str, list[str]]:

@@ -8,6 +8,9 @@ from string import Template
 
 import pytest
 
+from minutebook.cli.terminal import wait_for_model
+from minutebook.invocation import read_command
+from tests.commands_in_daemon import Daemon, daemon_of_commands
 from tests.terminal import Run
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,10 +39,10 @@ def fits(shown: str, printed: str) -> bool:
 
 
 class Shell:
-    """Runs the commands of a page as a person's shell does, in one folder."""
+    """Runs the commands of a page as a person's shell does, in one folder, beside a daemon."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, run: Run, daemon: Daemon) -> None:
+        self._run, self._daemon = run, daemon
         self._variables: dict[str, str] = {}
 
     def step(self, command: str, shown: str) -> None:
@@ -53,12 +56,22 @@ class Shell:
         typed = command if assigned is None else assigned[2]
         words = shlex.split(Template(typed).substitute(self._variables))
         assert words[0] == "minutebook", command
-        result = self._run(*words[1:])
-        assert result.exit_code == 0, (command, result.output)
+        output, stdout, stderr = self._printed(words[1:])
         if assigned is not None:
-            self._variables[assigned[1]] = result.stdout.strip()
-        printed = result.output if assigned is None else result.stderr
+            self._variables[assigned[1]] = stdout.strip()
+        printed = output if assigned is None else stderr
         assert not shown or fits(shown, printed), (command, shown, printed)
+
+    def _printed(self, words: list[str]) -> tuple[str, str, str]:
+        """Run a command where it runs at a terminal, in the daemon if it can; what it printed."""
+        if read_command(words, os.environ) is None:
+            result = self._run(*words)
+            assert result.exit_code == 0, (words, result.output)
+            return result.output, result.stdout, result.stderr
+        status = self._daemon.run(*words)
+        assert status == 0, (words, self._daemon.output)
+        printed = self._daemon.printed
+        return self._daemon.output, printed["stdout"], printed["stderr"]
 
 
 @pytest.mark.parametrize(
@@ -71,9 +84,13 @@ def test_each_command_of_a_page_prints_what_the_page_shows(
 ) -> None:
     monkeypatch.setenv("MINUTEBOOK_EMBEDDER", "built-in")
     monkeypatch.setenv("MINUTEBOOK_MODELS", str(models))
-    shell = Shell(run)
-    for command, shown in steps(page):
-        shell.step(command, shown)
+    with daemon_of_commands() as daemon:
+        # A daemon that has just started says of its first answers that vectors are still to come.
+        daemon.app.embedding.start()
+        wait_for_model(daemon.app.embedding)
+        shell = Shell(run, daemon)
+        for command, shown in steps(page):
+            shell.step(command, shown)
     assert os.environ["MINUTEBOOK_HOME"].startswith(str(Path.cwd()))
 
 

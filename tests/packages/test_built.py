@@ -85,6 +85,7 @@ def test_the_sdist_builds_the_same_wheel_elsewhere(
     assert (tmp_path / "out" / WHEEL).read_bytes() == (dist / WHEEL).read_bytes()
 
 
+@pytest.mark.slow
 def test_the_same_sources_give_the_same_release(
     dist: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,6 +233,7 @@ def test_the_bundle_runs_by_the_command_that_it_names(
     check_it_remembers(PROGRAMS / start["command"], arguments, tmp_path / "home", models)
 
 
+@pytest.mark.slow
 def test_uvx_runs_the_wheel(dist: Path, models: Path, tmp_path: Path) -> None:
     arguments = ["--from", str(dist / WHEEL), "minutebook", "serve"]
     check_it_remembers(PROGRAMS / "uvx", arguments, tmp_path / "home", models)
