@@ -168,6 +168,7 @@ def test_a_session_that_ends_is_kept_without_what_is_private(
     assert "6543" in told
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("where", ["elsewhere", "link", "missing", "relative"])
 def test_no_other_file_is_read_as_a_transcript(
     machine: Machine, daemon: DaemonAddress, where: str, tmp_path: Path
@@ -223,6 +224,7 @@ def copilot_lines() -> list[dict[str, Any]]:
     return [{"type": kind, "id": kind, "data": data} for kind, data in said.items()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("client", "path", "lines"),
     [
@@ -248,6 +250,7 @@ def test_a_session_of_each_client_is_kept_from_its_transcript(
     assert "6543" in told
 
 
+@pytest.mark.thorough
 def test_turns_that_a_client_gives_itself_are_kept_one_by_one(
     machine: Machine, daemon: DaemonAddress
 ) -> None:
@@ -319,6 +322,7 @@ def test_a_daemon_that_stands_still_is_not_awaited(machine: Machine, daemon: Dae
     assert machine.outcomes()[-1] in ("late", "no daemon")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "switch", [["hooks", "off"], ["settings", "set", "hook_ignore", "*/my project"]]
 )

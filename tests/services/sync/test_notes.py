@@ -302,6 +302,7 @@ def test_a_folder_that_an_export_wrote_is_taken_over(world: World, tmp_path: Pat
     nothing_more(world, tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_watched_folder_follows_both_sides_and_comes_to_rest(
     world: World, tmp_path: Path
 ) -> None:
