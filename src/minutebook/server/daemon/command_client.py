@@ -8,7 +8,7 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from minutebook import __version__
 from minutebook.invocation import DAEMON_COMMANDS, INTERRUPTED, NO_COLOR, Invocation
@@ -53,10 +53,40 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
     Returns the exit status; None if no daemon is ready, or if it leaves the command to this
     process. Raises BrokenPipeError if nobody reads what is printed.
     """
-    connection = asked(invocation, arguments)
+    try:
+        return run_in_daemon(invocation, arguments)
+    except DaemonEnded as end:
+        if DAEMON_COMMANDS[command] and not end.has_answered:
+            return None
+    sys.stderr.write(
+        f"minutebook: the daemon ended while it ran `{command}`, so it is not known whether it was "
+        "done; look at what is stored before you run it again\n"
+    )
+    return 1
+
+
+class DaemonEnded(Exception):
+    """The daemon ended before the command did; `has_answered` tells whether anything of it was printed."""
+
+    def __init__(self, *, has_answered: bool) -> None:
+        super().__init__()
+        self.has_answered = has_answered
+
+
+def run_in_daemon(
+    invocation: Invocation,
+    arguments: Sequence[str],
+    heed: Callable[[Mapping[str, str]], None] | None = None,
+) -> int | None:
+    """Have the daemon of an invocation run a command; print what it prints, and let `heed` see each answer.
+
+    Returns the exit status; None if no daemon is ready, or if it leaves the command to this
+    process. Raises DaemonEnded.
+    """
+    connection = _connected(invocation, arguments)
     if connection is None:
         return None
-    has_printed = False
+    has_answered = False
     with connection, connection.makefile("rb") as answers:
         if not goes_ahead(connection, answers):
             return None
@@ -65,20 +95,16 @@ def _run(invocation: Invocation, command: str, arguments: Sequence[str]) -> int 
                 return None
             if "status" in answer:
                 return int(answer["status"])
-            has_printed = True
+            has_answered = True
             for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
                 stream.write(answer.get(name, ""))
                 stream.flush()
-    if DAEMON_COMMANDS[command] and not has_printed:
-        return None
-    sys.stderr.write(
-        f"minutebook: the daemon ended while it ran `{command}`, so it is not known whether it was "
-        "done; look at what is stored before you run it again\n"
-    )
-    return 1
+            if heed is not None:
+                heed(answer)
+    raise DaemonEnded(has_answered=has_answered)
 
 
-def asked(invocation: Invocation, arguments: Sequence[str]) -> socket.socket | None:
+def _connected(invocation: Invocation, arguments: Sequence[str]) -> socket.socket | None:
     """Ask the daemon of an invocation to run a command; None if none is there."""
     try:
         connection = daemon_address(invocation.address).socket.connect(READY_WAIT)

@@ -7,10 +7,10 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from minutebook.invocation import Invocation
-from minutebook.server.daemon.command_client import asked, goes_ahead, next_answer
+from minutebook.server.daemon.command_client import DaemonEnded, run_in_daemon
 
 
 def show_and_exit(invocation: Invocation, arguments: Sequence[str]) -> None:
@@ -30,30 +30,20 @@ def show_and_exit(invocation: Invocation, arguments: Sequence[str]) -> None:
 
 def _show(invocation: Invocation, arguments: Sequence[str]) -> int | None:
     """Print and open what the daemon says; return the exit status, None if it does not serve the pages."""
-    connection = asked(invocation, arguments)
-    if connection is None:
-        return None
-    has_begun = False
-    with connection, connection.makefile("rb") as answers:
-        if not goes_ahead(connection, answers):
+    try:
+        return run_in_daemon(invocation, arguments, _open_link)
+    except DaemonEnded as end:
+        if not end.has_answered:
             return None
-        while answer := next_answer(answers):
-            if "refused" in answer:
-                return None
-            if "status" in answer:
-                return int(answer["status"])
-            for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
-                stream.write(answer.get(name, ""))
-                stream.flush()
-            has_begun = True
-            if link := answer.get("link"):
-                threading.Thread(target=_open, args=(link,), daemon=True).start()
-    if not has_begun:
-        return None
     sys.stderr.write(
         "The daemon has ended, and the pages with it; `minutebook ui` opens them again.\n"
     )
     return 1
+
+
+def _open_link(answer: Mapping[str, str]) -> None:
+    if link := answer.get("link"):
+        threading.Thread(target=_open, args=(link,), daemon=True).start()
 
 
 def _open(link: str) -> None:

@@ -103,15 +103,17 @@ def _progress(context_of: ContextOf) -> Progress:
     return progress
 
 
-def _as_result(outcome: Answer | Failure, asked: Mapping[str, Any] | None) -> types.CallToolResult:
+def _as_result(
+    outcome: Answer | Failure, request_meta: Mapping[str, Any] | None
+) -> types.CallToolResult:
     answer = failed(outcome) if isinstance(outcome, Failure) else outcome
     failure = answer.error
     if failure is not None and failure.code is not None:
-        raise protocol_error(failure, asked)
+        raise protocol_error(failure, request_meta)
     structured = answer.content if failure is None else failure.structured
     texts = [answer.text, *(note.text for note in answer.notes.values() if note.text)]
     meta = {f"{_NOTES}/{name}": dict(note.facts) for name, note in answer.notes.items()}
-    meta |= error_facts(failure, asked)
+    meta |= error_facts(failure, request_meta)
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=text) for text in texts],
         structured_content=None if structured is None else dict(structured),
