@@ -12,7 +12,7 @@ TEXTS := $(patsubst %.po,%.mo,$(wildcard src/minutebook/web/locale/*/LC_MESSAGES
 # Test modules are compiled once, not by each process anew, whatever the environment says.
 PYTEST := PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 
-.PHONY: help setup npm demo test test-all test-server test-adapters check format messages bench serve docs site pictures dist release lock clean
+.PHONY: help setup npm demo test test-all test-server test-adapters faults check format messages bench serve docs site pictures dist release lock clean
 
 help:  ## Show what can be made.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,10 @@ $(LIBRARIES_READY): tools/adapters.lock $(READY)
 
 test-adapters: $(LIBRARIES_READY)  ## Run the tests of the adapters against the libraries that they are for.
 	ADAPTERS=1 PYTHONPATH=$(LIBRARIES) $(PYTEST) tests/adapters $(ARGS)
+
+faults: $(READY) $(TEXTS)  ## Provoke faults for hours (kills, full disks, floods), and write docs/reliability.md.
+	FAULTS=long $(PYTEST) --timeout 0 tests/faults $(ARGS)
+	$(MAKE) docs
 
 check: $(READY) $(TEXTS)  ## Formatting, lint, types, layers, budgets, docs in step.
 	$(BIN)/ruff format --check src tests benchmarks tools

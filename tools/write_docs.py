@@ -24,7 +24,7 @@ from minutebook.contracts.contract import Contract  # noqa: E402
 from minutebook.contracts.registry import CONTRACTS  # noqa: E402
 from minutebook.invocation import FILE  # noqa: E402
 from tests.contracts.requirements import DIVERGENCES, MANIFEST, proofs  # noqa: E402
-from tools import calibration_page, commands_page, quality_page  # noqa: E402
+from tools import calibration_page, commands_page, quality_page, reliability_page  # noqa: E402
 from tools.tables import table  # noqa: E402
 
 MADE = "<!-- Made by tools/write_docs.py; `make docs` writes it anew. -->"
@@ -242,6 +242,7 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "docs/promises.md": promises_page,
     **{f"docs/contracts/{name}.md": partial(_opened_page, name) for name in CONTRACTS},
     "docs/quality.md": lambda: f"{MADE}\n\n{quality_page.page()}",
+    "docs/reliability.md": lambda: _page(reliability_page.page()),
     "docs/quality.svg": quality_page.drawing,
     "docs/calibration.svg": calibration_page.drawing,
     "src/minutebook/schema/mcp_api_v1.json": lambda: CONTRACTS["ledger"]().exported(),

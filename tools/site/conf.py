@@ -84,6 +84,7 @@ docs/glossary
 
 docs/quality
 docs/benchmarks
+docs/reliability
 docs/platforms
 ```
 

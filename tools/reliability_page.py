@@ -1,0 +1,67 @@
+"""Writes `docs/reliability.md` from the figures that `make faults` kept in `docs/reliability.json`."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tools.tables import table
+
+FIGURES = Path(__file__).resolve().parent.parent / "docs" / "reliability.json"
+
+OPENING = """\
+# Reliability
+
+What was broken on purpose, how often, and what was lost. `make faults` runs these tests in their long form
+(`tests/faults/`, hours on two cores) and writes the figures below; `.ci/run` runs the short form of each. A row is from
+the last long run of its test. Times are of a shared machine under load.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of the page: what it shows, what its rows are, and the columns, each with the figure's name and its head."""
+
+    title: str
+    text: str
+    row: str
+    columns: Mapping[str, str]
+
+
+TABLES: Mapping[str, Table] = {}
+"""The tables, by the name that tests give to `tests.faults.campaign.report`."""
+
+
+def page() -> list[str]:
+    """Return the lines of the page."""
+    told = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
+    return [
+        OPENING,
+        *(
+            line
+            for name, each in TABLES.items()
+            if name in told
+            for line in _section(each, told[name])
+        ),
+    ]
+
+
+def _section(shown: Table, rows: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    yield from (f"## {shown.title}", "", shown.text, "")
+    heads = [shown.row, *shown.columns.values()]
+    yield from table(
+        heads,
+        ([name, *(_cell(row.get(key, "")) for key in shown.columns)] for name, row in rows.items()),
+    )
+    yield ""
+
+
+def _cell(value: object) -> str:
+    match value:
+        case int():
+            return f"{value:,}"
+        case float():
+            return f"{value:,.2f}" if value < 10 else f"{value:,.0f}"
+        case _:
+            return str(value)
