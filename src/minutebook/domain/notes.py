@@ -103,7 +103,7 @@ def conflict_note(memory: str, file: str, said: str) -> str:
 
 def link_lines(links: Sequence[tuple[str, Target]]) -> list[str]:
     """Return the lines that stand for links at the end of a note."""
-    return [f"- {_type(type)} {target.link}" for type, target in links]
+    return [_whole(f"- {_type(type)} {target.link}") for type, target in links]
 
 
 def entity_note(entity: Entity, links: Sequence[tuple[str, Target]]) -> str:

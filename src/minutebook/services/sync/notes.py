@@ -260,7 +260,7 @@ class _Run:
         if memory is None:
             self._set_aside(name, digest, agreed)
             return
-        written = parsed(_as_file(notes.memory_note(memory, ())), ())
+        written = parsed(notes.memory_note(memory, ()).encode(), ())
         if is_same(note, written):
             self._taken[name] = digest
         elif agreed.record != _digest(memory):
@@ -300,7 +300,7 @@ class _Run:
         place = PurePosixPath(name)
         beside = str(place.with_name(f"{place.stem}.conflict-{day}-{digest[:8]}.md"))
         said = self._folder.read(name).decode("utf-8-sig")
-        self._folder.put_beside(beside, _as_file(notes.conflict_note(id, name, said)))
+        self._folder.put_beside(beside, notes.conflict_note(id, name, said).encode())
         return beside
 
     def _new(self, name: str, digest: str, note: NoteText) -> None:
@@ -395,7 +395,7 @@ class _Run:
         if conflict is not None and not self._folder.is_there(conflict):
             conflict = None
         shown = None if conflict is None else PurePosixPath(conflict).name
-        content = _as_file(notes.memory_note(memory, links, shown))
+        content = notes.memory_note(memory, links, shown).encode()
         now = Agreed(
             *("memory", memory.organization, memory.id, name, digest_of(content), _digest(memory)),
             links=notes.link_lines(links),
@@ -449,9 +449,4 @@ def _reason(error: MinutebookError) -> str:
 
 def _digest(memory: Memory) -> str:
     """Return the digest of what a note shows of a memory itself."""
-    return digest_of(_as_file(notes.memory_note(memory, ())))
-
-
-def _as_file(note: str) -> bytes:
-    """Return a note as its file holds it; half a character, which UTF-8 has no bytes for, becomes `?`."""
-    return note.encode("utf-8", "replace")
+    return digest_of(notes.memory_note(memory, ()).encode())
