@@ -382,6 +382,7 @@ _STEPS = st.lists(
 
 @given(_STEPS)
 @example([(act, 0, "x[y") for act in ("remember", "sync", "change", "edit")])
+@example([(act, 0, "x[y") for act in ("new", "edit", "sync", "change")])
 @settings(max_examples=examples(60), suppress_health_check=list(HealthCheck))
 def test_both_sides_end_equal_and_no_text_is_lost(steps: list[tuple[str, int, str]]) -> None:
     with tempfile.TemporaryDirectory() as home, worlds(Path(home)) as open_one:
@@ -393,9 +394,11 @@ def test_both_sides_end_equal_and_no_text_is_lost(steps: list[tuple[str, int, st
             try_step(world, folder, act, which, f"{number}{text}", written)
         sync(world, folder)
         nothing_more(world, folder)
-        texts = {each.content for each in world.store.find(Version, everything("default"))}
-        files = "\n".join(path.read_text() for path in folder.rglob("*.md"))
-        assert all(text in texts or text in files for text in written)
+        # A text may be a part of a version: of a note that was edited before it was taken in.
+        kept = [each.content for each in world.store.find(Version, everything("default"))]
+        kept += [path.read_text() for path in folder.rglob("*.md")]
+        lost = [text for text in written if not any(text in each for each in kept)]
+        assert not lost
         for memory in world.store.find(Memory, everything("default")):
             shown = [path for path in folder.rglob("*.md") if shows(path, memory)]
             assert len(shown) <= (memory.deleted_at is None)
