@@ -123,3 +123,22 @@ def test_a_note_of_one_call_is_not_told_of_the_next(opener: Opener, kept: str) -
     answer = world.contract.call(world.app, world.caller, "search_text", {"query": "boiler"})
     release.set()
     assert "meaning" not in answer.notes
+
+
+def test_words_alone_tell_relevance_by_the_part_of_the_question_that_a_text_holds(
+    opener: Opener,
+) -> None:
+    world = opener(failed("no model"), wait=10)
+    world.remember("the boiler hums")
+
+    def score(query: str) -> float:
+        (found,) = world.call("recall", query=query)["results"]
+        return float(found["score"])
+
+    whole, half = score("boiler hums"), score("boiler leaks")
+    little = score("boiler invoice harbour ladder violin saddle")
+    assert whole > 0.9
+    assert whole > half > 0.5 > little
+    for number in range(30):
+        world.remember(f"note {number} about the harbour")
+    assert score("boiler hums") == pytest.approx(whole, abs=0.05)

@@ -13,6 +13,8 @@ from minutebook.search.calibration import (
     ABOUT_SLOPE,
     CUT,
     UNRELATED_COSINES,
+    WORDS_MIDDLE,
+    WORDS_SLOPE,
     expectations,
     rank_score,
     relevance,
@@ -87,6 +89,12 @@ def test_the_fitted_constants_are_those_of_the_figures_that_are_kept() -> None:
         "ABOUT_MIDDLE": ABOUT_MIDDLE,
         "UNRELATED_COSINES": dict(UNRELATED_COSINES),
     }
+    assert kept["cut"] == CUT
+
+
+def test_the_fitted_constants_of_words_are_those_of_the_figures_that_are_kept() -> None:
+    kept = json.loads((ROOT / "docs" / "calibration_words.json").read_text(encoding="utf-8"))
+    assert kept["constants"] == {"WORDS_SLOPE": WORDS_SLOPE, "WORDS_MIDDLE": WORDS_MIDDLE}
     assert kept["cut"] == CUT
 
 

@@ -360,3 +360,12 @@ def test_a_query_that_is_long_only_once_its_signs_are_written_out_is_refused() -
 def test_no_sign_is_written_out_longer_than_a_short_query_is_taken_to_be() -> None:
     signs = (chr(code) for code in range(sys.maxunicode + 1))
     assert max(len(folded(sign)) for sign in signs if unicodedata.decomposition(sign)) == _WIDEST
+
+
+def test_a_query_names_the_terms_that_stand_for_each_word() -> None:
+    assert parse_query("boiler leaks").words == (("boiler", "boi"), ("leak", "leaks"))
+    assert parse_query("the boiler that leaks, the boiler").words == (("boiler",), ("leak",))
+    assert parse_query('"green tea" kettle').words[0][0] == "kettl"
+    german = parse_query("Welche Häuser sind gestrichen worden und welche nicht?")
+    assert german.forms == 2
+    assert [forms[0] for forms in german.words] == list(dict.fromkeys(german.terms[::2]))

@@ -1,7 +1,7 @@
 """Turn what signals measure into numbers in [0, 1] that mean the same for every question and store.
 
-ABOUT_SLOPE, ABOUT_MIDDLE and UNRELATED_COSINES are fitted by `python -m benchmarks.calibrate`, which
-keeps them with their figures in docs/calibration.json. The others were chosen by what ranks best on the
+ABOUT_SLOPE, ABOUT_MIDDLE and UNRELATED_COSINES are fitted by `python -m benchmarks.calibrate`, WORDS_SLOPE and
+WORDS_MIDDLE by `python -m benchmarks.calibrate_words`; both keep their figures in docs/. The others were chosen by what ranks best on the
 development half of LoCoMo: docs/decisions/0027-late-interaction-and-relevance.md.
 """
 
@@ -28,6 +28,12 @@ UNRELATED_COSINES: Mapping[str, float] = {"multilingual-e5-small": 0.72}
 HALF_BM25 = 14.0
 """The BM25 score that counts half."""
 
+WORDS_SLOPE, WORDS_MIDDLE = 9.8, 0.221
+"""The part of a question that a text holds, as the chance that it answers it, where no vector tells."""
+
+WORDS_TIE = 0.01
+"""What BM25 still says where words alone answer: texts that hold the same part differ by it."""
+
 EXPECTED_OF_COSINE, EXPECTED_HALF_BM25 = 0.65, 8.0
 """What decides which candidates are compared token by token: the weight of the cosine, and the BM25 score that counts half."""
 
@@ -49,6 +55,16 @@ def strength_of_bm25(score: float) -> float:
     """Return the strength of a BM25 score, in [0, 1): a single common word says little."""
     squared = max(score, 0.0) ** 2
     return squared / (squared + HALF_BM25**2)
+
+
+def strength_of_words(covered: float, bm25: float) -> float:
+    """Return the strength of words where they alone answer: relevance, whatever the store's size.
+
+    `covered` is the part of the question that the text holds. BM25 by itself says nothing of a text
+    in a store of a few records, all of which may hold a word.
+    """
+    chance = _logistic(WORDS_SLOPE * (covered - WORDS_MIDDLE))
+    return (1 - WORDS_TIE) * chance + WORDS_TIE * strength_of_bm25(bm25)
 
 
 def expectations(

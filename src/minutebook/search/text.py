@@ -12,7 +12,7 @@ single signs join (`path/to/file.py`, `foo-bar`, an e-mail address, a URL).
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import cycle, groupby, pairwise
 
@@ -109,12 +109,14 @@ class TextQuery:
 
     A record matches when it holds at least one term or phrase, and all phrases if there are any.
     A term that is named twice counts twice. Scores are divided by `forms`, the number of terms that
-    stand for each word, so that those of queries in all languages compare.
+    stand for each word, so that those of queries in all languages compare. `words` has for each
+    different word outside phrases the terms that stand for it.
     """
 
     terms: tuple[str, ...] = ()
     phrases: tuple[tuple[str, ...], ...] = ()
     forms: int = 1
+    words: tuple[tuple[str, ...], ...] = field(default=(), compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.terms or self.phrases)
@@ -220,13 +222,14 @@ def parse_query(text: str) -> TextQuery:
     stemmed: dict[str, list[str]] = {}
     for own, others in _stems_by_word(rest, languages):
         stemmed.setdefault(own, []).extend(others)
+    each = tuple((term, *dict.fromkeys(stemmed.get(term, ()))) for term in kept[:MAX_QUERY_TERMS])
     if is_certain:
         # A word without another stem counts as much as one that is looked for in two forms.
         room = MAX_QUERY_TERMS // 2
         both = (form for term in kept[:room] for form in (term, *(stemmed.get(term) or [term])))
-        return TextQuery(tuple(both), tuple(phrases), forms=2)
+        return TextQuery(tuple(both), tuple(phrases), 2, each)
     forms = dict.fromkeys((*kept, *(stem for term in kept for stem in stemmed.get(term, ()))))
-    return TextQuery((*forms,)[:MAX_QUERY_TERMS], tuple(phrases))
+    return TextQuery((*forms,)[:MAX_QUERY_TERMS], tuple(phrases), words=each)
 
 
 def is_stop_term(term: str) -> bool:

@@ -179,7 +179,8 @@ class DecisionSearch:
         for truth, path in self._truths(where, old):
             key = (truth.organization, truth.id)
             total.records[key] = truth
-            for scores in (*total.signals.found().values(), total.signals.late):
+            signals = total.signals
+            for scores in (*signals.found().values(), signals.late, signals.covered):
                 if before in scores and scores[before] > scores.get(key, float("-inf")):
                     scores[key] = scores[before]
                     total.followed[key] = path

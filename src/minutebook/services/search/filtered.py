@@ -160,8 +160,7 @@ class FilteredSearch:
         for where in wheres:
             room = self._store.count(Memory, where) if limit is None else limit
             if embedding is None:
-                found = self._signals.nothing(embedding)
-                found.lexical = self._signals.matches(Memory, where, query, room)
+                found = self._signals.propose(Memory, where, None, query, room)
             else:
                 found = self._near(where, embedding, query, CUT, room)
                 found.keep(

@@ -276,6 +276,7 @@ class Recall:
             (past.vector, found.vector),
             (past.lexical, found.lexical),
             (past.late, found.late),
+            (past.covered, found.covered),
         ):
             if earlier is None or scores is None:
                 continue

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.origin import Origin
-from minutebook.domain.records import Memory, Summary, TextRecord, Turn
+from minutebook.domain.records import CodeChunk, Memory, Summary, TextRecord, Turn
 from minutebook.search.calibration import (
     CUT,
     expectations,
@@ -18,8 +18,10 @@ from minutebook.search.calibration import (
     strength_of_bm25,
     strength_of_cosine,
     strength_of_late,
+    strength_of_words,
 )
 from minutebook.search.context import NAMED, NamedSpeakers, lifted
+from minutebook.search.coverage import coverage
 from minutebook.search.fusion import TEXT_WEIGHTS, Signal, fuse_scores
 from minutebook.search.text import TextQuery, words
 from minutebook.services.access.visibility import filters
@@ -33,7 +35,7 @@ Scores = dict[Key, float]
 """A signal's score of each record that it found."""
 
 COMPARED = 160
-"""How many candidates of a selection are compared token by token, read, and lifted by their context."""
+"""How many candidates of a selection are compared token by token, or word by word, read, and lifted by their context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,8 @@ _STANDING: Mapping[type[TextRecord], tuple[str, ...]] = {
 class Signals:
     """What each signal says of records; `vector` holds cosines and is None without a model.
 
-    `late` holds what late interaction says of those that it compared. `context` holds the strengths of
+    `late` holds what late interaction says of those that it compared, `covered` which part of the question
+    those hold that were compared by words, where there is no model. `context` holds the strengths of
     a signal once neighbours, session and speaker counted, in the place of the records' own.
     """
 
@@ -65,6 +68,7 @@ class Signals:
     lexical: Scores
     graph: Scores | None = None
     late: Scores = field(default_factory=dict)
+    covered: Scores = field(default_factory=dict)
     context: dict[Signal, Scores] = field(default_factory=dict)
     model: str = ""
     """The name of the model that made the vectors."""
@@ -80,6 +84,7 @@ class Signals:
             self.vector = (self.vector or {}) | others.vector
         self.lexical |= others.lexical
         self.late |= others.late
+        self.covered |= others.covered
         for signal, scores in others.context.items():
             self.context[signal] = self.context.get(signal, {}) | scores
         if others.graph is not None:
@@ -95,6 +100,7 @@ class Signals:
         self.lexical = only(self.lexical)
         self.graph = None if self.graph is None else only(self.graph)
         self.late = only(self.late)
+        self.covered = only(self.covered)
         self.context = {signal: only(scores) for signal, scores in self.context.items()}
 
     def among(self, keys: Container[Key]) -> "Signals":
@@ -122,7 +128,7 @@ class Signals:
         if self.lexical:
             with_context = self.context.get(Signal.LEXICAL, {})
             matched = self.lexical.keys() - with_context.keys()
-            own = {key: strength_of_bm25(self.lexical[key]) for key in matched}
+            own = {key: self.wording(key) for key in matched}
             each[Signal.LEXICAL] = with_context | own
         if self.graph:
             each[Signal.GRAPH] = self.graph
@@ -145,6 +151,11 @@ class Signals:
         if late is not None:
             return strength_of_late(late)
         return strength_of_cosine((self.vector or {})[key], self.model)
+
+    def wording(self, key: Key) -> float:
+        """Return the strength of the lexical signal of a record by itself, without its context."""
+        covered, score = self.covered.get(key), self.lexical[key]
+        return strength_of_bm25(score) if covered is None else strength_of_words(covered, score)
 
     def is_about(self, key: Key) -> bool:
         """Tell whether a record with a vector is more likely about the question than not."""
@@ -248,13 +259,19 @@ class Retriever:
         query: TextQuery,
         limit: int,
     ) -> Signals:
-        """Return the best of the selected records by each signal, every one with its cosine."""
+        """Return the best of the selected records by each signal, every one with its cosine.
+
+        Without a model the best by words are compared with the question word by word.
+        """
         found = self.nothing(embedding)
         found.lexical = self.matches(of, where, query, limit)
         if embedding is not None:
             found.vector = self.nearest(
                 of, where, embedding, limit, [id for _, id in found.lexical]
             )
+        elif of is not CodeChunk:
+            # Code is ranked by names and places.
+            found.covered = self._covered(of, where, query, found.lexical)
         return found
 
     def matches(self, of: type[TextRecord], where: Filter, query: TextQuery, limit: int) -> Scores:
@@ -300,6 +317,21 @@ class Retriever:
             here = replace(where, ids=missing)
             found.vector |= self.nearest(of, here, embedding, len(missing))
         self._compare(of, where.organization, embedding, found)
+
+    def _covered(
+        self, of: type[TextRecord], where: Filter, query: TextQuery, lexical: Scores
+    ) -> Scores:
+        """Return the part of a question that those hold that words found; of the best it is measured.
+
+        The others are taken to hold as little as any of these.
+        """
+        best = nsmallest(COMPARED, lexical, key=lambda key: (-lexical[key], key))
+        here = replace(where, ids=frozenset(id for _, id in best))
+        holding = [
+            self.matches(of, here, TextQuery(forms), len(best)) for forms in query.words if best
+        ]
+        measured = coverage(best, holding, len(query.phrases))
+        return dict.fromkeys(lexical, min(measured.values(), default=0.0)) | dict(measured)
 
     def _compare(
         self, of: type[TextRecord], organization: str, embedding: QueryEmbedding, found: Signals
