@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from minutebook.cli.hooks import Known
+from minutebook.config import load
+from minutebook.whereabouts import repository_known
 from tests.folders.test_finding import NAME, git, repository, with_commit
 from tests.sources.transcripts import lines, message
 from tests.terminal import Run, remembered
@@ -125,3 +128,44 @@ def test_instructions_of_two_projects_stay_two(run: Run, on: None, tmp_path: Pat
             assert told["new"].get("memory", 0) == count, told
     found = json.loads(run("list", "--json").stdout)["memories"]
     assert {each["repository"] for each in found} == {"example.org/a/api", "example.org/b/api"}
+
+
+def test_what_is_decided_in_a_folder_is_of_its_project(
+    run: Run, on: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def decided(target: str, *more: str) -> str:
+        told = ("--target", target, "--title", "Use SQLite", "--rationale", "One file is enough.")
+        result = run("decide", *told, *more)
+        assert result.exit_code == 0, result.output
+        return result.stdout.strip()
+
+    monkeypatch.chdir(repository(tmp_path / "api"))
+    here = decided("database")
+    assert repository_of(run, here) == NAME
+    assert repository_of(run, decided("editor", "--everywhere")) is None
+    monkeypatch.chdir(tmp_path)
+    # It takes the place of what it replaces, whatever folder this is.
+    assert repository_of(run, decided("database", "--supersedes", here)) == NAME
+
+
+def test_the_last_session_is_that_of_the_project_or_else_of_the_folder(
+    on: None, tmp_path: Path
+) -> None:
+    here, clone = repository(tmp_path / "api"), repository(tmp_path / "clone")
+    other = repository(tmp_path / "web", "https://github.com/acme/web.git")
+    bare = tmp_path / "notes"
+    for folder in (bare, here / "src"):
+        folder.mkdir()
+    entries = [
+        {"outcome": "captured", "folder": str(folder), "session": folder.name}
+        for folder in (bare, here, clone, other, tmp_path)
+    ]
+    known = Known([*entries, {"outcome": "answered", "folder": str(here)}], "api")
+    together = repository_known(load({"home": str(tmp_path / "store")}))
+    assert known.last_session_in(here, together) == "clone"
+    assert known.last_session_in(here / "src", together) == "clone"
+    assert known.last_session_in(other, together) == "web"
+    assert known.last_session_in(bare, together) == "notes"
+    apart = repository_known(load({"scope_from_folder": "off"}))
+    assert known.last_session_in(here, apart) is None
+    assert known.last_session_in(clone, apart) == "clone"

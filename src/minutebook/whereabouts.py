@@ -39,6 +39,13 @@ def repository_by_path(settings: Settings) -> Callable[[str], str | None]:
     return repository_at(settings) if follows_folders(settings) else lambda folder: None
 
 
+def repository_known(settings: Settings) -> Callable[[str], str | None]:
+    """Return what does the same with nothing written: a repository that has no name yet is none."""
+    if not follows_folders(settings):
+        return lambda folder: None
+    return lru_cache(maxsize=4096)(lambda folder: known_place(settings, Path(folder)).repository)
+
+
 def repository_at(settings: Settings) -> Callable[[str], str | None]:
     """Return what tells the repository of a folder by its path, each folder read once."""
 

@@ -11,6 +11,7 @@ from minutebook.cli.terminal import (
     as_json,
     fields_of,
     identity,
+    in_folder,
     need_keyboard,
     opened,
     opened_or_made,
@@ -63,6 +64,7 @@ _PARTS = re.compile(
     help="Replace it; repeatable.",
     shell_complete=completing(Decision),
 )
+@click.option("--everywhere", is_flag=True, help="Of no project, whatever folder this is.")
 @identity
 @as_json
 def decide(
@@ -72,11 +74,13 @@ def decide(
     rationale: str,
     consequences: tuple[str, ...],
     old: tuple[str, ...],
+    everywhere: bool,  # noqa: FBT001
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Put a decision on the record: a commit in Git, found by every agent.
 
-    What is not given by --title, --target and --rationale is asked for in your editor.
+    What is not given by --title, --target and --rationale is asked for in your editor. It is of the project
+    of this folder if scope_from_folder is on, one that replaces others of theirs; see `minutebook where`.
     """
     from minutebook.domain.decision_drafts import DecisionDraft
 
@@ -94,7 +98,8 @@ def decide(
                     caller, tuple(decision_id(app, caller, each) for each in old), draft
                 )
             else:
-                decision = app.decisions.record(caller, draft)
+                here = caller if everywhere else in_folder(options, caller)
+                decision = app.decisions.record(here, draft)
     except MinutebookError:
         if written is not None:
             warn(body(written))

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
@@ -29,7 +29,7 @@ from minutebook.domain.origin import Origin, tidied
 from minutebook.domain.private import without_private
 from minutebook.install.known_hooks import HOOKS
 from minutebook.server.daemon import hook_log
-from minutebook.whereabouts import follows_folders, known_place, scope_of
+from minutebook.whereabouts import follows_folders, known_place, repository_known, scope_of
 
 if TYPE_CHECKING:
     from minutebook.app import App
@@ -116,12 +116,12 @@ def _context(
     """Answer a session that starts, or a prompt, with what is kept about it."""
     from minutebook.services.hooks import joined
 
-    known = _Known(hook_log.entries(str(settings.home)), event.session)
+    known = Known(hook_log.entries(str(settings.home)), event.session)
     contexts, start, hits = _contexts(app), None, None
     # One that came too late when the session started is given with its first prompt.
     is_briefing = event.moment is Moment.START or not known.is_briefed
     if is_briefing:
-        last = known.last_session_in(event.folder)
+        last = known.last_session_in(event.folder, repository_known(settings))
         tokens = min(settings.hook_tokens, MOST_TOKENS.get(client, settings.hook_tokens))
         start = contexts.at_start(caller, last, tokens)
     if event.moment is Moment.PROMPT:
@@ -151,7 +151,7 @@ def _contexts(app: "App") -> "HookContexts":
     )
 
 
-class _Known:
+class Known:
     """What a session was told already, in time to be read, as the log of hooks has it."""
 
     def __init__(self, entries: Sequence[Mapping[str, Any]], session: str) -> None:
@@ -162,12 +162,17 @@ class _Known:
         self.ids = {str(id) for ids in lists for id in ids}
         self.is_briefed = any(entry.get("is_briefing") is True for entry in own)
 
-    def last_session_in(self, folder: Path) -> str | None:
-        """Return the name of the session that was captured last in a folder, another than this."""
+    def last_session_in(
+        self, folder: Path, repository_of: Callable[[str], str | None]
+    ) -> str | None:
+        """Return the name of the session, another than this, that was captured last in a folder or its project."""
+        here = str(folder)
+        project = repository_of(here)
         for entry in reversed(self._entries):
-            if entry.get("outcome") != "captured" or entry.get("folder") != str(folder):
+            if entry.get("outcome") != "captured" or entry.get("session") == self._session:
                 continue
-            if entry.get("session") != self._session:
+            there = str(entry.get("folder"))
+            if there == here or (project is not None and repository_of(there) == project):
                 # Some clients name the session in its transcript in another way than in events.
                 return str(entry.get("kept") or entry.get("session", ""))
         return None
