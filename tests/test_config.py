@@ -7,7 +7,7 @@ import pytest
 
 from minutebook import invocation
 from minutebook.config import Settings, load
-from minutebook.config.kinds import FOLDER, ROOTS
+from minutebook.config.kinds import FILE, FOLDER, ROOTS
 from minutebook.domain.errors import InvalidInput
 
 
@@ -85,7 +85,7 @@ def test_roots_in_the_environment_that_are_no_table_are_refused(tmp_path: Path, 
 
 def test_what_the_thin_proxy_takes_for_a_path_is_one_here() -> None:
     kinds = {each.name: each.metadata["kind"] for each in fields(Settings)}
-    assert {name for name, kind in kinds.items() if kind is FOLDER} == invocation._PATHS
+    assert {name for name, kind in kinds.items() if kind in (FOLDER, FILE)} == invocation._PATHS
     assert {name for name, kind in kinds.items() if kind is ROOTS} == invocation._PATH_LISTS
 
 

@@ -63,6 +63,7 @@ class App(SearchServices, MaintenanceServices, SyncServices, JournalServices):
             self.ledgers,
             self.projects,
             self.scheduled_backups,
+            self.signing,
             self._settings.caller(),
             self._stop,
         )

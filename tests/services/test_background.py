@@ -25,7 +25,8 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
     embeddings = Embeddings(app.infrastructure.store, embedding, 0.0, FileLocks(locks))
     stop = threading.Event()
     work = BackgroundWork(
-        *(embedding, embeddings, app.ledgers, app.projects, app.scheduled_backups, world.caller),
+        *(embedding, embeddings, app.ledgers, app.projects, app.scheduled_backups),
+        *(app.signing, world.caller),
         stop,
         interval=0.01,
     )
@@ -37,7 +38,8 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
         embeddings.notify()
         wait_until(
             lambda: (
-                not {"vectors", "resume", "backups"} & {each.name for each in threading.enumerate()}
+                not {"vectors", "resume", "backups", "signatures"}
+                & {each.name for each in threading.enumerate()}
             )
         )
 

@@ -143,6 +143,9 @@ BESIDE = {
     "trail.audited",
     "trail.audit_refusals",
     "trail.log",
+    "trail.log_many",
+    "trail.take_in",
+    "signing.sign",
 }
 """What changes no record of a caller's choice, is the owner's alone, or is tried below."""
 
@@ -167,7 +170,7 @@ READS = {
     "sessions": {"all", "connections", "overview", "page", "turn_after"},
     "summaries": {"page"},
     "tokens": {"last_uses", "list"},
-    "trail": {"ends", "entries", "prove"},
+    "trail": {"ends", "entries", "heads", "prove"},
     "viewpoints": {"ask", "other"},
 }
 """What only reads."""

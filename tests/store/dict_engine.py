@@ -45,9 +45,9 @@ class DictSnapshot:
         check_in_snapshot(self.organizations, where.organization)
         return len(_selected(self.state, of, where))
 
-    def each(self, of: type[R], where: Filter) -> Iterator[R]:
+    def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
         check_in_snapshot(self.organizations, where.organization)
-        yield from _sorted(_selected(self.state, of, where), ())
+        yield from _sorted(_selected(self.state, of, where), order)
 
 
 class DictTokenUses:

@@ -23,7 +23,8 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         ),
     },
     "Trust": {
-        "governance": ("lock", "unlock", "verify", "deprecate", "link", "system", "audit"),
+        "governance": ("lock", "unlock", "verify", "deprecate", "link", "system"),
+        "audit": ("audit",),
     },
     "Decisions": {
         "decisions": ("decide", "decisions", "proposals", "accept", "secret", "ledger"),

@@ -326,6 +326,12 @@ def need_keyboard() -> None:
         raise LeftToClient("it has to ask the person who typed it")
 
 
+def need_own_files() -> None:
+    """Raise LeftToClient in the daemon, which is not to read or write the files that a person names."""
+    if HOSTED.get() is not None:
+        raise LeftToClient("it reads or writes files where it was typed")
+
+
 @contextmanager
 def opened(options: dict[str, str]) -> Iterator[tuple["App", Caller]]:
     """Open the store for a person at the keyboard, to whom system scope is open too.

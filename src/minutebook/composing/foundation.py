@@ -12,6 +12,7 @@ from minutebook.services.infrastructure import Infrastructure
 
 if TYPE_CHECKING:
     from minutebook.services.access.recall_log import RecallLog
+    from minutebook.services.access.signing import HeadSigning
 
 
 class Foundation:
@@ -51,3 +52,10 @@ class Foundation:
             settings.recall_log_days,
             settings.recall_log_most,
         )
+
+    @service
+    def signing(self) -> "HeadSigning":
+        """Sign where trails end."""
+        from minutebook.services.access.signing import HeadSigning
+
+        return HeadSigning(self._store, self.trail, self._settings.audit_key)

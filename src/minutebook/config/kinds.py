@@ -107,6 +107,7 @@ def path_or_name(name: str, wanted: str) -> Kind:
 
 TEXT = Kind(lambda value, folder: str(value), "text")
 FOLDER = Kind(lambda value, folder: Path(path_from(folder, value)), "a folder")
+FILE = Kind(lambda value, folder: Path(path_from(folder, value)), "a file")
 ROOTS = Kind(_roots, "a list of folders, or a table of lists by organization")
 URL = Kind(_url, "an http or https URL without a query")
 SWITCH = Kind(_truth, "true or false")

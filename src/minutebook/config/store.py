@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import platformdirs
 
-from minutebook.config.kinds import COUNT, FOLDER, SECONDS, Kind, one_of, setting
+from minutebook.config.kinds import COUNT, FILE, FOLDER, SECONDS, Kind, one_of, setting
 
 Durability = Literal["full", "normal"]
 
@@ -50,4 +50,10 @@ class StoreSettings:
     )
     writer_wait: float = setting(
         30.0, SECONDS, "Seconds to wait for another process that is writing."
+    )
+    audit_key: Path | None = setting(
+        None,
+        FILE,
+        "The private key, outside the data directory, with which a daemon or server signs each minute "
+        "where the audit trails end; `minutebook audit key` makes one. None named: they are not signed.",
     )

@@ -13,6 +13,12 @@ from minutebook.domain.records import Entry, Head, Kind, Role
 HEAD = "head"
 """The id of the one head that an organization's trail has."""
 
+ERASE = "erase"
+"""The act that leaves nothing of a record but its entries."""
+
+DONE = "done"
+"""The outcome of an act that was not refused."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
@@ -24,7 +30,7 @@ class Act:
     subject_kind: Kind
     subject: str
     request: str
-    outcome: str = "done"
+    outcome: str = DONE
     before: str = ""
     after: str = ""
     token: str = ""
@@ -65,14 +71,16 @@ def sealed(organization: str, last: Head | None, act: Act, at: datetime) -> Entr
     return replace(entry, digest=_seal(entry))
 
 
-def first_break(entries: Iterable[Entry], noted: Iterable[Head] = ()) -> Break | None:
+def first_break(
+    entries: Iterable[Entry], noted: Iterable[Head] = (), since: Head | None = None
+) -> Break | None:
     """Find where a trail, given in order, was changed, cut, reordered or added to; None if sound.
 
-    Each entry must be as it was when it was noted as the trail's end, in `noted`, least number
-    first: so the removal of the last entries is found. Reads the entries once, keeping none.
+    Each entry must be as it was when it was noted as the trail's end, in `noted`: so the removal of
+    the last entries is found. `since` is the end that the entries follow. Reads them once, keeping none.
     """
-    previous, expected = "", 1
-    ends = list(noted)
+    previous, expected = ("", 1) if since is None else (since.digest, since.number + 1)
+    ends = sorted(noted, key=lambda end: -end.number)
     for entry in entries:
         if entry.number != expected:
             return Break(expected, _gap(entry.number, expected))
@@ -80,12 +88,12 @@ def first_break(entries: Iterable[Entry], noted: Iterable[Head] = ()) -> Break |
             return Break(entry.number, "it does not carry the digest of the entry before")
         if entry.digest != _seal(entry):
             return Break(entry.number, "its digest does not fit what it says")
-        while ends and ends[0].number <= expected:
-            if ends.pop(0).digest != entry.digest:
+        while ends and ends[-1].number <= expected:
+            if ends.pop().digest != entry.digest:
                 return Break(entry.number, "its digest is not the one that was noted")
         previous, expected = entry.digest, expected + 1
     if ends:
-        return Break(expected, f"it is missing: entry {ends[-1].number} was noted as the end")
+        return Break(expected, f"it is missing: entry {ends[0].number} was noted as the end")
     return None
 
 

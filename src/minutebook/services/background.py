@@ -1,4 +1,4 @@
-"""What an open app does by itself: make missing vectors, end work left half done, back up by schedule."""
+"""What an open app does by itself: make missing vectors, end work left half done, back up by schedule, sign the trail."""
 
 import logging
 import threading
@@ -8,6 +8,7 @@ from dataclasses import replace
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import EmbeddingError, MinutebookError, StoreClosed, StoreError
 from minutebook.embedding import Embedding
+from minutebook.services.access.signing import HeadSigning
 from minutebook.services.code.projects import Projects, stopping
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.ledger.repositories import Ledgers
@@ -20,13 +21,13 @@ INTERVAL = 60.0
 
 
 SCHEDULE = "schedule"
-"""The name under which the trail has the backups that nobody asked for."""
+"""The name under which the trail has the backups and signatures that nobody asked for."""
 
 
 class BackgroundWork:
     """Threads of an app, from `start` until the event `stop` is set and `embeddings` notified.
 
-    `caller` is whose process it is; backups are made in its name, as SCHEDULE.
+    `caller` is whose process it is; backups and signatures are made in its name, as SCHEDULE.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class BackgroundWork:
         ledgers: Ledgers,
         projects: Projects,
         backups: ScheduledBackups,
+        signing: HeadSigning,
         caller: Caller,
         stop: threading.Event,
         interval: float = INTERVAL,
@@ -45,6 +47,7 @@ class BackgroundWork:
         self._ledgers = ledgers
         self._projects = projects
         self._backups = backups
+        self._signing = signing
         self._caller = replace(caller, name=SCHEDULE)
         self._stop = stop
         self._interval = interval
@@ -57,6 +60,8 @@ class BackgroundWork:
         self._run("resume", self._resume)
         if self._backups.state().next_at is not None:
             self._run("backups", self._back_up)
+        if self._signing.is_on:
+            self._run("signatures", self._sign)
 
     def _run(self, name: str, work: Callable[[], None]) -> None:
         threading.Thread(target=work, name=name, daemon=True).start()
@@ -110,3 +115,17 @@ class BackgroundWork:
                 log.debug("the database is stopped; the backup waits until it is started")
             except MinutebookError as error:
                 log.warning("the scheduled backup failed: %s", error)
+
+    def _sign(self) -> None:
+        """Sign the trails that have grown, each minute."""
+        while not self._stop.wait(self._interval):
+            try:
+                for each in self._signing.sign(self._caller):
+                    self._warn_once(
+                        f"the trail of {each.organization} is not signed any more: "
+                        f"entry {each.broken.number}: {each.broken.reason}"
+                    )
+            except StoreClosed:
+                log.debug("the database is stopped; signatures wait until it is started")
+            except MinutebookError as error:
+                self._warn_once(f"the trail cannot be signed: {error}")

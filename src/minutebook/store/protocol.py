@@ -83,8 +83,8 @@ class Snapshot(Protocol):
     def count(self, of: type[Record], where: Filter) -> int:
         """Count the selected records."""
 
-    def each(self, of: type[R], where: Filter) -> Iterator[R]:
-        """Yield the selected records one at a time, by id, holding few of them."""
+    def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
+        """Yield the selected records one at a time, by the fields of `order`, then by id, holding few of them."""
 
 
 class Store(Protocol):

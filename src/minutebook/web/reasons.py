@@ -41,6 +41,10 @@ _REFUSALS = (
         "the trail is of a whole organization, and this caller is held to a repository or a user; "
         "leave out --repository and --user"
     ),
+    later(
+        "the trail is of a whole organization, and this caller is held to a repository or a user; "
+        "ask its owner for a token that is held to neither"
+    ),
     later("{count} are active on one target ({targets}); a person chooses"),
     later("{id} was decided by a person; a person may"),
     later(

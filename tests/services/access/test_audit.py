@@ -153,3 +153,11 @@ def test_entries_are_given_newest_first_by_every_filter(world: World) -> None:
     assert subjects(replace(world.caller, organization="unknown")) == []
     with pytest.raises(Forbidden):
         subjects(replace(world.caller, user="ana"))
+
+
+def test_a_refusal_names_a_remedy_that_its_caller_has(world: World) -> None:
+    held = world.by(user="ana").caller
+    with pytest.raises(Forbidden, match="leave out --repository and --user"):
+        world.app.trail.heads(held)
+    with pytest.raises(Forbidden, match="ask its owner for a token"):
+        world.app.trail.heads(replace(held, token="t"))

@@ -73,7 +73,7 @@ def test_two_edits_of_one_memory_are_both_kept_and_told(two: Machines) -> None:
     kept = one.memory(copy)
     assert (kept.content, kept.status) == ("Tea is black", Status.UNVERIFIED)
     assert one.store.find(Link, everything("default"))[0].target == id
-    assert {"conflict"} == {each.act for each in other.entries(id)} - {"update"}
+    assert {"conflict"} == {each.act for each in other.entries(id)} - {"update", "take_in"}
     # An edit of what is shown takes the place of no version.
     two.edit(1, id, "Tea is red")
     two.settle()

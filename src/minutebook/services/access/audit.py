@@ -11,18 +11,17 @@ from itertools import islice, takewhile
 from minutebook.domain import policy, trail
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Fault, MinutebookError, Refused
-from minutebook.domain.filters import Filter, default_organization
+from minutebook.domain.filters import default_organization, open_organizations
 from minutebook.domain.policy import Owned
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entry, Head, Kind, Memory
+from minutebook.domain.trail_texts import EACH, TAKE_IN
 from minutebook.screening.secrets import masked
+from minutebook.services.access.audit_proof import Proof, chain_break, proof_of
 from minutebook.services.access.visibility import Clock, filters, narrowed
 from minutebook.store.protocol import Store
 
 EVERYTHING = "*"
 """The subject of an act that concerns all records."""
-
-DONE = "done"
-"""The outcome of an act that was not refused."""
 
 LONGEST_WORD = 1000
 """Characters that an entry keeps of a subject or a request's name: callers choose both."""
@@ -41,6 +40,8 @@ class AuditDraft:
     organization: str
     subject: str
     digests: tuple[str, str] = ("", "")
+    note: str = ""
+    taken: list["TakenIn"] = field(default_factory=list)
     idle: bool = field(default=False)
     has_asked: bool = field(default=False)
 
@@ -60,10 +61,11 @@ class AuditDraft:
 
     def changes(self, before: str | None, after: str | None) -> None:
         """Set the digests of a text before and after; None where there is no text."""
-        self.digests = (
-            "" if before is None else trail.text_digest(before),
-            "" if after is None else trail.text_digest(after),
-        )
+        self.digests = _digests(before, after)
+
+    def takes_in(self, memory: str, before: str | None, after: str | None) -> None:
+        """Have an entry written for a memory that this act on many took in, changed or removed."""
+        self.taken.append(TakenIn(memory, _digests(before, after)))
 
     def changes_nothing(self) -> None:
         """Write no entry: the act changed nothing."""
@@ -71,12 +73,17 @@ class AuditDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
-    """Where an organization's trail ends, and where it breaks, if it does."""
+class TakenIn:
+    """A memory that an act on many took in, changed or removed: digests of its text before and after."""
 
-    organization: str
-    head: Head | None
-    broken: trail.Break | None
+    memory: str
+    digests: tuple[str, str]
+
+    @classmethod
+    def of(cls, id: str, before: Memory | None, after: Memory | None) -> "TakenIn":
+        """Return what becomes of a memory; None where there is none."""
+        texts = (None if each is None else each.text for each in (before, after))
+        return cls(id, _digests(*texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +169,10 @@ class Trail:
             if not audit.idle:
                 if not audit.has_asked:
                     raise Fault(act, caller.call.request)
-                self._append(audit, kind, DONE)
+                self.take_in(caller, organization, audit.taken)
+                if audit.taken:
+                    audit.note = _of_each(caller)
+                self._append(audit, kind, trail.DONE)
 
     @contextmanager
     def audited_batch(self, organizations: Collection[str]) -> Iterator[None]:
@@ -186,12 +196,38 @@ class Trail:
         act: str,
         kind: Kind,
         subjects: Sequence[str],
-        outcome: str = DONE,
+        outcome: str = trail.DONE,
+        *,
+        note: str = "",
     ) -> None:
-        """Write one entry a subject for an act that changed no record, such as a read."""
+        """Write one entry a subject for an act that changed no record, such as a read.
+
+        A note stands in the place of the caller's reason, as it is.
+        """
         with self._store.transaction(organization):
             for subject in subjects:
-                self._append(AuditDraft(caller, act, organization, subject), kind, outcome)
+                draft = AuditDraft(caller, act, organization, subject, note=note)
+                self._append(draft, kind, outcome)
+
+    def log_many(
+        self,
+        caller: Caller,
+        organization: str,
+        act: str,
+        kind: Kind,
+        subject: str,
+        taken: Sequence[TakenIn] = (),
+    ) -> None:
+        """Write the entry of an act on many records, after one for each memory that it took in."""
+        with self._store.transaction(organization):
+            self.take_in(caller, organization, taken)
+            self.log(caller, organization, act, kind, [subject], note=_of_each(caller))
+
+    def take_in(self, caller: Caller, organization: str, taken: Sequence[TakenIn]) -> None:
+        """Write an entry for each memory that an act on many took in, inside its transaction."""
+        for each in taken:
+            draft = AuditDraft(caller, TAKE_IN, organization, each.memory, each.digests)
+            self._append(draft, Kind.MEMORY, trail.DONE)
 
     def entries(
         self,
@@ -228,52 +264,42 @@ class Trail:
 
         Raises Forbidden as `entries` does.
         """
+        return {head.organization: head.number for head in self.heads(caller)}
+
+    def heads(self, caller: Caller) -> list[Head]:
+        """Return where the trails of the caller's organizations end. Raises Forbidden as `entries` does."""
         policy.check_may_audit(caller)
         heads = [self.head(where.organization) for where in filters(self._store, caller)]
-        return {head.organization: head.number for head in heads if head is not None}
+        return [head for head in heads if head is not None]
 
     def head(self, organization: str) -> Head | None:
         """Return the last entry's number and digest: note it elsewhere to prove the trail against it."""
         return self._store.get(Head, organization, trail.HEAD)
 
     def verify(self, organization: str, noted: Head | None = None) -> trail.Break | None:
-        """Find where an organization's trail does not hold, or None; in constant memory.
+        """Find where an organization's trail does not hold, or None; in constant memory."""
+        return chain_break(self._store, organization, [] if noted is None else [noted])
 
-        The removal of its last entries shows by its head, which is kept apart, or by one that was
-        noted elsewhere. Entries that others append meanwhile do no harm.
-        """
-        head = self.head(organization)
-        ends = sorted((end for end in (head, noted) if end is not None), key=lambda h: h.number)
-        last = 0
+    def prove(
+        self, caller: Caller, noted: Sequence[Head] = (), key: str | None = None
+    ) -> list[Proof]:
+        """Verify the trail of each of the caller's organizations, and the records against it.
 
-        def watched() -> Iterator[Entry]:
-            nonlocal last
-            everything = Filter(organization=organization)
-            for entry in self._store.each(Entry, everything, ["number"]):
-                last = entry.number
-                yield entry
-
-        broken = trail.first_break(watched(), ends)
-        if broken is None:
-            head = self.head(organization)
-            end = 0 if head is None else head.number
-            if last > end:
-                return trail.Break(end + 1, f"it was added: the trail ends with entry {end}")
-        return broken
-
-    def prove(self, caller: Caller, noted: Head | None = None) -> list[Proof]:
-        """Verify the trail of each of the caller's organizations.
-
-        A noted head belongs to the one organization to which the caller is bound. Raises Forbidden
-        if the caller may not read the trail.
+        Each trail must hold the ends that were noted of it; what was noted of one that is not here
+        shows as a break. `key` is the public key of signatures. Raises Forbidden if the caller may not
+        read the trail.
         """
         policy.check_may_audit(caller)
-        proofs = []
-        for where in filters(self._store, caller):
-            name = where.organization
-            broken = self.verify(name, noted if name == caller.organization else None)
-            proofs.append(Proof(name, self.head(name), broken))
-        return proofs
+        by_name: dict[str, list[Head]] = {}
+        for head in noted:
+            by_name.setdefault(head.organization, []).append(head)
+        proofs = [
+            proof_of(self._store, name, by_name.pop(name, ()), key)
+            for name in (where.organization for where in filters(self._store, caller))
+        ]
+        open_here = open_organizations(caller)
+        gone = [name for name in by_name if open_here is None or name in open_here]
+        return proofs + [proof_of(self._store, name, by_name[name], key) for name in gone]
 
     def _append_refusals(self, refusals: Sequence[_Refusal]) -> None:
         with self._store.transaction(*(each.audit.organization for each in refusals)):
@@ -295,12 +321,26 @@ class Trail:
             token=caller.token,
             origin=caller.call.origin,
             # What is sealed can never be taken out again.
-            reason=masked(caller.call.reason),
+            reason=audit.note or masked(caller.call.reason),
         )
         last = self.head(audit.organization)
         entry = trail.sealed(audit.organization, last, act, self._clock())
         self._store.put(entry)
         self._store.put(trail.head_of(entry))
+
+
+def _digests(before: str | None, after: str | None) -> tuple[str, str]:
+    """Return the digests of a text before and after; "" where there is no text."""
+    return (
+        "" if before is None else trail.text_digest(before),
+        "" if after is None else trail.text_digest(after),
+    )
+
+
+def _of_each(caller: Caller) -> str:
+    """Return the reason of an act on many whose memories have entries of their own."""
+    reason = masked(caller.call.reason)
+    return f"{reason}; {EACH}" if reason else EACH
 
 
 def _follows(number: int, entry: Entry) -> bool:

@@ -10,8 +10,7 @@ from minutebook.domain.caller import Caller
 from minutebook.domain.filters import Filter
 from minutebook.domain.policy import may_audit
 from minutebook.domain.records import Entry, Head, Kind, Memory, Version
-from minutebook.domain.trail import HEAD
-from minutebook.services.access.audit import DONE
+from minutebook.domain.trail import DONE, HEAD
 from minutebook.services.access.visibility import filters, narrowed, page_of
 from minutebook.store.protocol import Store
 

@@ -12,6 +12,7 @@ from minutebook.domain.lineage import Rule
 from minutebook.domain.records import Kind
 from minutebook.embedding.service import Embedding
 from minutebook.services.access.audit import EVERYTHING, Trail
+from minutebook.services.access.audit_proof import proof_of
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.repositories import Ledgers
@@ -28,6 +29,7 @@ class Finding:
     is_damage: bool = False
 
 
+_OUTSIDE = "someone changed the store outside Minutebook; compare with a backup"
 BACK_UP = "`minutebook backup --rotate` makes one now"
 ANALYSE = "leave Minutebook running; `minutebook doctor --repair` does it at once"
 
@@ -61,7 +63,7 @@ class Doctor:
         """
         findings = [
             *self._read("The store", lambda: _of_store(self._store)),
-            *self._read("The audit trail", lambda: _of_trails(self._store, self._trail)),
+            *self._read("The audit trail", lambda: _of_trails(self._store)),
             *self._read("The ledger", lambda: _of_ledgers(self._ledgers)),
             *_of_backups(self._backups.state()),
         ]
@@ -125,18 +127,19 @@ def _of_store(store: Tended) -> list[Finding]:
     return findings
 
 
-def _of_trails(store: Tended, trail: Trail) -> list[Finding]:
+def _of_trails(store: Tended) -> list[Finding]:
     findings = []
     for organization in store.organizations():
-        broken = trail.verify(organization)
-        if broken is not None:
-            findings.append(
-                Finding(
-                    f"The audit trail of {organization} breaks at entry {broken.number}: "
-                    f"{broken.reason}.",
-                    "someone changed the store outside Minutebook; compare with a backup",
-                )
-            )
+        proof = proof_of(store, organization)
+        if proof.broken is not None:
+            broken = f"breaks at entry {proof.broken.number}: {proof.broken.reason}"
+            findings.append(Finding(f"The audit trail of {organization} {broken}.", _OUTSIDE))
+        if proof.differences:
+            first = proof.differences[0]
+            more = len(proof.differences) - 1
+            others = f", and {more:,} more" if more else ""
+            finding = f"Records of {organization} are not as its audit trail says: {first.kind} {first.id}{others}."
+            findings.append(Finding(finding, f"`minutebook audit verify` names them; {_OUTSIDE}"))
     return findings
 
 

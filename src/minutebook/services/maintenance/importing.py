@@ -23,6 +23,7 @@ from minutebook.domain.records import (
     Turn,
 )
 from minutebook.domain.turns import next_instant, summary_id, turn_id
+from minutebook.services.access.audit import TakenIn
 from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
@@ -134,7 +135,9 @@ class Import:
             for kind in reader.counts:
                 self._remove_others(kind, checked.keys)
         for organization, kind in sorted(self._touched):
-            self._trail.log(self._caller, organization, _ACTS[self._mode], kind, [checked.digest])
+            self._trail.log_many(
+                self._caller, organization, _ACTS[self._mode], kind, checked.digest
+            )
         # Last, since a commit is not undone.
         for organization in sorted(name for name, kind in self._touched if kind is Kind.DECISION):
             rebuildings[organization].run(replace(self._caller, organization=organization))
@@ -195,6 +198,10 @@ class Import:
         self._mentions.note(record)
         self.report.imported[record.kind] += 1
         self._touched.add((record.organization, record.kind))
+        # The trail that came with a memory has its digest.
+        if isinstance(record, Memory) and (record.organization, Kind.HEAD) not in self._touched:
+            taken = TakenIn.of(record.id, None, record)
+            self._trail.take_in(self._caller, record.organization, [taken])
 
     def _remove_others(self, kind: Kind, keys: Keys) -> None:
         """Remove what the caller may see and remove, and the archive does not hold."""

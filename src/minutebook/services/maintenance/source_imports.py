@@ -388,6 +388,7 @@ class _Import:
     def _put_memory(self, audit: AuditDraft, draft: MemoryDraft, memory: Memory) -> str:
         audit.check(memory)
         earlier = self._store.get(Memory, memory.organization, memory.id)
+        audit.takes_in(memory.id, None if earlier is None else earlier.text, memory.text)
         if earlier is not None and earlier.version == memory.version:
             self._store.put(memory)
         else:

@@ -19,6 +19,7 @@ from minutebook.domain.replication import (
     travelling_line,
 )
 from minutebook.domain.sync_conflicts import SyncConflict, resolve
+from minutebook.services.access.audit import TakenIn
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Store
 from minutebook.store.sync_rows import SENT, UNSENT, Key, SyncRow, SyncRows
@@ -82,6 +83,8 @@ class Known:
         self._mentions = mentions
         self.kinds = kinds
         self._randbits = randbits
+        self.taken: dict[str, list[TakenIn]] = {}
+        """By organization what became of memories in the last `take_all`."""
         noted = rows.marks(remote)
         self.marks = Marks(**noted) if noted else Marks(self._new_name())
 
@@ -132,6 +135,7 @@ class Known:
 
         Memories come first, those that go last: what belongs to them would go with them.
         """
+        self.taken = {}
         going = {
             (key[0], key[2])
             for key, state in batch
@@ -204,6 +208,8 @@ class Known:
         if line == travelling_line(earlier):
             return digest_of(line)
         organization, kind, id = key
+        if kind is Kind.MEMORY:
+            self._note_taken(organization, id, earlier, shown)
         if shown is None:
             self._store.delete(CLASSES[kind], organization, id)
             return REMOVED
@@ -212,6 +218,13 @@ class Known:
         self._store.put(shown)
         self._mentions.note(shown)
         return digest_of(line)
+
+    def _note_taken(
+        self, organization: str, id: str, earlier: Record | None, shown: Record | None
+    ) -> None:
+        before = earlier if isinstance(earlier, Memory) else None
+        after = shown if isinstance(shown, Memory) else None
+        self.taken.setdefault(organization, []).append(TakenIn.of(id, before, after))
 
     def _stays(self, version: Version, going: Collection[tuple[str, str]]) -> bool:
         home, memory = version.organization, version.memory

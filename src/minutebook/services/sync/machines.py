@@ -309,7 +309,8 @@ class _Exchange:
                 f"taken from {header.name} {header.machine}-{header.number:08} "
                 f"(sha256 {verified.digest}){whence}"
             )
-            self._trail.log(self._caller, name, ACT, Kind.MEMORY, [subject])
+            taken = self._known.taken.get(name, ())
+            self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject, taken)
         for each in conflicts:
             kept = f"; the other version is kept as {', '.join(each.copies)}" if each.copies else ""
             fields = ", ".join(each.fields) or "it was removed on one"
@@ -350,7 +351,7 @@ class _Exchange:
                 self._known.save()
                 for name in organizations:
                     subject = f"sent {self.marks.machine}-{number:08}"
-                    self._trail.log(self._caller, name, ACT, Kind.MEMORY, [subject])
+                    self._trail.log_many(self._caller, name, ACT, Kind.MEMORY, subject)
             self._publish(number, staged)
         self._remote.publish({}, self._own())
 

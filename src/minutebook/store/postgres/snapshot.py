@@ -1,6 +1,6 @@
 """Some organizations as they were at one moment."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from minutebook.domain.filters import Filter
 from minutebook.domain.records import Record
@@ -26,10 +26,10 @@ class PostgresSnapshot:
         number = self._numbers.get(where.organization)
         return 0 if number is None else rows.count(self._connection, number, of, where)
 
-    def each(self, of: type[R], where: Filter) -> Iterator[R]:
-        """Yield the selected records one at a time, by id."""
+    def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
+        """Yield the selected records one at a time, in order, then by id."""
         check_in_snapshot(self._organizations, where.organization)
         number = self._numbers.get(where.organization)
         if number is None:
             return iter(())
-        return rows.each(self._connection, number, of, where, ())
+        return rows.each(self._connection, number, of, where, order)

@@ -1,6 +1,6 @@
 """The store as it was at one moment."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -26,10 +26,10 @@ class SqliteSnapshot:
         check_in_snapshot(self._organizations, where.organization)
         return rows.count(self._connection, of, where)
 
-    def each(self, of: type[R], where: Filter) -> Iterator[R]:
-        """Yield the selected records one at a time, by id."""
+    def each(self, of: type[R], where: Filter, order: Sequence[str] = ()) -> Iterator[R]:
+        """Yield the selected records one at a time, in order, then by id."""
         check_in_snapshot(self._organizations, where.organization)
-        return rows.each(self._connection, of, where, ())
+        return rows.each(self._connection, of, where, order)
 
 
 class SqliteMoment:

@@ -1,0 +1,141 @@
+"""What a trail says last of each record's text, to be compared with the records themselves."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from minutebook.domain.records import (
+    Decision,
+    Entry,
+    Kind,
+    Memory,
+    Proposal,
+    Summary,
+    TextRecord,
+    Turn,
+)
+from minutebook.domain.trail import DONE, ERASE, text_digest
+
+COMPARED: tuple[type[TextRecord], ...] = (Memory, Decision, Proposal, Turn, Summary)
+"""The records of whose texts the trail has digests."""
+
+TAKE_IN = "take_in"
+"""The act of one record that came from elsewhere: from an archive, another program or machine, or Git."""
+
+EACH = "each memory has an entry of its own"
+"""The end of the reason of an act on many memories, each of which has an entry with its digests."""
+
+MISSING = "it is missing, and the trail has no act that removed it"
+CHANGED = "its text is not the one that the trail has the digest of"
+BACK = "the trail says that it was removed"
+NO_ENTRY = "the trail has no entry with its digest"
+
+_KINDS = frozenset(of.kind for of in COMPARED)
+_OF_MANY = frozenset({"import", "replace", "sync"})
+_GONE = b""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A record that is not as the trail says, and why."""
+
+    kind: Kind
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """A record of which the entries alone are left, and since when."""
+
+    kind: Kind
+    id: str
+    at: datetime
+
+
+class LastTexts:
+    """Reads the entries of a trail in order; then tells what of the records contradicts them.
+
+    An act of an earlier version that took in many records at once said nothing of each: what it may
+    have changed is not compared.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[Kind, str], tuple[bytes, int]] = {}
+        self._untold: set[Kind] = set()
+        self._reset = 0
+        self._erased: dict[tuple[Kind, str], datetime] = {}
+        self._changed_between: dict[str, int] = {}
+
+    def add(self, entry: Entry) -> None:
+        """Take the next entry of the trail."""
+        if entry.outcome != DONE:
+            return
+        kind, key = entry.subject_kind, (entry.subject_kind, entry.subject)
+        if entry.act in _OF_MANY:
+            self._forget(entry)
+        elif kind is Kind.LEDGER:
+            self._drop(Kind.DECISION)
+        elif kind is Kind.MEMORY and entry.act == "reset":
+            self._reset = entry.number
+        elif entry.act == ERASE:
+            self._last[key] = (_GONE, entry.number)
+            self._erased[key] = entry.at
+        elif kind in _KINDS and (entry.before or entry.after):
+            self._check_follows(entry)
+            self._last[key] = (bytes.fromhex(entry.after), entry.number)
+            self._erased.pop(key, None)
+        elif entry.act == TAKE_IN:
+            self._last.pop(key, None)
+
+    def difference(self, record: TextRecord) -> Difference | None:
+        """Return what of a record contradicts the trail; each record is asked for once."""
+        known = self._last.pop((record.kind, record.id), None)
+        if known is None:
+            is_told = record.kind is Kind.MEMORY and Kind.MEMORY not in self._untold
+            return _difference(record, NO_ENTRY) if is_told else None
+        digest, _ = known
+        if digest == _GONE:
+            return _difference(record, BACK)
+        if digest.hex() != text_digest(record.text):
+            return _difference(record, CHANGED)
+        if record.kind is Kind.MEMORY and record.id in self._changed_between:
+            number = self._changed_between[record.id]
+            return _difference(
+                record, f"before entry {number} its text was not the one that the trail had by then"
+            )
+        return None
+
+    def missing(self) -> Iterator[Difference]:
+        """Yield the memories that the trail has and that were not asked for; after all that are there."""
+        for (kind, id), (digest, number) in self._last.items():
+            if kind is Kind.MEMORY and digest != _GONE and number > self._reset:
+                yield Difference(kind, id, MISSING)
+
+    def erased(self) -> list[Erased]:
+        """Return the records that were erased, in the order of the trail."""
+        return [Erased(kind, id, at) for (kind, id), at in self._erased.items()]
+
+    def _check_follows(self, entry: Entry) -> None:
+        if entry.subject_kind is not Kind.MEMORY or not entry.before:
+            return
+        known = self._last.get((entry.subject_kind, entry.subject))
+        if known is not None and known[0].hex() != entry.before:
+            self._changed_between.setdefault(entry.subject, entry.number)
+
+    def _forget(self, entry: Entry) -> None:
+        """Drop what an act on many may have changed without a word of each."""
+        has_each = entry.reason.endswith(EACH)
+        kinds = _KINDS if entry.act == "sync" else {entry.subject_kind}
+        for kind in kinds & _KINDS:
+            if kind is not Kind.MEMORY or not has_each:
+                self._drop(kind)
+
+    def _drop(self, kind: Kind) -> None:
+        self._untold.add(kind)
+        for key in [key for key in self._last if key[0] is kind]:
+            del self._last[key]
+
+
+def _difference(record: TextRecord, reason: str) -> Difference:
+    return Difference(record.kind, record.id, reason)

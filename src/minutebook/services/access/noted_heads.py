@@ -1,0 +1,105 @@
+"""Where trails ended, noted outside the store: lines that are only added to."""
+
+import json
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from minutebook.disk.atomic_file import new_file
+from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.instants import rfc3339
+from minutebook.domain.json_lines import json_line
+from minutebook.domain.records import Head
+
+SUFFIX = ".jsonl"
+
+
+def note_heads(path: Path, heads: Sequence[Head], at: datetime) -> tuple[Path, int]:
+    """Note those heads that are not the last noted of their organization; return where, and how many.
+
+    A line each, added to a file, or to a new one in a folder. Raises InvalidInput if what is there
+    cannot be read, StoreError if nothing can be written.
+    """
+    known = {head.organization: head for head in (read_heads(path)[0] if path.exists() else ())}
+    new = [head for head in heads if not _is_same(head, known.get(head.organization))]
+    lines = b"".join(_line(head, at) for head in new)
+    if not new:
+        return path, 0
+    if path.is_dir():
+        path = path / f"heads-{at.astimezone(UTC):%Y%m%dT%H%M%S%fZ}{SUFFIX}"
+        with new_file(path, str(path)) as file:
+            file.write(lines)
+    else:
+        _append(path, lines)
+    return path, len(new)
+
+
+def read_heads(path: Path) -> tuple[list[Head], int]:
+    """Return the heads noted in a file, or in the files of a folder, and how many lines are torn.
+
+    A torn line was being written when the machine stopped. Raises InvalidInput if there is no such
+    file or folder, or a line is no head.
+    """
+    heads, torn = [], 0
+    for file in sorted(path.glob(f"*{SUFFIX}")) if path.is_dir() else [path]:
+        try:
+            lines = file.read_text(encoding="utf-8").splitlines()
+        except (OSError, ValueError) as error:
+            raise InvalidInput(
+                "--heads", f"must be what `audit head --to` wrote ({error})"
+            ) from error
+        for number, line in enumerate(lines, 1):
+            if not line.endswith("}"):
+                torn += bool(line)
+                continue
+            heads.append(_head(file, number, line))
+    return heads, torn
+
+
+def _head(file: Path, number: int, line: str) -> Head:
+    try:
+        noted = json.loads(line)
+        return Head(
+            organization=str(noted["organization"]),
+            id="",
+            number=int(noted["number"]),
+            digest=str(noted["digest"]),
+        )
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise InvalidInput(
+            "--heads", f"must be what `audit head --to` wrote; line {number} of {file} is not"
+        ) from error
+
+
+def _line(head: Head, at: datetime) -> bytes:
+    return json_line(
+        {
+            "at": rfc3339(at),
+            "organization": head.organization,
+            "number": head.number,
+            "digest": head.digest,
+        }
+    )
+
+
+def _append(path: Path, lines: bytes) -> None:
+    try:
+        with path.open("ab") as file:
+            if path.stat().st_size and not _ends_whole(path):
+                lines = b"\n" + lines
+            file.write(lines)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+
+
+def _ends_whole(path: Path) -> bool:
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        return file.read(1) == b"\n"
+
+
+def _is_same(head: Head, noted: Head | None) -> bool:
+    return noted is not None and (head.number, head.digest) == (noted.number, noted.digest)

@@ -1,0 +1,98 @@
+"""The key of the trail: made, kept outside the data directory, used by whoever signs or checks."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from minutebook.disk.atomic_file import new_file, replace_file
+from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.domain.head_signatures import public_key_bytes, public_key_text
+
+if TYPE_CHECKING:
+    # Only who signs or checks a signature loads it.
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+PUBLIC_SUFFIX = ".pub"
+"""What the file beside a key, with its public half, is called."""
+
+
+def fits(key: str, message: bytes, signature: bytes) -> bool:
+    """Tell whether a signature of a message is by the key whose public half this is."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(public_key_bytes(key)).verify(signature, message)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def make_key(path: Path, *, replace: bool = False) -> str:
+    """Make a private key in a file that its owner alone may read, its public half beside it; return that.
+
+    Raises InvalidInput if there is a file and `replace` is not set, or no folder, StoreError if it
+    cannot be written.
+    """
+    from cryptography.hazmat.primitives import serialization
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    key = Ed25519PrivateKey.generate()
+    content = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    public = public_text(key)
+    if replace:
+        try:
+            replace_file(path, content)
+        except OSError as error:
+            raise StoreError(f"{path}: {error.strerror}") from error
+    else:
+        with new_file(path, str(path)) as file:
+            file.write(content)
+    try:
+        replace_file(beside(path, PUBLIC_SUFFIX), f"{public}\n".encode(), 0o644)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    return public
+
+
+def public_key_of(path: Path) -> str:
+    """Return the public half of the private key in a file. Raises InvalidInput if there is none."""
+    return public_text(private_key(path))
+
+
+def private_key(path: Path) -> "Ed25519PrivateKey":
+    """Return the private key in a file. Raises InvalidInput if it is none, or others may read it."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        content = path.read_bytes()
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise InvalidInput(
+            "audit_key",
+            f"must be a file that can be read ({path}: {error.strerror}); `minutebook audit key` makes one",
+        ) from error
+    if os.name == "posix" and mode & 0o077:
+        raise InvalidInput("audit_key", f"must be its owner's alone; run `chmod 600 {path}`")
+    try:
+        key = load_pem_private_key(content, None)
+    except (ValueError, TypeError) as error:
+        raise InvalidInput("audit_key", f"must be a private key as PEM; {path} is none") from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise InvalidInput("audit_key", f"must be a key for Ed25519; {path} is another")
+    return key
+
+
+def public_text(key: "Ed25519PrivateKey") -> str:
+    """Return the public half of a key as it is written."""
+    return public_key_text(key.public_key().public_bytes_raw())
+
+
+def beside(path: Path, suffix: str) -> Path:
+    """Return the file beside a key whose name ends with a suffix."""
+    return path.with_name(path.name + suffix)
