@@ -308,15 +308,16 @@ def check_may_audit(caller: Caller) -> None:
     """Raise Forbidden if the caller is bound to a part of the organization whose trail this is."""
     if may_audit(caller):
         return
-    remedy = (
-        "ask its owner for a token that is held to neither"
-        if caller.token
-        else "leave out --repository and --user"
-    )
+    if caller.token:
+        raise Forbidden(
+            "audit",
+            "the trail is of a whole organization, and this caller is held to a repository or a "
+            "user; ask its owner for a token that is held to neither",
+        )
     raise Forbidden(
         "audit",
-        "the trail is of a whole organization, and this caller is held to a repository or a user; "
-        f"{remedy}",
+        "the trail is of a whole organization, and this caller is held to a repository or a "
+        "user; leave out --repository and --user",
     )
 
 
