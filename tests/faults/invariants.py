@@ -32,10 +32,9 @@ from minutebook.domain.records import (
     Summary,
     Turn,
 )
-from minutebook.domain.trail import text_digest
+from minutebook.domain.trail import DONE, text_digest
 from minutebook.ledger.history import read_all
 from minutebook.places import data_directory
-from minutebook.services.access.audit import DONE
 from tests.world import everything
 
 TEXTS: Mapping[type[Record], Callable[[Any], str]] = {
