@@ -45,6 +45,13 @@ def proposal_id(now: datetime, randbits: RandomBits) -> str:
     return f"proposal_{_stamp(now)}_{randbits(32):08x}"
 
 
+def proposal_id_of(id: str) -> str:
+    """Return the id of a proposal that is always made of the same id; its time says nothing."""
+    number = _decode(id)
+    born = _EPOCH + timedelta(microseconds=(number >> 32) % 86_400_000_000)
+    return f"proposal_{_stamp(born)}_{number & 0xFFFF_FFFF:08x}"
+
+
 def ledger_id_of(text: str) -> str | None:
     """Read the id of a decision or proposal, with or without `.md`; None when it is neither."""
     id = text.removesuffix(".md")

@@ -55,12 +55,16 @@ class TurnDraft(SourceDraft):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryDraft(SourceDraft):
-    """A memory. `at` is when the source says that it was written, None if it does not say."""
+    """A memory. `at` is when the source says that it was written or began to hold, None if it does not say.
+
+    `until` is when it ceased to hold, None if it holds.
+    """
 
     content: str
     type: MemoryType
     title: str | None = None
     at: datetime | None = None
+    until: datetime | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -84,7 +88,17 @@ class RelationDraft(SourceDraft):
     at: datetime | None = None
 
 
-Draft: TypeAlias = TurnDraft | MemoryDraft | EntityDraft | RelationDraft
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalDraft(SourceDraft):
+    """A decision that the source says was made or proposed: here a person decides whether it holds."""
+
+    title: str
+    target: str
+    rationale: str
+    consequences: tuple[str, ...] = ()
+
+
+Draft: TypeAlias = TurnDraft | MemoryDraft | EntityDraft | RelationDraft | ProposalDraft
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,5 +116,6 @@ KIND_OF: Mapping[type[SourceDraft], Kind] = {
     RelationDraft: Kind.RELATION,
     MemoryDraft: Kind.MEMORY,
     TurnDraft: Kind.TURN,
+    ProposalDraft: Kind.PROPOSAL,
 }
 """The kind of record that a draft becomes, in the order in which a batch is written."""

@@ -23,7 +23,13 @@ from minutebook.domain.records import (
     Turn,
     Version,
 )
-from minutebook.domain.source_drafts import EntityDraft, MemoryDraft, RelationDraft, TurnDraft
+from minutebook.domain.source_drafts import (
+    EntityDraft,
+    MemoryDraft,
+    ProposalDraft,
+    RelationDraft,
+    TurnDraft,
+)
 from minutebook.screening.secrets import Secret, find, mask
 
 log = logging.getLogger(__name__)
@@ -50,6 +56,7 @@ TEXTS: Mapping[type, tuple[str, ...]] = {
     MemoryDraft: ("title", "content", "metadata"),
     EntityDraft: ("name", "type", "description"),
     RelationDraft: ("source", "target", "type"),
+    ProposalDraft: _DECISION,
     LoggedRecall: ("question",),
 }
 """The fields of each class of records, and of drafts, that hold what somebody wrote."""

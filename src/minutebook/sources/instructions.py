@@ -1,6 +1,5 @@
 """Instructions that people wrote for agents: CLAUDE.md, AGENTS.md, rules of editors, section by section."""
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePath
@@ -10,6 +9,7 @@ from minutebook.domain.source_drafts import Found, LeftOut, MemoryDraft, Place
 from minutebook.sources import front_matter
 from minutebook.sources.conversation import modified
 from minutebook.sources.files import Source, SourceFile
+from minutebook.sources.sections import sections_of
 
 NAME = "instructions"
 
@@ -33,9 +33,6 @@ _FOLDERS = {
 }
 """The endings of the files in, or below, some folders."""
 
-_HEADING = re.compile(r"(#{1,6})\s+(.*?)\s*#*")
-_FENCE = re.compile(r"\s*(```|~~~)")
-
 
 def is_wanted(path: PurePath) -> bool:
     """Tell whether a file holds instructions."""
@@ -58,7 +55,7 @@ def read(source: Source) -> Iterator[Found]:
             # Editors read rules whose front matter is no YAML: `globs: *.py` is none.
             fields, body, first = {"front": str(error)}, text, 1
         seen: Counter[str] = Counter()
-        for headings, line, content in _sections(body, first):
+        for headings, line, content in sections_of(body, first):
             path = " › ".join(headings)
             seen[path] += 1
             yield MemoryDraft(
@@ -76,33 +73,3 @@ def read(source: Source) -> Iterator[Found]:
 
 def _title(file: SourceFile, headings: tuple[str, ...]) -> str:
     return " › ".join((file.path.name, *headings))
-
-
-def _sections(text: str, first: int) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    """Yield the headings above each section, the number of its first line, and its text."""
-    open_headings: list[tuple[int, str]] = []
-    lines: list[str] = []
-    begun, fence = first, ""
-    for number, line in enumerate(text.split("\n"), first):
-        mark = _FENCE.match(line)
-        if mark is not None and fence in ("", mark[1]):
-            fence = "" if fence else mark[1]
-        heading = None if fence else _HEADING.fullmatch(line)
-        if heading is None:
-            lines.append(line)
-            continue
-        yield from _section(open_headings, begun, lines)
-        level = len(heading[1])
-        open_headings = [each for each in open_headings if each[0] < level]
-        open_headings.append((level, heading[2]))
-        lines, begun = [], number + 1
-    yield from _section(open_headings, begun, lines)
-
-
-def _section(
-    headings: list[tuple[int, str]], begun: int, lines: list[str]
-) -> Iterator[tuple[tuple[str, ...], int, str]]:
-    blank = next((index for index, line in enumerate(lines) if line.strip()), None)
-    if blank is not None:
-        content = "\n".join(lines[blank:]).rstrip()
-        yield tuple(name for _, name in headings), begun + blank, content

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from minutebook.domain.source_drafts import Found
 from minutebook.sources import (
+    adr,
     chat_export,
     chroma,
     claude_code,
@@ -17,6 +18,7 @@ from minutebook.sources import (
     markdown,
     mcp_memory_service,
     mem0,
+    neo4j,
     server_memory,
 )
 from minutebook.sources.files import Source, UsualPlace, Wanted
@@ -75,6 +77,11 @@ SOURCES: Mapping[str, SourceKind] = {
         "memories of claude-mem", claude_mem.is_wanted, claude_mem.read, claude_mem.USUAL_PLACE
     ),
     mem0.NAME: SourceKind("memories of mem0", mem0.is_wanted, mem0.read),
+    adr.NAME: SourceKind(
+        "decision records", adr.is_wanted, adr.read, passed_over=instructions.PASSED_OVER
+    ),
+    neo4j.NAME: SourceKind("a graph of Neo4j", neo4j.is_wanted, neo4j.read),
+    neo4j.GRAPHITI: SourceKind("a graph of Graphiti", neo4j.is_wanted, neo4j.read),
 }
 
 

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Refused
-from minutebook.domain.records import Entity, Kind, Memory, MemoryType, Relation, Role, Turn
+from minutebook.domain.records import (
+    Entity,
+    Kind,
+    Memory,
+    MemoryType,
+    Proposal,
+    ProposalStatus,
+    Relation,
+    Role,
+    Turn,
+)
 from minutebook.domain.source_drafts import (
     Draft,
     EntityDraft,
@@ -18,6 +28,7 @@ from minutebook.domain.source_drafts import (
     LeftOut,
     MemoryDraft,
     Place,
+    ProposalDraft,
     RelationDraft,
     TurnDraft,
 )
@@ -242,3 +253,47 @@ def test_an_import_twice_is_an_import_once_whatever_the_batches(
     assert world.contents() == before
     assert not again.counts[source_imports.Outcome.NEW]
     assert again.reasons == first.reasons
+
+
+def proposal(rationale: str = "One file is enough for us.") -> ProposalDraft:
+    return ProposalDraft(
+        key="p",
+        place=PLACE,
+        program="adr",
+        title="Use SQLite",
+        target="database",
+        rationale=rationale,
+        consequences=("One writer",),
+    )
+
+
+def test_a_proposal_comes_once_follows_its_source_and_rests_once_it_is_settled(
+    world: World,
+) -> None:
+    assert figures(taken(world, [proposal()])) == {"new": {"proposal": 1}}
+    assert figures(taken(world, [proposal()])) == {"here": {"proposal": 1}}
+    (kept,) = world.store.find(Proposal, everything("default"))
+    assert (kept.target, kept.consequences, kept.created_at) == ("database", ("One writer",), NOON)
+    assert figures(taken(world, [proposal("One file is all that we need.")])) == {
+        "changed": {"proposal": 1}
+    }
+    admin = Caller(name="ana", role=Role.ADMIN)
+    assert world.app.proposals.decline(admin, kept.id).rationale == "One file is all that we need."
+    again = taken(world, [proposal("Two files."), proposal("short")])
+    assert again.reasons == {
+        "its proposal was accepted or declined here; the new text was not taken over": 1,
+        "rationale must have at least 10 characters": 1,
+    }
+    (settled,) = world.store.find(Proposal, everything("default"))
+    assert settled.status is ProposalStatus.DECLINED
+
+
+def test_the_end_of_a_memory_follows_its_source_unless_it_was_ended_here(world: World) -> None:
+    taken(world, [memory("m")])
+    assert figures(taken(world, [memory("m", until=NOON)])) == {"changed": {"memory": 1}}
+    assert figures(taken(world, [memory("m", until=NOON)])) == {"here": {"memory": 1}}
+    (kept,) = world.store.find(Memory, everything("default"))
+    assert kept.valid_until == NOON
+    assert figures(taken(world, [memory("m")])) == {"changed": {"memory": 1}}
+    world.app.memories.invalidate(world.caller, kept.id, "over", None)
+    assert taken(world, [memory("m", until=NOON)]).reasons.total() == 1

@@ -5,17 +5,34 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from minutebook.domain import drafts, policy
+from minutebook.domain import drafts, lineage, policy
 from minutebook.domain.caller import Caller, anywhere, in_call
+from minutebook.domain.decision_drafts import (
+    LEAST_RATIONALE,
+    DecisionDraft,
+    build_proposal,
+    check_is_whole,
+)
 from minutebook.domain.drafts import ScopeKey, resolve_scope
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.filters import Filter
+from minutebook.domain.ids import proposal_id_of
+from minutebook.domain.instants import rfc3339
 from minutebook.domain.metadata import check_metadata
 from minutebook.domain.origin import Origin, tidied
-from minutebook.domain.records import Entity, Kind, Memory, Relation, Turn
+from minutebook.domain.records import (
+    Entity,
+    Kind,
+    Memory,
+    Proposal,
+    ProposalStatus,
+    Relation,
+    Turn,
+)
 from minutebook.domain.source_drafts import (
     IMPORTED,
     KIND_OF,
@@ -24,6 +41,7 @@ from minutebook.domain.source_drafts import (
     Found,
     LeftOut,
     MemoryDraft,
+    ProposalDraft,
     RelationDraft,
     TurnDraft,
 )
@@ -32,8 +50,8 @@ from minutebook.services.access.audit import AuditDraft
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.knowledge.writing import MemoryWriter
+from minutebook.services.maintenance.source_names import EntityNames
 from minutebook.services.record_writer import RecordWriter
-from minutebook.store.protocol import Store
 
 BATCH = 500
 """Drafts that are written in one transaction."""
@@ -48,6 +66,7 @@ RepositoryOf = Callable[[str], str | None]
 """Returns the repository of a folder that a source names; None if it belongs to none, or is gone."""
 
 _CHANGED_HERE = "it was changed here since it was imported; the new text was not taken over"
+_SETTLED = "its proposal was accepted or declined here; the new text was not taken over"
 
 
 def of_no_repository(folder: str) -> str | None:
@@ -112,6 +131,7 @@ class SourceImports:
         self._embeddings = infrastructure.embeddings
         self._writer = writer
         self._turns = RecordWriter[Turn](infrastructure)
+        self._proposals = RecordWriter[Proposal](infrastructure)
         self._screening = infrastructure.screening
         self._mentions = mentions
         self._clock = infrastructure.clock
@@ -176,7 +196,7 @@ class _Import:
         self._counted: set[str] = set()
         """The ids that a dry run would have written."""
         self._waiting: list[RelationDraft] = []
-        self._entities = _Names(self._store, scope)
+        self._entities = EntityNames(self._store, scope)
         self.report = SourceReport()
         self.taken = 0
 
@@ -289,6 +309,8 @@ class _Import:
                 return self._plan_entity(draft, id)
             case RelationDraft():
                 return self._plan_relation(draft, id)
+            case ProposalDraft():
+                return self._plan_proposal(draft, id)
 
     def _id(self, draft: Draft) -> str:
         """Return the id of a draft's record: the same wherever its folder belongs by now.
@@ -296,6 +318,8 @@ class _Import:
         Files of one name in several projects are several, though their keys are the same.
         """
         id = draft.id_in(self._scope.repository, self._scope.user)
+        if isinstance(draft, ProposalDraft):
+            return proposal_id_of(draft.id_in(self._repository(draft), self._scope.user))
         if not isinstance(draft, MemoryDraft) or (own := self._repository(draft)) is None:
             return id
         here = self._store.get(Memory, self._scope.organization, id)
@@ -303,11 +327,11 @@ class _Import:
         is_same = not isinstance(noted, dict) or noted.get("file") == draft.place.file
         return id if is_same else draft.id_in(own, self._scope.user)
 
-    def _repository(self, draft: TurnDraft | MemoryDraft) -> str | None:
+    def _repository(self, draft: TurnDraft | MemoryDraft | ProposalDraft) -> str | None:
         """Return the repository of a draft: the caller's own, that of its session, or of its folder."""
         if self._scope.repository is not None or not draft.folder:
             return self._scope.repository
-        if isinstance(draft, MemoryDraft):
+        if not isinstance(draft, TurnDraft):
             return self._repository_of(draft.folder)
         if draft.session not in self._by_session:
             here = Filter(organization=self._scope.organization, equal={"session": draft.session})
@@ -361,11 +385,15 @@ class _Import:
         if known.get("digest") == digest:
             return Outcome.HERE, _nothing
         is_as_imported = known.get("version") == here.version and here.deleted_at is None
-        if not is_as_imported or here.valid_until is not None:
+        if not is_as_imported or _instant(here.valid_until) != known.get("valid_until"):
             raise _LeaveOut(_CHANGED_HERE)
         policy.check_may_change(self._caller, self._of._rules(), here)
         after = replace(
-            here, content=draft.content, title=draft.title, updated_at=self._of._clock()
+            here,
+            content=draft.content,
+            title=draft.title,
+            valid_until=draft.until,
+            updated_at=self._of._clock(),
         )
         version = here.version + (after.text != here.text)
         after = replace(after, version=version, metadata=_metadata(draft, digest, version))
@@ -381,6 +409,7 @@ class _Import:
             repository=self._repository(draft),
             metadata=_metadata(draft, digest, 1),
             valid_from=draft.at,
+            valid_until=draft.until,
         )
         memory = drafts.build_memory(self._asking(draft), self._of._rules(), said, id, now)
         return replace(memory, event_time=draft.at or now)
@@ -449,51 +478,37 @@ class _Import:
         self._store.put(relation)
         return relation.type
 
+    def _plan_proposal(self, draft: ProposalDraft, id: str) -> _Plan:
+        lineage.check_may_propose(self._caller)
+        said = DecisionDraft(draft.title, draft.target, draft.rationale, draft.consequences)
+        check_is_whole(said, LEAST_RATIONALE)
+        here = self._store.get(Proposal, self._scope.organization, id)
+        if here is None:
+            asking = self._asking(draft)
+            made = build_proposal(asking, said, (), id, self._of._clock())
+            proposal = replace(made, repository=self._repository(draft))
+            return Outcome.NEW, lambda audit: self._put_proposal(audit, draft, proposal)
+        after = replace(
+            here,
+            title=said.title,
+            target=said.target,
+            rationale=said.rationale,
+            consequences=said.consequences,
+        )
+        if after == here:
+            return Outcome.HERE, _nothing
+        if here.status is not ProposalStatus.PENDING:
+            raise _LeaveOut(_SETTLED)
+        return Outcome.CHANGED, lambda audit: self._put_proposal(audit, draft, after)
+
+    def _put_proposal(self, audit: AuditDraft, draft: ProposalDraft, proposal: Proposal) -> str:
+        audit.check(proposal)
+        self._of._proposals.put(self._asking(draft), proposal, None)
+        return proposal.text
+
     def _asking(self, draft: Draft) -> Caller:
         """Return the caller with the origin of a draft, for the records that it becomes."""
         return in_call(self._caller, origin=_origin(draft))
-
-
-class _Names:
-    """The entities of a scope by name, and the relations between entities, read when first needed."""
-
-    def __init__(self, store: Store, scope: ScopeKey) -> None:
-        self._store = store
-        self._scope = scope
-        self.forget()
-
-    def forget(self) -> None:
-        """Read again what is there: what was noted since may not have been written."""
-        self._by_type: dict[tuple[str, str], str] | None = None
-        self._by_name: dict[str, str] = {}
-        self._relations: set[tuple[str, str, str]] | None = None
-
-    def id(self, name: str, type: str | None = None) -> str | None:
-        """Return the id of an entity of a name, and of a type if one is given; None if there is none."""
-        if self._by_type is None:
-            self._by_type = {}
-            own = {"user": self._scope.user, "repository": self._scope.repository}
-            here = Filter(organization=self._scope.organization, equal=own)
-            for id, known, its in sorted(self._store.values(Entity, here, ("id", "name", "type"))):
-                self.note(known, its, id)
-        return self._by_name.get(name) if type is None else self._by_type.get((name, type))
-
-    def note(self, name: str, type: str, id: str) -> None:
-        """Note an entity; it is from now on what its name alone names."""
-        if self._by_type is not None:
-            self._by_type[name, type] = id
-        self._by_name[name] = id
-
-    def has_relation(self, relation: Relation) -> bool:
-        """Tell whether a relation was there, or asked for, before."""
-        if self._relations is None:
-            here = Filter(organization=self._scope.organization)
-            fields = ("source", "target", "type")
-            self._relations = {(s, t, y) for s, t, y in self._store.values(Relation, here, fields)}
-        triple = (relation.source, relation.target, relation.type)
-        is_known = triple in self._relations
-        self._relations.add(triple)
-        return is_known
 
 
 def counted_as_new(found: Iterable[Found]) -> SourceReport:
@@ -519,6 +534,8 @@ def _batches(found: Iterable[Found]) -> Iterator[list[Found]]:
                 size += len(each.prompt) + len(each.thought) + len(each.response)
             case MemoryDraft():
                 size += len(each.content)
+            case ProposalDraft():
+                size += len(each.rationale)
         if len(batch) == BATCH or size > BATCH_CHARACTERS:
             yield batch
             batch, size = [], 0
@@ -550,6 +567,8 @@ def _metadata(draft: MemoryDraft, digest: str, version: int) -> dict[str, object
         "digest": digest,
         "version": version,
     }
+    if draft.until is not None:
+        imported["valid_until"] = rfc3339(draft.until)
     return {**draft.metadata, "imported": imported}
 
 
@@ -558,9 +577,15 @@ def _digest(draft: MemoryDraft) -> str:
 
     Without its instant, which may be that of the file.
     """
-    said = [draft.content, draft.title, draft.type, draft.metadata]
+    said: list[object] = [draft.content, draft.title, draft.type, draft.metadata]
+    if draft.until is not None:
+        said.append(draft.until)
     data = json.dumps(said, sort_keys=True, default=str).encode()
     return hashlib.sha256(data).hexdigest()[:32]
+
+
+def _instant(at: datetime | None) -> str | None:
+    return None if at is None else rfc3339(at)
 
 
 def _nothing(audit: AuditDraft) -> str:
