@@ -15,6 +15,7 @@ from minutebook.composing.maintenance import MaintenanceServices
 from minutebook.composing.search import SearchServices
 from minutebook.composing.service import service, service_names
 from minutebook.composing.sync import SyncServices
+from minutebook.composing.tidying import TidyingServices
 from minutebook.config import Settings
 from minutebook.disk.filelock import FileLock
 from minutebook.domain.ids import RandomBits
@@ -38,7 +39,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class App(SearchServices, MaintenanceServices, SyncServices, JournalServices):
+class App(SearchServices, MaintenanceServices, SyncServices, TidyingServices, JournalServices):
     """The services on one open store, each given the collaborators that it needs."""
 
     def __init__(

@@ -99,6 +99,11 @@ DAEMON_COMMANDS = {
     "decide": False,
     "accept": False,
     "scan": False,
+    "tidy": False,
+    "tidy show": True,
+    "tidy apply": False,
+    "tidy refuse": False,
+    "tidy undo": False,
     "summarize": False,
     "system write": False,
 }

@@ -42,6 +42,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "upkeep": ("status", "doctor", "model"),
         "where": ("where",),
         "assigning": ("assign",),
+        "tidying": ("tidy",),
         "scanning": ("scan",),
         "settings": ("settings",),
         "store": ("store",),

@@ -15,6 +15,7 @@ from minutebook.config.process import ProcessSettings
 from minutebook.config.sessions import SessionSettings
 from minutebook.config.sign_in import SignInSettings
 from minutebook.config.store import StoreSettings
+from minutebook.config.tidying import TidyingSettings
 from minutebook.domain.caller import Caller
 
 
@@ -27,6 +28,7 @@ class Settings(
     ClientSettings,
     SessionSettings,
     DecisionSettings,
+    TidyingSettings,
     ArchiveSettings,
     EmbeddingSettings,
     ContentSettings,

@@ -270,6 +270,14 @@ def check_may_verify(caller: Caller) -> None:
         raise Forbidden("verify", reason, needs=Role.HUMAN)
 
 
+def check_may_settle(caller: Caller, act: str) -> None:
+    """Raise Forbidden to viewers and agents: a person says what becomes of a suggestion."""
+    _check_not_viewer(caller, act)
+    if not may_verify(caller):
+        reason = f"the role agent may not {act} suggestions; a human may"
+        raise Forbidden(act, reason, needs=Role.HUMAN)
+
+
 def check_may_set_status(caller: Caller, before: Status, after: Status) -> None:
     """Refuse a status that only an act of its own gives: `locked`, and `verified` to an agent."""
     if after is before:

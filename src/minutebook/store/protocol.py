@@ -17,6 +17,7 @@ from minutebook.store.leases import LeaseRows
 from minutebook.store.recall_rows import RecallRows
 from minutebook.store.shared_values import SharedValues
 from minutebook.store.sync_rows import SyncRows
+from minutebook.store.tidy_rows import TidyRows
 from minutebook.store.token_uses import TokenUses
 
 R = TypeVar("R", bound=Record)
@@ -351,6 +352,10 @@ class Tended(Store, Protocol):
     @property
     def shared_values(self) -> SharedValues | None:
         """The values that all servers over the store share; None: its processes share a data directory."""
+
+    @property
+    def tidy_rows(self) -> TidyRows:
+        """The suggestions of how to put the records in order."""
 
     @property
     def sync_rows(self) -> SyncRows | None:

@@ -75,6 +75,11 @@ class SimilarMemories:
         where = self._where(caller, memory.organization)
         return [] if where is None else list(self._like(where, memory))
 
+    def beside(self, memory: Memory) -> list[Similar]:
+        """Find what holds now in the memory's organization and is like it, whoever asks; as `like` does."""
+        where = Filter(organization=memory.organization, valid_at=self._clock())
+        return list(self._like(where, memory))
+
     def pairs(self, caller: Caller, limit: int, offset: int = 0) -> tuple[list[Pair], int]:
         """Look through a page of the memories that hold now, newest first, for what they are like.
 

@@ -64,6 +64,7 @@ class Migration:
                     # The first record of an organization was written before this transaction named it.
                     continue
                 self._move_recalls(names)
+                self._move_suggestions(names)
                 for token, at in self._source.token_uses.latest().items():
                     self._target.token_uses.note(token, at)
                 done = self._compare(names, moved, progress)
@@ -77,6 +78,14 @@ class Migration:
             entries = self._source.recalls.everything(name)
             while batch := list(islice(entries, BATCH)):
                 self._target.recalls.write(name, batch)
+
+    def _move_suggestions(self, organizations: Sequence[str]) -> None:
+        """Bring the suggestions, also those that were refused: nobody is asked again."""
+        for name in organizations:
+            suggestions = self._source.tidy_rows.everything(name)
+            while batch := list(islice(suggestions, BATCH)):
+                for each in batch:
+                    self._target.tidy_rows.put(each)
 
     def _follow(self, organizations: Sequence[str], progress: Progress) -> int:
         """Move what has changed since the target was last told; return how many changes that was."""

@@ -29,6 +29,7 @@ from minutebook.store.postgres.recall_rows import PostgresRecallRows
 from minutebook.store.postgres.shared_values import PostgresSharedValues
 from minutebook.store.postgres.snapshot import PostgresSnapshot
 from minutebook.store.postgres.text_analysis import TextAnalysis
+from minutebook.store.postgres.tidy_rows import PostgresTidyRows
 from minutebook.store.postgres.token_uses import PostgresTokenUses
 from minutebook.store.protocol import (
     Candidate,
@@ -369,6 +370,11 @@ class PostgresStore:
     def recalls(self) -> PostgresRecallRows:
         """The recall log."""
         return PostgresRecallRows(self._connections)
+
+    @property
+    def tidy_rows(self) -> PostgresTidyRows:
+        """The suggestions of how to put the records in order."""
+        return PostgresTidyRows(self._connections)
 
     @property
     def token_uses(self) -> PostgresTokenUses:

@@ -13,7 +13,7 @@ BY_KEY = {"leases": "name", "uses": "token", "shared_values": "name", "numbers":
 """Tables whose rows belong to no organization, and the column of their key."""
 
 BY_ORGANIZATION = (
-    *("feeds", "deletions", "names", "migrated", "recalls", "recalled"),
+    *("feeds", "deletions", "names", "migrated", "recalls", "recalled", "suggestions"),
     *(table.name for table in ALL_TABLES),
 )
 """Tables of which each row belongs to an organization, the first one that writers lock first."""

@@ -272,7 +272,20 @@ CREATE TABLE recalled (
 CREATE INDEX recalled_by_record ON recalled (organization, id, recall);
 """
 
-_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH)
+# How the records may be put in order: beside them, in no change feed.
+_NINTH = """
+CREATE TABLE suggestions (
+    organization integer NOT NULL, id text NOT NULL, number integer NOT NULL, finding text NOT NULL,
+    state text NOT NULL, certainty double precision NOT NULL, subjects text NOT NULL, due bigint,
+    found_at bigint NOT NULL, settled_at bigint, settled_by text NOT NULL, undo text NOT NULL,
+    PRIMARY KEY (organization, id)
+);
+CREATE INDEX suggestions_by_number ON suggestions (organization, number);
+CREATE INDEX suggestions_by_due ON suggestions (organization, state, due);
+CREATE INDEX suggestions_by_state ON suggestions (organization, state, number);
+"""
+
+_SCRIPTS = (_FIRST, _SECOND, _THIRD, _FOURTH, _FIFTH, _SIXTH, _SEVENTH, _EIGHTH, _NINTH)
 SCRIPTS = tuple(re.sub(r" text\b", ' text COLLATE "C"', each) for each in _SCRIPTS)
 """Script n leads from version n to version n + 1; a script that was released never changes."""
 

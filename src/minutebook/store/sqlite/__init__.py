@@ -34,6 +34,7 @@ from minutebook.store.sqlite.missing_database import check_not_lost
 from minutebook.store.sqlite.recall_rows import SqliteRecallRows
 from minutebook.store.sqlite.snapshot import SqliteMoment, SqliteSnapshot
 from minutebook.store.sqlite.sync_rows import SqliteSyncRows
+from minutebook.store.sqlite.tidy_rows import SqliteTidyRows
 from minutebook.store.sqlite.token_uses import SqliteTokenUses
 from minutebook.store.transaction_names import TransactionNames
 from minutebook.store.transfer import Carried, Embedding, Gone, being_filled, check_may_receive
@@ -297,6 +298,11 @@ class SqliteStore:
     def recalls(self) -> SqliteRecallRows:
         """The recall log."""
         return SqliteRecallRows(self._connections)
+
+    @property
+    def tidy_rows(self) -> SqliteTidyRows:
+        """The suggestions of how to put the records in order."""
+        return SqliteTidyRows(self._connections)
 
     @property
     def token_uses(self) -> SqliteTokenUses:

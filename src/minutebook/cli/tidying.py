@@ -1,0 +1,282 @@
+"""Find what is not in order; look at what is suggested, apply it, refuse it, undo it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from minutebook.cli.printing import body, say, style, warn
+from minutebook.cli.sentences import sentence
+from minutebook.cli.terminal import (
+    as_json,
+    as_shown,
+    bar,
+    fields_of,
+    identity,
+    in_folder,
+    interruptible,
+    opened,
+    short,
+)
+from minutebook.domain.caller import Caller, in_call
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.records import Entity, Memory, Record
+from minutebook.domain.tidying import Finding, State
+
+if TYPE_CHECKING:
+    from minutebook.services.tidying.inbox import Inbox, Waiting
+    from minutebook.services.tidying.rounds import Round
+
+TITLES: Mapping[Finding, str] = {
+    Finding.DUPLICATE: "say the same as another: the older ends",
+    Finding.CONTRADICTION: "say otherwise than a newer one: the older ends",
+    Finding.EXPIRED: "are past by their own words: they end",
+    Finding.ENDED: "have ended, and are not marked so: they are deprecated",
+    Finding.UNUSED_RULE: "are rules that nobody recalled: they are deprecated",
+    Finding.SAME_ENTITY: "entities are one with another: they are merged",
+    Finding.NO_SUMMARY: "sessions have no summary: it is made",
+    Finding.UNVERIFIED: "were written by an agent, and nobody verified them: they are verified",
+}
+"""What is said of so many findings of a kind, and what applying them does."""
+
+
+@click.group(invoke_without_command=True, short_help="Find what is not in order; suggest changes.")
+@click.option("--kind", type=click.Choice([*Finding]), multiple=True, help="List this kind only.")
+@click.option("--limit", type=click.IntRange(1, 1000), default=20, show_default=True)
+@click.option("--offset", type=click.IntRange(0), default=0, help="How many to leave out first.")
+@click.option("--dry-run", is_flag=True, help="Only count what would be new; write nothing.")
+@identity
+@as_json
+@click.pass_context
+def tidy(
+    context: click.Context,
+    options: dict[str, str],
+    kind: tuple[str, ...],
+    limit: int,
+    offset: int,
+    dry_run: bool,  # noqa: FBT001
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Look at what changed since the last time, and list what may be put in order, with reasons.
+
+    Nothing is changed until you apply it, or a rule of yours does (the setting `tidy_rules`). What you
+    refused is never suggested again. Ctrl-C ends it; the next run goes on from there.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    kinds = frozenset(Finding(each) for each in kind) or frozenset(Finding)
+    with opened(options) as (app, caller):
+        caller = in_folder(options, caller)
+        with (
+            interruptible(
+                "Stopped. What was found is in the list; the next run goes on from here."
+            ),
+            bar("Looking", hidden=as_json) as progress,
+        ):
+            done = app.rounds.run(in_call(caller, progress=progress), dry_run=dry_run)
+        listing = app.inbox.listing(caller, limit, offset, kinds)
+    shape = {
+        "looked_at": done.looked_at,
+        "new": dict(done.found),
+        "applied": dict(done.applied),
+        "waiting": dict(listing.counts),
+        "suggestions": [_shape(each) for each in listing.waiting],
+    }
+    lines = [*_of_round(done, dry_run=dry_run), *_of_counts(listing.counts)]
+    for each in listing.waiting:
+        lines += ["", *_lines(each)]
+    rest = sum(listing.counts[each] for each in kinds) - offset - len(listing.waiting)
+    if rest > 0 and listing.waiting:
+        lines += ["", f"… and {rest} more; --offset {offset + len(listing.waiting)} shows them."]
+    if listing.waiting:
+        lines += [
+            "",
+            "`minutebook tidy apply N…` makes the changes, `tidy refuse N…` never asks again.",
+        ]
+    say(shape, lines, as_json)
+
+
+@tidy.command()
+@click.argument("numbers", metavar="N…", nargs=-1, required=True)
+@identity
+@as_json
+def show(options: dict[str, str], numbers: tuple[str, ...], as_json: bool) -> None:  # noqa: FBT001
+    """Show suggestions whole: the texts, the reason, what applying changes."""
+    with opened(options) as (app, caller):
+        found = [app.inbox.read(caller, number) for number in numbers]
+    lines = [line for each in found for line in ("", *_lines(each, whole=True))][1:]
+    say([_shape(each) for each in found], lines, as_json)
+
+
+@tidy.command()
+@click.argument("numbers", metavar="N…", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", help="Why; for the records and the audit trail.")
+@identity
+@as_json
+@click.pass_context
+def apply(
+    context: click.Context,
+    options: dict[str, str],
+    numbers: tuple[str, ...],
+    reason: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Make the suggested changes. `tidy undo N…` takes them back."""
+    _settle(context, options, numbers, reason, as_json, "applied", lambda inbox: inbox.apply)
+
+
+@tidy.command()
+@click.argument("numbers", metavar="N…", nargs=-1, required=True)
+@identity
+@as_json
+@click.pass_context
+def refuse(
+    context: click.Context,
+    options: dict[str, str],
+    numbers: tuple[str, ...],
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Refuse suggestions for good: nothing changes, and they are never made again."""
+    _settle(context, options, numbers, None, as_json, "refused", lambda inbox: inbox.refuse)
+
+
+@tidy.command()
+@click.argument("numbers", metavar="N…", nargs=-1, required=True)
+@click.option("--reason", metavar="TEXT", help="Why; for the audit trail.")
+@identity
+@as_json
+@click.pass_context
+def undo(
+    context: click.Context,
+    options: dict[str, str],
+    numbers: tuple[str, ...],
+    reason: str | None,
+    as_json: bool,  # noqa: FBT001
+) -> None:
+    """Take back what was applied or refused: records are as they were, and it waits again."""
+    _settle(context, options, numbers, reason, as_json, "undone", lambda inbox: inbox.undo)
+
+
+def _settle(
+    context: click.Context,
+    options: dict[str, str],
+    numbers: Sequence[str],
+    reason: str | None,
+    as_json: bool,  # noqa: FBT001
+    done: str,
+    act: "Callable[[Inbox], Callable[[Caller, str], Waiting]]",
+) -> None:
+    """Settle suggestions one by one; one that cannot be settled stops no other."""
+    settled, failed = [], {}
+    with opened(options) as (app, caller):
+        asks = in_call(caller, reason=reason or "")
+        for number in dict.fromkeys(numbers):
+            try:
+                settled.append(act(app.inbox)(asks, number))
+            except MinutebookError as error:
+                failed[number] = sentence(as_shown(error))
+    shape = {done: [_shape(each) for each in settled], "failed": failed}
+    lines = [f"{_head(each)}  {style(done, fg='green')}" for each in settled]
+    say(shape, lines, as_json)
+    for number, why in failed.items():
+        warn(f"{number}: {why}", fg="red")
+    if failed:
+        context.exit(1)
+
+
+def _of_round(done: "Round", *, dry_run: bool) -> list[str]:
+    if done.is_elsewhere:
+        return ["Another process is looking at this moment; this is what waits already."]
+    new = sum(done.found.values())
+    if dry_run:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(done.found.items()))
+        return [
+            f"{new:,} suggestions would be new{f' ({kinds})' if kinds else ''}. Nothing was written."
+        ]
+    applied = sum(done.applied.values())
+    by_rule = f" {applied:,} applied by `tidy_rules`." if applied else ""
+    return [f"Looked at {done.looked_at:,} changes: {new:,} new suggestions.{by_rule}"]
+
+
+def _of_counts(counts: Mapping[Finding, int]) -> list[str]:
+    if not any(counts.values()):
+        return ["Nothing waits for you."]
+    return [
+        f"{counts[each]:>6,}  {style(each, bold=True)}: {TITLES[each]}"
+        for each in Finding
+        if counts.get(each)
+    ]
+
+
+def reason_of(each: "Waiting") -> str:
+    """Return why something is suggested, in a sentence."""
+    examined, facts = each.examined, {} if each.examined is None else each.examined.facts
+    if examined is None:
+        return ""
+    match examined.finding:
+        case Finding.DUPLICATE:
+            return "both say the same"
+        case Finding.CONTRADICTION:
+            return f"“{facts['old']}” there, “{facts['new']}” here"
+        case Finding.EXPIRED:
+            return f"“{facts['words']}”, from when it was written: past since {facts['past']}"
+        case Finding.ENDED:
+            return f"its validity ended on {examined.due:%Y-%m-%d}"
+        case Finding.UNUSED_RULE:
+            return f"no question got it in the {facts['days']} days of the recall log (since {facts['since']})"
+        case Finding.SAME_ENTITY:
+            return facts["reason"]
+        case Finding.NO_SUMMARY:
+            return f"the session {facts['session']} has {facts['turns']} turns and no summary"
+        case _:
+            return "an agent wrote it, and nobody verified it"
+
+
+def _head(each: "Waiting") -> str:
+    suggestion = each.suggestion
+    certainty = f"{suggestion.certainty:.2f}"
+    return f"{style(each.name, bold=True)}  {suggestion.finding}  {style(certainty, dim=True)}"
+
+
+def _lines(each: "Waiting", *, whole: bool = False) -> list[str]:
+    state = each.suggestion.state
+    settled = "" if state is State.OPEN else f"  {state} by {each.suggestion.settled_by}"
+    why = reason_of(each)
+    lines = [f"{_head(each)}{f'  {why}' if why else ''}{settled}"]
+    if each.examined is None and state is State.OPEN:
+        lines.append("    Its records changed since: the next `minutebook tidy` looks again.")
+    roles = ("stays", "goes") if len(each.records) == 2 else ("",)
+    for role, record in zip(roles, each.records, strict=False):
+        text = _text(record)
+        told = body(text, "           ") if whole else short(" ".join(text.split()), 100)
+        lines.append(f"    {role:<5}  {style(record.id, dim=True)}  {told}")
+    return lines
+
+
+def _text(record: Record) -> str:
+    match record:
+        case Memory():
+            return record.text
+        case Entity():
+            return f"{record.name} ({record.type})"
+        case _:
+            return str(getattr(record, "prompt", ""))
+
+
+def _shape(each: "Waiting") -> dict[str, object]:
+    suggestion = each.suggestion
+    return {
+        "name": each.name,
+        "organization": suggestion.organization,
+        "finding": suggestion.finding,
+        "state": suggestion.state,
+        "certainty": suggestion.certainty,
+        "reason": reason_of(each),
+        "found_at": suggestion.found_at,
+        "settled_at": suggestion.settled_at,
+        "settled_by": suggestion.settled_by,
+        "records": [fields_of(record) | {"kind": record.kind} for record in each.records],
+    }
+
+
+COMMANDS = (tidy,)

@@ -1,0 +1,69 @@
+"""Composes what puts the records in order."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.composing.journal import JournalServices
+from minutebook.composing.knowledge import KnowledgeServices
+from minutebook.composing.service import service
+from minutebook.domain.tidying import Finding, parse_rules
+
+if TYPE_CHECKING:
+    from minutebook.services.knowledge.merging import EntityMerging
+    from minutebook.services.tidying.changing import Changing
+    from minutebook.services.tidying.examining import Examining
+    from minutebook.services.tidying.inbox import Inbox
+    from minutebook.services.tidying.rounds import Rounds
+
+
+class TidyingServices(KnowledgeServices, JournalServices):
+    """What finds disorder, suggests changes and makes them."""
+
+    @service
+    def entity_merging(self) -> "EntityMerging":
+        """Make one entity of two."""
+        from minutebook.services.knowledge.merging import EntityMerging
+
+        return EntityMerging(self.infrastructure, self.mentions)
+
+    @service
+    def _examining(self) -> "Examining":
+        from minutebook.services.tidying.examining import Examining
+
+        return Examining(self._store, self.clock)
+
+    @service
+    def _changing(self) -> "Changing":
+        from minutebook.services.tidying.changing import Changing
+
+        return Changing(
+            self.infrastructure,
+            self._writer,
+            self.supersession,
+            self.memories,
+            self.status,
+            self.entity_merging,
+            self.summaries,
+        )
+
+    @service
+    def inbox(self) -> "Inbox":
+        """Show what is suggested, apply and refuse it."""
+        from minutebook.services.tidying.inbox import Inbox
+
+        return Inbox(self.infrastructure, self._examining, self._changing)
+
+    @service
+    def rounds(self) -> "Rounds":
+        """Find what is to be tidied."""
+        from minutebook.services.tidying.rounds import Rounds
+
+        return Rounds(
+            self.infrastructure,
+            self.similar,
+            self.embedding,
+            self.recalls,
+            self._examining,
+            self.inbox,
+            parse_rules(self._settings.tidy_rules),
+            frozenset(Finding(each) for each in self._settings.tidy_kinds),
+        )

@@ -1,0 +1,47 @@
+"""What is tidied, how often, and what of it unasked."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from minutebook.config.kinds import Kind, at_least, separated, setting
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.tidying import Finding, parse_rules
+
+_COMMAS = separated(",", "")
+
+
+def _rules(value: Any, folder: str) -> tuple[str, ...]:
+    named: tuple[str, ...] = _COMMAS.parse(value, folder)
+    try:
+        parse_rules(named)
+    except InvalidInput as error:
+        raise ValueError(value) from error
+    return named
+
+
+def _kinds(value: Any, folder: str) -> tuple[str, ...]:
+    named = _COMMAS.parse(value, folder)
+    return tuple(str(Finding(each)) for each in named)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TidyingSettings:
+    """What is tidied, how often, and what of it unasked."""
+
+    tidy_every: float = setting(
+        0.0,
+        at_least(0.0),
+        "Hours from one look for what is to be tidied to the next that the daemon or server takes by "
+        "itself; 0: none. `minutebook tidy` looks at once.",
+    )
+    tidy_kinds: tuple[str, ...] = setting(
+        tuple(str(each) for each in Finding),
+        Kind(_kinds, f"a list of {', '.join(Finding)}, with commas between"),
+        "What is looked for.",
+    )
+    tidy_rules: tuple[str, ...] = setting(
+        (),
+        Kind(_rules, "a list such as duplicate=0.95,expired=0.9"),
+        "What a suggestion of a kind is applied by, unasked: the least certainty, such as "
+        "`duplicate=0.95,expired=0.9`. None named: nothing without a person.",
+    )

@@ -1,0 +1,91 @@
+"""Suggestions: changes that put a store in order, each waiting for a person or for a rule that one set."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.records import Kind
+
+
+class Finding(StrEnum):
+    """What is found, and so which change is suggested."""
+
+    DUPLICATE = "duplicate"
+    CONTRADICTION = "contradiction"
+    EXPIRED = "expired"
+    ENDED = "ended"
+    UNUSED_RULE = "unused-rule"
+    SAME_ENTITY = "same-entity"
+    NO_SUMMARY = "no-summary"
+    UNVERIFIED = "unverified"
+
+
+class State(StrEnum):
+    """Where in its life a suggestion is; a waiting one is due later."""
+
+    WAITING = "waiting"
+    OPEN = "open"
+    APPLIED = "applied"
+    REFUSED = "refused"
+
+
+Subject = tuple[Kind, str]
+"""The kind and id of a record that a suggestion is about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suggestion:
+    """One suggested change, without any text of the records that it is about.
+
+    `number` tells it from the others of its organization, 0 while it has none. `subjects` are records, the
+    one that changes last. `due` is from when on it is to be looked at. `settled_by` is who applied, refused or
+    undid it; one that was undone is open again. `undo` says how the records were before.
+    """
+
+    organization: str
+    id: str
+    finding: Finding
+    certainty: float
+    subjects: tuple[Subject, ...]
+    found_at: datetime
+    state: State = State.OPEN
+    number: int = 0
+    due: datetime | None = None
+    settled_at: datetime | None = None
+    settled_by: str = ""
+    undo: str = ""
+
+
+def suggestion_id(topic: str, subjects: Sequence[Subject], more: str = "") -> str:
+    """Return the id of what is suggested about some records, whichever of them comes first.
+
+    What was found to repeat another may later be found to contradict it: both are one topic.
+    """
+    named = "\n".join([topic, *sorted(f"{kind} {id}" for kind, id in subjects), more])
+    digest = hashlib.sha256(named.encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{topic}.{digest[:32]}"
+
+
+def parse_rules(given: Sequence[str]) -> Mapping[Finding, float]:
+    """Read rules such as `duplicate=0.95`: what may be applied unasked from which certainty on.
+
+    Raises InvalidInput if one is no such rule.
+    """
+    rules: dict[Finding, float] = {}
+    for each in given:
+        name, equals, least = each.partition("=")
+        try:
+            rules[Finding(name.strip())] = number = float(least)
+        except ValueError:
+            number = -1.0
+        if not equals or not 0.0 <= number <= 1.0:
+            known = ", ".join(Finding)
+            reason = (
+                f"must name a finding and a certainty from 0 to 1, such as duplicate=0.95 (got {each!r}); "
+                f"findings are {known}"
+            )
+            raise InvalidInput("tidy_rules", reason)
+    return rules

@@ -1,0 +1,155 @@
+"""Make a suggested change through the service of its subject, and take it back exactly."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import Conflict
+from minutebook.domain.records import Kind, Memory, Status, Summary, Turn
+from minutebook.domain.tidying import Finding, Suggestion
+from minutebook.domain.turns import summary_id
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.journal.summaries import Summaries
+from minutebook.services.knowledge.memories import Memories
+from minutebook.services.knowledge.merging import EntityMerging
+from minutebook.services.knowledge.status import StatusChanges
+from minutebook.services.knowledge.supersession import Supersession
+from minutebook.services.knowledge.writing import MemoryWriter
+from minutebook.services.tidying.examining import Examined
+
+UNDO = "undo"
+"""The act that takes a change of a memory back."""
+
+
+class Changing:
+    """Applies suggestions; every rule of the services that it asks holds."""
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        writer: MemoryWriter,
+        supersession: Supersession,
+        memories: Memories,
+        status: StatusChanges,
+        merging: EntityMerging,
+        summaries: Summaries,
+    ) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._rules = infrastructure.rules
+        self._clock = infrastructure.clock
+        self._writer = writer
+        self._supersession = supersession
+        self._memories = memories
+        self._status = status
+        self._merging = merging
+        self._summaries = summaries
+
+    def make(self, caller: Caller, examined: Examined) -> str:
+        """Make the change that was found to be due; return what `take_back` needs.
+
+        Raises whatever the service of its subject does.
+        """
+        if examined.finding is Finding.SAME_ENTITY:
+            kept, gone = (id for _, id in examined.subjects)
+            return self._merging.merge(caller, kept, gone)
+        if examined.finding is Finding.NO_SUMMARY:
+            (turn,) = examined.records
+            assert isinstance(turn, Turn)
+            self._summaries.summarize_session_of(caller, turn)
+            return json.dumps({"summary": summary_id(turn.session, turn.repository, turn.user)})
+        id = examined.subjects[-1][1]
+        before = self._memories.read(caller, id)
+        after = self._changed(caller, examined, before)()
+        return json.dumps({"id": id, "before": _fields(before), "after": _fields(after)})
+
+    def _changed(self, caller: Caller, examined: Examined, memory: Memory) -> Callable[[], Memory]:
+        """Return the act that changes a memory as was suggested."""
+        reason = caller.call.reason or None
+        match examined.finding:
+            case Finding.DUPLICATE | Finding.CONTRADICTION:
+                stays = examined.subjects[0][1]
+                said = reason or _REASONS[examined.finding]
+                return partial(self._memories.invalidate, caller, memory.id, said, stays)
+            case Finding.EXPIRED:
+                said = reason or f"{_REASONS[Finding.EXPIRED]}: {examined.facts['words']}"
+                changes = {"valid_until": examined.due, "reason": said}
+                return partial(self._memories.update, caller, memory.id, changes)
+            case Finding.UNVERIFIED:
+                return partial(self._status.verify, caller, memory.id)
+            case _:
+                said = reason or _REASONS[examined.finding]
+                return partial(self._status.deprecate, caller, memory.id, said)
+
+    def take_back(self, caller: Caller, suggestion: Suggestion) -> None:
+        """Undo a change that was made; what it changed is as it was before.
+
+        Raises Conflict if something else was done to the record since, or nothing is known of how it was.
+        """
+        if not suggestion.undo:
+            raise Conflict(suggestion.id, "how it was before is not known any more")
+        if suggestion.finding is Finding.SAME_ENTITY:
+            self._merging.split(caller, suggestion.undo)
+            return
+        noted = json.loads(suggestion.undo)
+        if suggestion.finding is Finding.NO_SUMMARY:
+            self._without_summary(caller, suggestion.organization, noted["summary"])
+            return
+        before, after = _values(noted["before"]), noted["after"]
+
+        def rule(memory: Memory) -> Memory:
+            policy.check_may_change(caller, self._rules(), memory)
+            if _fields(memory) != after:
+                raise Conflict(memory.id, "something else was done to it since; open it to see")
+            return replace(memory, **before, updated_at=self._clock())  # type: ignore[arg-type]
+
+        with self._trail.audited_batch([suggestion.organization]):
+            find = partial(self._memories.read, caller, noted["id"])
+            ended = find()
+            self._writer.change(caller, UNDO, find, rule)
+            if ended.superseded_by is not None and noted["before"]["superseded_by"] is None:
+                self._supersession.unlink(ended)
+
+    def _without_summary(self, caller: Caller, organization: str, id: str) -> None:
+        """Remove the summary that was made. Raises Conflict if it was made anew since."""
+        with self._trail.audited(caller, organization, UNDO, Kind.SUMMARY, id) as audit:
+            summary = self._store.get(Summary, organization, id)
+            if summary is None:
+                raise Conflict(id, "the summary is gone already")
+            audit.check(summary)
+            policy.check_may_remove_work_of(caller, summary.author)
+            audit.changes(summary.text, None)
+            self._store.delete(Summary, organization, id)
+
+
+_REASONS = {
+    Finding.DUPLICATE: "says the same as the one that takes its place",
+    Finding.CONTRADICTION: "the one that takes its place says otherwise",
+    Finding.EXPIRED: "past by its own words",
+    Finding.ENDED: "its validity has ended",
+    Finding.UNUSED_RULE: "nobody recalled it",
+}
+"""What a changed record says of why, where a person gave no reason."""
+
+
+def _fields(memory: Memory) -> dict[str, str | None]:
+    until = memory.valid_until
+    return {
+        "status": str(memory.status),
+        "valid_until": None if until is None else until.isoformat(),
+        "reason": memory.reason,
+        "superseded_by": memory.superseded_by,
+    }
+
+
+def _values(fields: dict[str, str | None]) -> dict[str, object]:
+    until = fields["valid_until"]
+    return {
+        **fields,
+        "status": Status(fields["status"] or ""),
+        "valid_until": None if until is None else datetime.fromisoformat(until),
+    }

@@ -1,0 +1,258 @@
+"""What is to be said about records that a suggestion names, as they are now."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, time, timedelta
+
+from minutebook.domain.records import (
+    SYSTEM_ORGANIZATION,
+    Edge,
+    Entity,
+    Kind,
+    Memory,
+    MemoryType,
+    Record,
+    Status,
+    Summary,
+    Turn,
+    Version,
+)
+from minutebook.domain.tidying import Finding, Subject, Suggestion, suggestion_id
+from minutebook.domain.turns import summary_id, turns_of
+from minutebook.domain.validity import holds_at
+from minutebook.services.access.visibility import Clock
+from minutebook.store.protocol import Tended
+from minutebook.store.recall_rows import RecallQuery
+from minutebook.tidying.names import Named, sameness
+from minutebook.tidying.pairs import Verdict, compare
+from minutebook.tidying.times import end_of
+
+RULES = (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT, MemoryType.CONVENTION)
+"""The types of memories that are rules."""
+
+SHOWN_AT_START = (MemoryType.BUSINESS_RULE, MemoryType.SYSTEM_CONSTRAINT)
+"""Those that hooks show to each session: that nobody recalled them tells nothing where hooks are used."""
+
+UNUSED_AFTER = timedelta(days=21)
+"""How long the recall log, and the rule, must have been kept before nobody's asking tells something."""
+
+LEAST_RECALLS = 50
+"""Questions that the log must hold for that."""
+
+QUIET = timedelta(days=1)
+"""How long nobody wrote to a session that is taken to be over."""
+
+LEAST_SAMENESS = 0.7
+"""From which certainty on two entities are suggested to be one."""
+
+CLIENT_HOOK = "before a prompt"
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What was found about some records: the one that changes last, and facts in words of theirs.
+
+    `due` is from when on it is so; `facts` are shown to people and kept nowhere.
+    """
+
+    finding: Finding
+    certainty: float
+    subjects: tuple[Subject, ...]
+    records: tuple[Record, ...]
+    due: datetime | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+
+
+class Examining:
+    """Looks at records, whoever asks: what is found is shown only to who may see all of them."""
+
+    def __init__(self, store: Tended, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    def again(self, suggestion: Suggestion) -> Examined | None:
+        """Look at the records of a suggestion again; None if there is nothing to suggest any more."""
+        organization = suggestion.organization
+        if suggestion.finding is Finding.NO_SUMMARY:
+            return self.session(organization, suggestion.subjects[0][1])
+        if suggestion.finding is Finding.SAME_ENTITY:
+            ids = [id for _, id in suggestion.subjects]
+            entities = [self._store.get(Entity, organization, id) for id in ids]
+            return None if None in entities else self.entities(*entities)  # type: ignore[arg-type]
+        memories = [self._store.get(Memory, organization, id) for _, id in suggestion.subjects]
+        present = [each for each in memories if each is not None]
+        if len(present) < len(memories):
+            return None
+        if suggestion.finding in (Finding.DUPLICATE, Finding.CONTRADICTION):
+            found = self.pair(*present)
+        elif suggestion.finding is Finding.UNUSED_RULE:
+            found = self.rule(present[0])
+        else:
+            of_one = self.alone(present[0])
+            found = next((each for each in of_one if each.finding is suggestion.finding), None)
+        if found is None or suggestion.id != suggestion_of(organization, found, self._clock()).id:
+            return None
+        return found
+
+    def alone(self, memory: Memory) -> Iterable[Examined]:
+        """Yield what is to be said of one memory alone, also what will be only when it is due."""
+        now = self._clock()
+        if not _may_change(memory):
+            return
+        subjects, records = ((Kind.MEMORY, memory.id),), (memory,)
+        if memory.valid_until is not None:
+            # An end that somebody planned, and that came; who ended it by hand has seen to it.
+            is_planned = memory.valid_until > memory.updated_at
+            if is_planned and memory.superseded_by is None and memory.status in _STANDING:
+                yield Examined(Finding.ENDED, 0.99, subjects, records, memory.valid_until)
+        elif (end := end_of(memory.text, self._written(memory).date())) is not None:
+            due = datetime.combine(end.past_from, time(), UTC)
+            facts = {"words": end.words, "past": end.past_from.isoformat()}
+            if due > memory.valid_from:
+                yield Examined(Finding.EXPIRED, end.certainty, subjects, records, due, facts)
+        if memory.status is Status.UNVERIFIED and holds_at(memory, now):
+            yield Examined(Finding.UNVERIFIED, 0.5, subjects, records)
+
+    def pair(self, one: Memory, other: Memory) -> Examined | None:
+        """Compare two memories that are alike; None if both are to stay."""
+        now = self._clock()
+        if _place(one) != _place(other) or not (holds_at(one, now) and holds_at(other, now)):
+            return None
+        if one.deleted_at is not None or other.deleted_at is not None:
+            return None
+        if self._are_linked(one, other):
+            return None
+        newer, older = sorted((one, other), key=self._age, reverse=True)
+        found = compare(older.text, newer.text)
+        if found.verdict is Verdict.APART:
+            return None
+        stays, goes = (older, newer) if found.is_older_fuller else (newer, older)
+        if not _may_change(goes):
+            return None
+        is_same = found.verdict is Verdict.SAME
+        return Examined(
+            Finding.DUPLICATE if is_same else Finding.CONTRADICTION,
+            found.certainty,
+            ((Kind.MEMORY, stays.id), (Kind.MEMORY, goes.id)),
+            (stays, goes),
+            facts={"old": found.old, "new": found.new},
+        )
+
+    def entities(self, one: Entity, other: Entity) -> Examined | None:
+        """Compare two entities; None if they are not likely to be one."""
+        if (one.repository, one.user) != (other.repository, other.user):
+            return None
+        ours, theirs = (self._named(each) for each in (one, other))
+        certainty, reason = sameness(ours, theirs)
+        if certainty < LEAST_SAMENESS:
+            return None
+        # The one with more around it stays, of equals the one that was there first.
+        weights = {each.id: -len(self._edges(each)) for each in (one, other)}
+        stays, goes = sorted((one, other), key=lambda e: (weights[e.id], e.created_at, e.id))
+        subjects = ((Kind.ENTITY, stays.id), (Kind.ENTITY, goes.id))
+        facts = {"reason": reason}
+        return Examined(Finding.SAME_ENTITY, certainty, subjects, (stays, goes), facts=facts)
+
+    def rule(self, memory: Memory) -> Examined | None:
+        """Tell of a rule that nobody recalled since the log was begun; None if the log cannot tell."""
+        now, organization = self._clock(), memory.organization
+        if memory.type not in RULES or not holds_at(memory, now) or not _may_change(memory):
+            return None
+        since = self.log_since(organization)
+        if since is None or memory.ingestion_time > now - UNUSED_AFTER:
+            return None
+        rows = self._store.recalls
+        uses = RecallQuery(organization=organization, record=(Kind.MEMORY, memory.id))
+        if rows.find(uses, 1):
+            return None
+        if memory.type in SHOWN_AT_START and self._uses_hooks(organization):
+            return None
+        subjects = ((Kind.MEMORY, memory.id),)
+        facts = {"since": since.date().isoformat(), "days": str((now - since).days)}
+        return Examined(Finding.UNUSED_RULE, 0.6, subjects, (memory,), facts=facts)
+
+    def log_since(self, organization: str) -> datetime | None:
+        """Return the begin of the recall log; None if it is too young, or holds too little, to tell."""
+        rows, everything = self._store.recalls, RecallQuery(organization=organization)
+        first = rows.first(everything)
+        if first is None or first > self._clock() - UNUSED_AFTER:
+            return None
+        return first if len(rows.find(everything, LEAST_RECALLS)) == LEAST_RECALLS else None
+
+    def session(self, organization: str, turn_id: str) -> Examined | None:
+        """Tell of the session of a turn, if it is over and has no summary."""
+        turn = self._store.get(Turn, organization, turn_id)
+        if turn is None:
+            return None
+        known = summary_id(turn.session, turn.repository, turn.user)
+        if self._store.get(Summary, organization, known) is not None:
+            return None
+        here = turns_of(organization, turn.session, turn.repository, turn.user)
+        (last,) = self._store.find(Turn, here, order=["-at"], limit=1)
+        if last.at > self._clock() - QUIET:
+            return None
+        facts = {"session": turn.session, "turns": str(self._store.count(Turn, here))}
+        subjects = ((Kind.TURN, turn.id),)
+        return Examined(Finding.NO_SUMMARY, 0.9, subjects, (turn,), facts=facts)
+
+    def _uses_hooks(self, organization: str) -> bool:
+        everything = RecallQuery(organization=organization)
+        return any(each.act == CLIENT_HOOK for each in self._store.recalls.find(everything, 200))
+
+    def _named(self, entity: Entity) -> Named:
+        beside = {e.other_end(entity.id) for e in self._edges(entity) if e.kind is Kind.RELATION}
+        return Named(entity.name, entity.type, entity.aliases, frozenset(beside))
+
+    def _edges(self, entity: Entity) -> Sequence[Edge]:
+        return self._store.edges(entity.organization, [entity.id], _MOST_EDGES)
+
+    def _are_linked(self, one: Memory, other: Memory) -> bool:
+        edges = self._store.edges(one.organization, [one.id])
+        return any(e.kind is Kind.LINK and other.id in (e.source, e.target) for e in edges)
+
+    def _age(self, memory: Memory) -> tuple[datetime, datetime, str]:
+        return self._written(memory), memory.ingestion_time, memory.id
+
+    def _written(self, memory: Memory) -> datetime:
+        """Return when the present text of a memory was written."""
+        if memory.version == 1:
+            return memory.event_time
+        id = f"{memory.id}.{memory.version}"
+        version = self._store.get(Version, memory.organization, id)
+        return memory.updated_at if version is None else version.changed_at
+
+
+def suggestion_of(organization: str, examined: Examined, now: datetime) -> Suggestion:
+    """Return what is examined as a suggestion without a number."""
+    finding = examined.finding
+    is_pair = finding in (Finding.DUPLICATE, Finding.CONTRADICTION)
+    more = ""
+    if finding in (Finding.EXPIRED, Finding.ENDED) and examined.due is not None:
+        # A text that names another day asks another question.
+        more = examined.due.isoformat()
+    subjects = examined.subjects
+    if finding is Finding.NO_SUMMARY and isinstance(turn := examined.records[0], Turn):
+        subjects, more = (), summary_id(turn.session, turn.repository, turn.user)
+    return Suggestion(
+        organization=organization,
+        id=suggestion_id("pair" if is_pair else finding, subjects, more),
+        finding=finding,
+        certainty=round(examined.certainty, 3),
+        subjects=examined.subjects,
+        found_at=now,
+        due=examined.due,
+    )
+
+
+_STANDING = frozenset({Status.ACTIVE, Status.UNVERIFIED, Status.VERIFIED, Status.DRAFT})
+_MOST_EDGES = 500
+
+
+def _may_change(memory: Memory) -> bool:
+    """Tell whether a memory is one that may be changed at all, whoever asks."""
+    is_system = memory.organization == SYSTEM_ORGANIZATION
+    return memory.deleted_at is None and memory.locked_by is None and not is_system
+
+
+def _place(memory: Memory) -> tuple[object, ...]:
+    return memory.organization, memory.scope, memory.repository, memory.user

@@ -1,0 +1,248 @@
+"""The inbox: suggestions that wait for a person, what becomes of them, and how that is undone."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller, anywhere
+from minutebook.domain.errors import Conflict, InvalidInput, NotFound, Refused
+from minutebook.domain.filters import Filter, default_organization, visible_filter
+from minutebook.domain.records import CLASSES, SYSTEM_ORGANIZATION, Kind, Record
+from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.services.access.visibility import filters
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.tidying.changing import Changing
+from minutebook.services.tidying.examining import Examined, Examining
+
+BATCH = 200
+
+SUGGESTION = "suggestion"
+"""What an error calls it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A suggestion as a reader sees it: its name, and what is found about its records as they are now.
+
+    `examined` is None where nothing is to be suggested any more, or it is settled.
+    """
+
+    name: str
+    suggestion: Suggestion
+    records: tuple[Record, ...]
+    examined: Examined | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Part of what waits, and how many of each kind there are that the reader may see."""
+
+    waiting: list[Waiting]
+    counts: Counter[Finding]
+
+
+class Inbox:
+    """The use cases around suggestions: each reader sees those of which they see every record."""
+
+    def __init__(
+        self, infrastructure: Infrastructure, examining: Examining, changing: Changing
+    ) -> None:
+        self._store = infrastructure.store
+        self._trail = infrastructure.trail
+        self._clock = infrastructure.clock
+        self._examining = examining
+        self._changing = changing
+
+    def listing(
+        self,
+        caller: Caller,
+        limit: int,
+        offset: int = 0,
+        kinds: frozenset[Finding] = frozenset(Finding),
+    ) -> Listing:
+        """Return a page of what waits of some kinds, the most certain kinds first, with all counts."""
+        counts = Counter[Finding]()
+        seen: list[tuple[Finding, str, int]] = []
+        for where in self._wheres(caller):
+            for each in self._all(where.organization, State.OPEN):
+                if self._records(where, each) is None:
+                    continue
+                counts[each.finding] += 1
+                if each.finding in kinds:
+                    seen.append((each.finding, each.organization, each.number))
+        order = list(Finding)
+        seen.sort(key=lambda each: (order.index(each[0]), each[1:]))
+        waiting: list[Waiting] = []
+        for _, organization, number in seen[offset:]:
+            if len(waiting) == limit:
+                break
+            shown = self._shown(caller, organization, number)
+            if shown is not None and shown.examined is not None:
+                waiting.append(shown)
+        return Listing(waiting, counts)
+
+    def read(self, caller: Caller, name: str) -> Waiting:
+        """Return a suggestion by its name, in any state. Raises NotFound if the caller may not see it."""
+        organization, number = self._named(caller, name)
+        shown = self._shown(caller, organization, number)
+        if shown is None or shown.suggestion.state is State.WAITING:
+            raise NotFound(SUGGESTION, name)
+        return shown
+
+    def apply(self, caller: Caller, name: str) -> Waiting:
+        """Make the suggested change.
+
+        Raises NotFound, Forbidden to agents, Conflict if it is settled or its records changed since, and
+        what the service of its subject raises.
+        """
+        with self._trail.audit_refusals(caller, None, "apply", Kind.MEMORY, name):
+            policy.check_may_settle(caller, "apply")
+        shown = self.read(caller, name)
+        if shown.suggestion.state is not State.OPEN:
+            raise Conflict(name, f"it is {shown.suggestion.state} already")
+        return self._apply(caller, shown)
+
+    def refuse(self, caller: Caller, name: str) -> Waiting:
+        """Refuse a suggestion for good: it is never made again.
+
+        Raises NotFound, Forbidden to agents and to who may not write to its records, Conflict if it is settled.
+        """
+        with self._trail.audit_refusals(caller, None, "refuse", Kind.MEMORY, name):
+            policy.check_may_settle(caller, "refuse")
+        shown = self.read(caller, name)
+        if shown.suggestion.state is not State.OPEN:
+            raise Conflict(name, f"it is {shown.suggestion.state} already")
+        for record in shown.records:
+            policy.check_may_write_to(caller, "refuse", record)  # type: ignore[arg-type]
+        self._settle(caller, shown.suggestion, State.REFUSED, "")
+        return self.read(caller, name)
+
+    def undo(self, caller: Caller, name: str) -> Waiting:
+        """Take an applied or refused suggestion back: records are as before, and it waits again.
+
+        Raises NotFound, Forbidden to agents, Conflict if it is open or something else was done since.
+        """
+        with self._trail.audit_refusals(caller, None, "undo", Kind.MEMORY, name):
+            policy.check_may_settle(caller, "undo")
+        shown = self.read(caller, name)
+        suggestion = shown.suggestion
+        for record in shown.records:
+            policy.check_may_write_to(caller, "undo", record)  # type: ignore[arg-type]
+        with self._trail.audited_batch([suggestion.organization]):
+            if suggestion.state is State.APPLIED:
+                self._changing.take_back(caller, suggestion)
+            elif suggestion.state is not State.REFUSED:
+                raise Conflict(name, "it was neither applied nor refused")
+            self._settle(caller, suggestion, State.OPEN, "")
+        return self.read(caller, name)
+
+    def apply_by_rules(self, caller: Caller, rules: Mapping[Finding, float]) -> Counter[Finding]:
+        """Apply what is open and at least as certain as a rule wants; once, whatever comes of it."""
+        applied = Counter[Finding]()
+        for where in self._wheres(caller):
+            for each in self._all(where.organization, State.OPEN):
+                least = rules.get(each.finding)
+                # What a person took back waits for a person.
+                if least is None or each.certainty < least or each.settled_by:
+                    continue
+                shown = self._shown(caller, each.organization, each.number)
+                if shown is None or shown.examined is None:
+                    continue
+                try:
+                    self._apply(caller, shown)
+                except (Refused, Conflict, NotFound):
+                    # It is in the trail; the next round must not try, and be refused, again.
+                    self._settle(caller, each, State.OPEN, "")
+                else:
+                    applied[each.finding] += 1
+        return applied
+
+    def _apply(self, caller: Caller, shown: Waiting) -> Waiting:
+        examined, suggestion = shown.examined, shown.suggestion
+        if examined is None:
+            raise Conflict(
+                shown.name, "its records changed since; the next `minutebook tidy` looks again"
+            )
+        if examined.finding is Finding.NO_SUMMARY:
+            # A model may take long: nobody waits for the writer's lock meanwhile.
+            undo = self._changing.make(caller, examined)
+            self._settle(caller, suggestion, State.APPLIED, undo)
+        else:
+            with self._trail.audited_batch([suggestion.organization]):
+                undo = self._changing.make(caller, examined)
+                self._settle(caller, suggestion, State.APPLIED, undo)
+        return replace(shown, suggestion=self._now(suggestion), examined=None)
+
+    def _settle(self, caller: Caller, suggestion: Suggestion, state: State, undo: str) -> None:
+        now = self._clock()
+        settled = replace(
+            suggestion, state=state, settled_at=now, settled_by=caller.name, undo=undo
+        )
+        self._store.tidy_rows.put(settled)
+
+    def _now(self, suggestion: Suggestion) -> Suggestion:
+        found = self._store.tidy_rows.numbered(suggestion.organization, suggestion.number)
+        return suggestion if found is None else found
+
+    def _shown(self, caller: Caller, organization: str, number: int) -> Waiting | None:
+        suggestion = self._store.tidy_rows.numbered(organization, number)
+        if suggestion is None:
+            return None
+        records = self._records(visible_filter(anywhere(caller), organization), suggestion)
+        if records is None:
+            return None
+        is_open = suggestion.state is State.OPEN
+        examined = self._examining.again(suggestion) if is_open else None
+        return Waiting(name_of(caller, suggestion), suggestion, records, examined)
+
+    def _records(self, where: Filter, suggestion: Suggestion) -> tuple[Record, ...] | None:
+        """Return the records of a suggestion; None if the reader may not see one of them.
+
+        Of a settled one those that are still there.
+        """
+        found = []
+        everything = replace(where, with_deleted=True)
+        for kind, id in suggestion.subjects:
+            record = self._store.get(CLASSES[kind], suggestion.organization, id)
+            if record is None:
+                if suggestion.state is State.APPLIED:
+                    continue
+                return None
+            if not everything.passes(record):
+                return None
+            found.append(record)
+        return tuple(found) if found else None
+
+    def _wheres(self, caller: Caller) -> list[Filter]:
+        found = filters(self._store, caller)
+        return [each for each in found if each.organization != SYSTEM_ORGANIZATION]
+
+    def _all(self, organization: str, state: State) -> Iterator[Suggestion]:
+        last = 0
+        while batch := self._store.tidy_rows.find(organization, state, BATCH, last):
+            yield from batch
+            last = batch[-1].number
+
+    def _named(self, caller: Caller, name: str) -> tuple[str, int]:
+        """Read the name of a suggestion. Raises InvalidInput if it is none."""
+        number, at, organization = name.strip().partition("@")
+        if (
+            not number.isascii()
+            or not number.isdecimal()
+            or len(number) > 9
+            or (at and not organization)
+        ):
+            reason = f"must be a number as `minutebook tidy` lists them (got {name[:50]!r})"
+            raise InvalidInput("suggestion", reason)
+        home = organization or default_organization(caller)
+        if home not in {where.organization for where in filters(self._store, anywhere(caller))}:
+            raise NotFound(SUGGESTION, name)
+        return home, int(number)
+
+
+def name_of(caller: Caller, suggestion: Suggestion) -> str:
+    """Return the name of a suggestion for a caller: its number, with the organization if it is another's."""
+    is_home = suggestion.organization == default_organization(caller)
+    number = str(suggestion.number)
+    return number if is_home else f"{number}@{suggestion.organization}"

@@ -1,0 +1,324 @@
+"""Go through what changed since the last round, find what is not in order, and suggest changes."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from minutebook.domain import policy
+from minutebook.domain.caller import Caller, anywhere, in_call
+from minutebook.domain.errors import InvalidInput
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Turn
+from minutebook.domain.tidying import Finding, State, Suggestion
+from minutebook.domain.validity import holds_at
+from minutebook.embedding.service import Embedding
+from minutebook.search.text import MAX_QUERY, check_query, parse_query
+from minutebook.services.access.recall_log import RecallLog
+from minutebook.services.access.visibility import filters, narrowed
+from minutebook.services.infrastructure import Infrastructure
+from minutebook.services.knowledge.similar import SimilarMemories
+from minutebook.services.tidying.examining import (
+    RULES,
+    Examined,
+    Examining,
+    suggestion_of,
+)
+from minutebook.services.tidying.inbox import Inbox
+from minutebook.store.protocol import Change, Tended
+from minutebook.tidying.names import blocks
+
+LOCK = "tidy"
+"""The named lock of the process that goes through an organization."""
+
+FINDERS = 1
+"""Counts up when the finders find other things: everything is then looked at once more."""
+
+BATCH = 200
+"""Changes between two notes of how far a round has come: a kill costs so many."""
+
+MOST_IN_BLOCK = 60
+"""Entities that share a key, at most, for them to be compared: what is more common tells nothing."""
+
+LOOKED_AT = 5
+"""Memories with the same words that are compared where there is no model."""
+
+ACTOR = "tidy rule"
+"""Why something was applied that nobody asked for, in the trail."""
+
+
+@dataclass(slots=True)
+class Round:
+    """What came of a round: how many changes were looked at, and by kind what is new and what was applied.
+
+    `is_elsewhere`: another process is at it, and nothing was done.
+    """
+
+    looked_at: int = 0
+    found: Counter[Finding] = field(default_factory=Counter)
+    applied: Counter[Finding] = field(default_factory=Counter)
+    is_elsewhere: bool = False
+
+
+class Rounds:
+    """Finds what is to be tidied, organization by organization, from where the last round stopped.
+
+    `rules` say what may be applied unasked, from which certainty on; `kinds` what is looked for.
+    """
+
+    def __init__(
+        self,
+        infrastructure: Infrastructure,
+        similar: SimilarMemories,
+        embedding: Embedding,
+        recalls: RecallLog,
+        examining: Examining,
+        inbox: Inbox,
+        rules: Mapping[Finding, float],
+        kinds: frozenset[Finding],
+    ) -> None:
+        self._store = infrastructure.store
+        self._locks = infrastructure.locks
+        self._clock = infrastructure.clock
+        self._similar = similar
+        self._embedding = embedding
+        self._recalls = recalls
+        self._examining = examining
+        self._inbox = inbox
+        self._rules = rules
+        self._kinds = kinds
+
+    def run(self, caller: Caller, *, dry_run: bool = False) -> Round:
+        """Look at what changed and at what has come due; put suggestions into the inbox.
+
+        Then apply what rules let be applied. A dry run counts what would be new, and writes nothing.
+        Raises Forbidden to viewers.
+        """
+        policy.check_may_act(caller, "tidy")
+        self._recalls.flush()
+        done = Round()
+        for where in filters(self._store, anywhere(caller)):
+            name = where.organization
+            if name == SYSTEM_ORGANIZATION:
+                continue
+            with self._locks.hold(f"{LOCK}\0{name}") as held:
+                if held is None:
+                    done.is_elsewhere = True
+                    continue
+                self._go_through(caller, name, done, dry_run=dry_run)
+        if self._rules and not dry_run:
+            done.applied += self._inbox.apply_by_rules(_by_rule(caller), self._rules)
+        return done
+
+    def _go_through(self, caller: Caller, organization: str, done: Round, *, dry_run: bool) -> None:
+        take = (
+            _DryInbox(self._store, organization)
+            if dry_run
+            else _RowsInbox(self._store, organization)
+        )
+        if not dry_run:
+            self._drop_stale(organization)
+        marks = self._store.tidy_rows.marks(organization)
+        since = int(marks["sequence"]) if marks.get("finders") == self._finders else 0
+        end, begun = self._store.sequence(organization), since
+        entities = _EntityIndex(self._store, organization)
+        while changes := self._store.changes(organization, since, BATCH):
+            caller.call.progress((since - begun) / max(1, end - begun), organization)
+            found = list(self._of_changes(organization, changes, entities))
+            since = changes[-1].sequence
+            done.looked_at += len(changes)
+            done.found += take(self._suggestions(organization, found), self._mark(since))
+        done.found += self._what_is_due(organization, dry_run=dry_run)
+        late = [*self._rules_unused(organization), *self._sessions(organization)]
+        done.found += take(self._suggestions(organization, late), None)
+
+    @property
+    def _finders(self) -> str:
+        """What was looked for, and by which rules: where that was other, all is looked at once more."""
+        return f"{FINDERS} {' '.join(sorted(self._kinds))}"
+
+    def _mark(self, sequence: int) -> Mapping[str, object]:
+        return {"finders": self._finders, "sequence": sequence}
+
+    def _suggestions(self, organization: str, found: Iterable[Examined]) -> list[Suggestion]:
+        """Return what is looked for of what was found; what is due later waits."""
+        now = self._clock()
+        made = [suggestion_of(organization, each, now) for each in found]
+        return [
+            replace(each, state=State.WAITING) if each.due is not None and each.due > now else each
+            for each in made
+            if each.finding in self._kinds
+        ]
+
+    def _of_changes(
+        self, organization: str, changes: Iterable[Change], entities: "_EntityIndex"
+    ) -> Iterator[Examined]:
+        now = self._clock()
+        for change in changes:
+            if change.deleted:
+                continue
+            if change.kind is Kind.MEMORY:
+                memory = self._store.get(Memory, organization, change.id)
+                if memory is None:
+                    continue
+                yield from self._examining.alone(memory)
+                if memory.deleted_at is None and holds_at(memory, now):
+                    yield from self._pairs(memory)
+            elif change.kind is Kind.ENTITY and Finding.SAME_ENTITY in self._kinds:
+                entity = self._store.get(Entity, organization, change.id)
+                if entity is None:
+                    continue
+                for other in entities.candidates(entity):
+                    if (found := self._examining.entities(entity, other)) is not None:
+                        yield found
+
+    def _pairs(self, memory: Memory) -> Iterator[Examined]:
+        if not self._kinds & {Finding.DUPLICATE, Finding.CONTRADICTION}:
+            return
+        for other in self._candidates(memory):
+            if (found := self._examining.pair(memory, other)) is not None:
+                yield found
+
+    def _candidates(self, memory: Memory) -> list[Memory]:
+        """Return what is like a memory: by its meaning or, without a model, by its words."""
+        if not self._embedding.is_off:
+            # What has no vectors yet is looked at when they come: they are a change, too.
+            return [each.memory for each in self._similar.beside(memory)]
+        where = Filter(organization=memory.organization, valid_at=self._clock())
+        query = memory.text[: MAX_QUERY // 2]
+        try:
+            check_query(query)
+        except InvalidInput:
+            return []
+        here = narrowed(where, scope=memory.scope, repository=memory.repository, user=memory.user)
+        hits = self._store.match(Memory, here, parse_query(query), LOOKED_AT + 1)
+        ids = frozenset(each.id for each in hits if each.id != memory.id)
+        return self._store.find(Memory, replace(where, ids=ids)) if ids else []
+
+    def _what_is_due(self, organization: str, *, dry_run: bool) -> Counter[Finding]:
+        """Open the suggestions whose day has come; return how many of each kind."""
+        rows, opened = self._store.tidy_rows, Counter[Finding]()
+        while due := rows.due(organization, self._clock(), BATCH):
+            for each in due:
+                is_so = self._examining.again(each) is not None
+                opened[each.finding] += is_so
+                if dry_run:
+                    continue
+                if is_so:
+                    rows.put(replace(each, state=State.OPEN))
+                else:
+                    rows.remove(organization, each.id)
+            if dry_run:
+                break
+        return +opened
+
+    def _rules_unused(self, organization: str) -> Iterator[Examined]:
+        """Yield the rules that nobody recalled; none where the recall log cannot tell."""
+        is_wanted = Finding.UNUSED_RULE in self._kinds and self._recalls.mode != "off"
+        if not is_wanted or self._examining.log_since(organization) is None:
+            return
+        for type in RULES:
+            where = Filter(organization=organization, valid_at=self._clock(), equal={"type": type})
+            for memory in self._store.each(Memory, where, ()):
+                if (found := self._examining.rule(memory)) is not None:
+                    yield found
+
+    def _sessions(self, organization: str) -> Iterator[Examined]:
+        if Finding.NO_SUMMARY not in self._kinds:
+            return
+        everything = Filter(organization=organization)
+        by = ("session", "repository", "user")
+        for group in self._store.groups(Turn, everything, by, "at"):
+            own = dict(zip(by, group.values, strict=True))
+            last = self._store.find(Turn, narrowed(everything, **own), order=["-at"], limit=1)
+            found = self._examining.session(organization, last[0].id) if last else None
+            if found is not None:
+                yield found
+
+    def _drop_stale(self, organization: str) -> None:
+        """Remove open suggestions that hold no more, and what undoes a change of records that are gone."""
+        rows = self._store.tidy_rows
+        for state in (State.OPEN, State.APPLIED):
+            last = 0
+            while batch := rows.find(organization, state, BATCH, last):
+                last = batch[-1].number
+                for each in batch:
+                    if state is State.OPEN and self._examining.again(each) is None:
+                        rows.remove(organization, each.id)
+                    elif state is State.APPLIED and each.undo and not self._is_there(each):
+                        rows.put(replace(each, undo=""))
+
+    def _is_there(self, suggestion: Suggestion) -> bool:
+        """Tell whether a record that was changed is still kept: of what was removed nothing is to stay."""
+        if suggestion.finding is Finding.NO_SUMMARY:
+            return True
+        kind = Entity if suggestion.finding is Finding.SAME_ENTITY else Memory
+        at = 0 if kind is Entity else -1
+        id = suggestion.subjects[at][1]
+        return self._store.get(kind, suggestion.organization, id) is not None
+
+
+class _RowsInbox:
+    """Puts suggestions into the inbox, with how far the round has come, in one transaction."""
+
+    def __init__(self, store: Tended, organization: str) -> None:
+        self._store = store
+        self._organization = organization
+
+    def __call__(
+        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object] | None
+    ) -> Counter[Finding]:
+        """Keep what is new; return how many open ones of each kind that is."""
+        rows = self._store.tidy_rows
+        with self._store.transaction(self._organization):
+            added = rows.add(self._organization, suggestions)
+            if marks is not None:
+                rows.put_marks(self._organization, marks)
+        return Counter(each.finding for each in added if each.state is State.OPEN)
+
+
+class _DryInbox:
+    """Counts what would be new, and keeps nothing."""
+
+    def __init__(self, store: Tended, organization: str) -> None:
+        self._rows = store.tidy_rows
+        self._organization = organization
+        self._seen: set[str] = set()
+
+    def __call__(
+        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object] | None
+    ) -> Counter[Finding]:
+        """Return how many open ones of each kind would be new."""
+        known = self._rows.known(self._organization, [each.id for each in suggestions])
+        new = {each.id: each for each in suggestions if each.id not in known | self._seen}
+        self._seen |= new.keys()
+        return Counter(each.finding for each in new.values() if each.state is State.OPEN)
+
+
+class _EntityIndex:
+    """Finds entities that may be one with another; reads their names once, when it is first asked.
+
+    It holds a few hundred bytes an entity.
+    """
+
+    def __init__(self, store: Tended, organization: str) -> None:
+        self._store = store
+        self._organization = organization
+        self._blocks: defaultdict[str, list[str]] | None = None
+
+    def candidates(self, entity: Entity) -> list[Entity]:
+        """Return the other entities that share a key of a name with one."""
+        if self._blocks is None:
+            self._blocks = defaultdict(list)
+            where = Filter(organization=self._organization)
+            for id, name, aliases in self._store.values(Entity, where, ("id", "name", "aliases")):
+                for key in {key for each in (name, *aliases) for key in blocks(each)}:
+                    self._blocks[key].append(id)
+        keys = {key for name in (entity.name, *entity.aliases) for key in blocks(name)}
+        shared = [self._blocks[key] for key in keys if key in self._blocks]
+        ids = {id for some in shared if len(some) <= MOST_IN_BLOCK for id in some} - {entity.id}
+        where = Filter(organization=self._organization, ids=frozenset(ids))
+        return self._store.find(Entity, where) if ids else []
+
+
+def _by_rule(caller: Caller) -> Caller:
+    return in_call(anywhere(caller), reason=ACTOR)

@@ -1,0 +1,347 @@
+"""Compare two notes that are alike: whether the newer says the same, says otherwise, or is about something else.
+
+The words of both are aligned. Where nothing that tells differs, they say the same. Where one value differs
+(a number with its measure, a name, a day, a state) and all before the verb is equal, the newer says
+otherwise. Where what they are about differs, both stay.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from enum import StrEnum
+from typing import NamedTuple
+
+from minutebook.search.text import is_stop_term, word_terms
+from minutebook.tidying.words import (
+    ANTONYMS,
+    BOUNDS,
+    DAYS,
+    DENIALS,
+    LINKING,
+    MEASURES,
+    OWNERS,
+    ROLES,
+    SCOPES,
+    STATES,
+    VERBS,
+)
+
+LONGEST = 2_000
+"""Characters beyond which texts are compared as wholes alone: what differs in them is seldom one value."""
+
+_LONGEST_VALUE = 3
+"""Words of a value at most."""
+
+_LEAST_COMMON = 0.6
+"""The share of the telling words that two texts need in common to say the same in other words."""
+
+_TOKEN = re.compile(r"\d+(?:[.,:]\d+)*%?|[^\W\d_](?:[\w'’.+#/-]*[\w+#])?|[€$%]")
+_SENTENCE_END = re.compile(r"[.!?:;]\s*$")
+
+
+class Verdict(StrEnum):
+    """What a newer text is to an older one that it is like."""
+
+    SAME = "same"
+    OTHERWISE = "otherwise"
+    APART = "apart"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A verdict, how certain it is in [0, 1], and the words that differ, each side's as they are written.
+
+    `is_older_fuller`: the older text holds all that the newer says, and more.
+    """
+
+    verdict: Verdict
+    certainty: float
+    old: str = ""
+    new: str = ""
+    is_older_fuller: bool = False
+
+
+class _Told(NamedTuple):
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    text: str
+    key: str
+    place: int
+    is_first: bool
+
+    @property
+    def is_number(self) -> bool:
+        return any(c.isdigit() for c in self.text)
+
+    @property
+    def is_name(self) -> bool:
+        return not self.is_first and not self.is_number and self.text[:1].isupper()
+
+    @property
+    def plain(self) -> str:
+        return self.text.casefold()
+
+    @property
+    def is_verb(self) -> bool:
+        return self.plain in VERBS
+
+    @property
+    def is_telling(self) -> bool:
+        return self.is_number or not (is_stop_term(self.key) or self.plain in LINKING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A place where the texts differ: the words of each side that tell something, in order."""
+
+    old: tuple[_Word, ...]
+    new: tuple[_Word, ...]
+    before: _Word | None
+    after: _Word | None
+    is_before_verb: bool
+
+
+def compare(older: str, newer: str) -> Comparison:
+    """Tell what a newer text is to an older one that it is like."""
+    if " ".join(older.split()).casefold() == " ".join(newer.split()).casefold():
+        return Comparison(Verdict.SAME, 0.99)
+    if len(older) > LONGEST or len(newer) > LONGEST:
+        return Comparison(Verdict.APART, 0.5)
+    old, new = _words(older), _words(newer)
+    if not old or not new:
+        return Comparison(Verdict.APART, 0.5)
+    only_old, only_new = _missing(old, new), _missing(new, old)
+    told = _Told(_said(only_old), _said(only_new))
+    if _denials(old) != _denials(new) or _are_opposed(only_old, only_new):
+        return _opposed(old, new, only_old, only_new, told)
+    if not only_old or not only_new:
+        return _one_fuller(old, new, only_old, only_new, told)
+    spans = _spans(old, new)
+    if spans is not None:
+        return _replaced(spans, old, new, told)
+    return _reworded(old, new, only_old, only_new, told)
+
+
+def _opposed(
+    old: Sequence[_Word],
+    new: Sequence[_Word],
+    only_old: Sequence[_Word],
+    only_new: Sequence[_Word],
+    told: _Told,
+) -> Comparison:
+    """Judge texts of which one denies what the other affirms."""
+    shared = _share(old, new)
+    # What both are about must be the same: a name or a number beside the denial is another thing.
+    others = [each for each in (*only_old, *only_new) if each.is_number or each.is_name]
+    if shared < 0.5 or others:
+        return Comparison(Verdict.APART, shared)
+    return Comparison(Verdict.OTHERWISE, min(0.95, 0.6 + 0.35 * shared), *told)
+
+
+def _one_fuller(
+    old: Sequence[_Word],
+    new: Sequence[_Word],
+    only_old: Sequence[_Word],
+    only_new: Sequence[_Word],
+    told: _Told,
+) -> Comparison:
+    """Judge texts of which one holds all that the other says."""
+    more = only_old or only_new
+    whole = old if only_old else new
+    telling = sum(each.is_telling for each in whole)
+    if not more:
+        return Comparison(Verdict.SAME, 0.95)
+    share = 1 - len(more) / max(1, telling)
+    if share < _LEAST_COMMON:
+        return Comparison(Verdict.APART, share)
+    return Comparison(Verdict.SAME, 0.7 + 0.25 * share, *told, is_older_fuller=bool(only_old))
+
+
+def _replaced(
+    spans: Sequence[_Span], old: Sequence[_Word], new: Sequence[_Word], told: _Told
+) -> Comparison:
+    """Judge texts that agree word for word but in a few places."""
+    shared = _share(old, new)
+    apart = Comparison(Verdict.APART, shared)
+    # Only the verb is another: the same in other words.
+    if all(_is_reworded(each) for each in spans):
+        return Comparison(Verdict.SAME, 0.85, *told)
+    values = [each for each in spans if not _is_reworded(each)]
+    is_alone = len(values) == 1
+    if any(_is_subject(each) and not (is_alone and _plays_role(each)) for each in values):
+        return apart
+    if not is_alone and any(_is_scope(each, SCOPES) for each in values):
+        return apart
+    if any(max(len(each.old), len(each.new)) > _LONGEST_VALUE for each in values):
+        return apart
+    if all(_is_value(each) for each in values) and shared >= 0.34:
+        return Comparison(Verdict.OTHERWISE, min(0.95, 0.7 + 0.25 * shared), *told)
+    return apart
+
+
+def _reworded(
+    old: Sequence[_Word],
+    new: Sequence[_Word],
+    only_old: Sequence[_Word],
+    only_new: Sequence[_Word],
+    told: _Told,
+) -> Comparison:
+    """Judge texts that say things in another order or in other words."""
+    shared = _share(old, new)
+    if any(each.is_number or each.is_name for each in (*only_old, *only_new)):
+        return Comparison(Verdict.APART, shared)
+    if shared < _LEAST_COMMON:
+        return Comparison(Verdict.APART, shared)
+    return Comparison(Verdict.SAME, 0.5 + 0.45 * shared, *told)
+
+
+def _words(text: str) -> list[_Word]:
+    found: list[_Word] = []
+    end = 0
+    for place, match in enumerate(_TOKEN.finditer(text)):
+        gap = text[end : match.start()]
+        is_title = bool(found) and len(found[-1].text) <= 3 and gap.startswith(".")
+        is_first = place == 0 or (bool(_SENTENCE_END.search(gap)) and not is_title)
+        end = match.end()
+        word = match[0]
+        key = " ".join(word_terms(word)) or word.casefold()
+        found.append(_Word(word, key, place, is_first))
+    return found
+
+
+def _missing(of: Sequence[_Word], other: Sequence[_Word]) -> list[_Word]:
+    """Return the telling words of one text that the other lacks, in any form."""
+    keys = {each.key for each in other}
+    return [
+        each
+        for each in of
+        if each.is_telling
+        and each.key not in keys
+        and not any(_is_form(each.plain, its.plain) for its in other)
+    ]
+
+
+def _is_form(one: str, other: str) -> bool:
+    """Tell whether two words are forms of one: they begin with the same five letters or more."""
+    if one == other:
+        return True
+    if any(c.isdigit() for c in one + other):
+        return False
+    short, long = sorted((one, other), key=len)
+    common = 0
+    while common < len(short) and short[common] == long[common]:
+        common += 1
+    return common >= 4 and common >= len(short) - 2 and len(long) - common <= 4
+
+
+def _share(old: Sequence[_Word], new: Sequence[_Word]) -> float:
+    """Return the share of the telling words that both have, of the side that has fewer in common."""
+    sizes = [sum(each.is_telling for each in side) for side in (old, new)]
+    gone = [len(_missing(old, new)), len(_missing(new, old))]
+    return min((size - lost) / max(1, size) for size, lost in zip(sizes, gone, strict=True))
+
+
+def _denials(words: Sequence[_Word]) -> bool:
+    """Tell whether a text denies, by an odd number of denials."""
+    return sum(each.plain in DENIALS or each.plain.endswith("n't") for each in words) % 2 == 1
+
+
+def _are_opposed(old: Sequence[_Word], new: Sequence[_Word]) -> bool:
+    ours, theirs = ({each.plain for each in side} for side in (old, new))
+    return any((ours & a and theirs & b) or (ours & b and theirs & a) for a, b in ANTONYMS)
+
+
+def _spans(old: Sequence[_Word], new: Sequence[_Word]) -> list[_Span] | None:
+    """Return where two texts differ, if they agree word for word elsewhere; None if they do not."""
+    matcher = SequenceMatcher(None, [w.key for w in old], [w.key for w in new], autojunk=False)
+    found = []
+    verbs = [next((w.place for w in side if w.is_verb), None) for side in (old, new)]
+    same = 0
+    for tag, i, k, j, m in matcher.get_opcodes():
+        if tag == "equal":
+            same += k - i
+            continue
+        mine = tuple(w for w in old[i:k] if w.is_telling)
+        theirs = tuple(w for w in new[j:m] if w.is_telling)
+        if not mine and not theirs:
+            continue
+        if not mine or not theirs:
+            # A word here and none there: words were moved, not replaced.
+            return None
+        is_before = _is_before(mine[0].place, verbs[0], len(old)) and _is_before(
+            theirs[0].place, verbs[1], len(new)
+        )
+        found.append(
+            _Span(
+                mine,
+                theirs,
+                old[i - 1] if i else None,
+                old[k] if k < len(old) else None,
+                is_before,
+            )
+        )
+    return found if same * 3 >= min(len(old), len(new)) else None
+
+
+def _is_before(place: int, verb: int | None, length: int) -> bool:
+    return place < verb if verb is not None else place < 0.4 * length
+
+
+def _is_reworded(span: _Span) -> bool:
+    """Tell whether only the verb is another."""
+    return all(each.is_verb and each.plain not in STATES for each in (*span.old, *span.new))
+
+
+def _is_measured(span: _Span) -> bool:
+    """Tell whether a number that differs counts something, and names nothing."""
+    if not (span.old[0].is_number and span.new[0].is_number):
+        return False
+    units = [span.after, *span.old[1:], *span.new[1:]]
+    is_counted = any(each is not None and each.plain in MEASURES for each in units)
+    is_bounded = span.before is not None and span.before.plain in BOUNDS
+    return is_counted or is_bounded or "%" in span.old[0].text
+
+
+def _is_subject(span: _Span) -> bool:
+    """Tell whether what differs is what the texts are about."""
+    return span.is_before_verb and not _is_measured(span)
+
+
+def _plays_role(span: _Span) -> bool:
+    """Tell whether what differs is who does what one person at a time does."""
+    return span.after is not None and span.after.plain in ROLES
+
+
+def _is_scope(span: _Span, words: frozenset[str]) -> bool:
+    """Tell whether what differs says for what, or of what, the rest holds."""
+    is_number = span.old[0].is_number
+    return not is_number and span.before is not None and span.before.plain in words
+
+
+def _is_value(span: _Span) -> bool:
+    """Tell whether both sides of a place are values of one sort."""
+    if _is_scope(span, OWNERS):
+        return False
+    sorts = [_sort(side) for side in (span.old, span.new)]
+    return sorts[0] == sorts[1] or (len(span.old) == len(span.new) == 1)
+
+
+def _sort(words: Sequence[_Word]) -> str:
+    if any(each.plain in DAYS for each in words):
+        return "day"
+    if any(each.is_name for each in words):
+        return "name"
+    if any(each.is_number for each in words):
+        return "number"
+    if any(each.plain in STATES for each in words):
+        return "state"
+    return "word"
+
+
+def _said(words: Sequence[_Word]) -> str:
+    return " ".join(each.text for each in words)
