@@ -21,6 +21,7 @@ NAMES = (
         "journal",
         "summarizing",
         "retractions",
+        "tidying",
         "screening",
         "hooks",
         "embedding",

@@ -155,6 +155,11 @@ TYPED: Mapping[tuple[str, ...], list[list[str]]] = {
     ],
     ("hook",): [["hook", ODD], ["hook", "claude-code", "--event", ODD]],
     ("hooks",): [["hooks"]],
+    ("tidy",): [["tidy"], ["tidy", "--kind", ODD], ["tidy", "--dry-run"]],
+    ("tidy", "show"): [["tidy", "show", "1"], ["tidy", "show", ODD]],
+    ("tidy", "apply"): [["tidy", "apply", "1", "--reason", ODD], ["tidy", "apply", f"1@{ODD}"]],
+    ("tidy", "refuse"): [["tidy", "refuse", ODD]],
+    ("tidy", "undo"): [["tidy", "undo", "1", "--reason", ODD], ["tidy", "undo", ODD]],
     ("scan",): [
         ["scan"],
         ["scan", "--json"],

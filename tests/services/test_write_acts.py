@@ -16,12 +16,14 @@ from minutebook.domain.archive import JOURNAL, Mode
 from minutebook.domain.caller import Caller
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import InBatch, NotFound, Refused
+from minutebook.domain.filters import Filter
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Kind,
     MemoryType,
     Role,
     Status,
+    Turn,
 )
 from minutebook.domain.source_drafts import MemoryDraft, Place
 from minutebook.services.maintenance.archives import Archives
@@ -51,6 +53,13 @@ def all_or_none(app: App, caller: Caller, told: Draft) -> object:
         raise error.error from error
 
 
+def turn_of(app: App, given: Given) -> Turn:
+    """A turn of the session that is given."""
+    names = app.infrastructure.store.organizations()
+    wheres = [Filter(organization=name, equal={"session": given.session}) for name in names]
+    return next(turn for where in wheres for turn in app.infrastructure.store.find(Turn, where))
+
+
 NAMED: dict[str, Attempt] = {
     "memories.write": lambda a, w, g: a.memories.write(w, fact(g, id=g.memories[0])),
     "memories.update": lambda a, w, g: a.memories.update(w, g.memories[0], {"content": "Mine"}),
@@ -69,6 +78,7 @@ NAMED: dict[str, Attempt] = {
     "governed.edit": lambda a, w, g: a.governed.edit(w, g.memories[0], "Mine", MemoryType.FACT),
     "links.link": lambda a, w, g: a.links.link(w, *g.memories),
     "links.unlink": lambda a, w, g: a.links.unlink(w, *g.joined),
+    "entity_merging.merge": lambda a, w, g: a.entity_merging.merge(w, *g.entities),
     "entities.create_relation": lambda a, w, g: a.entities.create_relation(
         w, *g.entities, "near", 9.0
     ),
@@ -82,6 +92,9 @@ NAMED: dict[str, Attempt] = {
     "proposals.reopen": lambda a, w, g: a.proposals.reopen(w, g.declined),
     "proposals.accept": lambda a, w, g: a.proposals.accept(w, g.proposal, SECRET),
     "summaries.summarize": lambda a, w, g: a.summaries.summarize(w, g.session),
+    "summaries.summarize_session_of": lambda a, w, g: a.summaries.summarize_session_of(
+        w, turn_of(a, g)
+    ),
     "projects.delete": lambda a, w, g: a.projects.delete(w, g.project),
     "projects.forget": lambda a, w, g: a.projects.forget(w, a.projects.read(w, g.project)),
 }
@@ -123,13 +136,19 @@ BESIDE = {
     "archives.import_from",
     "backups.make",
     "doctor.mend",
+    "entity_merging.split",
     "folder_exports.notes",
     "folder_exports.tables",
     "graph_exports.run",
+    "inbox.apply",
+    "inbox.apply_by_rules",
+    "inbox.refuse",
+    "inbox.undo",
     "machine_sync.compare",
     "machine_sync.run",
     "note_sync.run",
     "note_sync.watch",
+    "rounds.run",
     "rebuilds.rebuild",
     "rebuilds.rebuild_from",
     "secret.check",
@@ -154,6 +173,7 @@ READS = {
     "decisions": {"beginning", "beside", "everything", "history", "latest", "read", "truths"},
     "entities": {"communities", "read", "related"},
     "governed": {"read", "search"},
+    "inbox": {"listing", "read"},
     "ledgers": {"act", "states", "sync_visible"},
     "memories": {"history", "narrowed", "page", "read", "read_any", "valid_at", "version"},
     "overview": {
@@ -197,7 +217,12 @@ def may_write(service: type) -> bool:
 def test_every_act_of_a_caller_is_in_the_tables_of_this_module(population: Population) -> None:
     app = population.world.app
     # Composed when they are first asked for; what helps the others is asked by no caller.
-    names = {*service_names(App), "trail", "tokens"} - {"_writer", "_decision_writer", *HELPERS}
+    names = {*service_names(App), "trail", "tokens"} - {
+        "_writer",
+        "_decision_writer",
+        "_changing",
+        *HELPERS,
+    }
     services = {name: type(getattr(app, name)) for name in names}
     acts = {
         f"{attribute}.{name}"

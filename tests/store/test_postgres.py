@@ -18,12 +18,13 @@ from tests.postgres_server import server
 from tests.store.conformance import StoreConformance
 from tests.store.postgres_engine import PostgresEngine
 from tests.store.promises import ACME, SPACE, ids
+from tests.store.promises_of_suggestions import SuggestionPromises
 from tests.store.samples import START, entity, memory, token, unit
 from tests.store.small_index import small_index
 
 
 @pytest.mark.thorough
-class TestPostgres(StoreConformance):
+class TestPostgres(StoreConformance, SuggestionPromises):
     engine = PostgresEngine()
 
 

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.store.conformance import StoreConformance
+from tests.store.promises_of_suggestions import SuggestionPromises
 from tests.store.small_index import small_index
 from tests.store.sqlite_engine import SqliteEngine
 
 
-class TestSqlite(StoreConformance):
+class TestSqlite(StoreConformance, SuggestionPromises):
     engine = SqliteEngine("normal")
 
 

@@ -248,8 +248,8 @@ def _lines(each: "Waiting", *, whole: bool = False) -> list[str]:
     roles = ("stays", "goes") if len(each.records) == 2 else ("",)
     for role, record in zip(roles, each.records, strict=False):
         text = _text(record)
-        told = body(text, "           ") if whole else short(" ".join(text.split()), 100)
-        lines.append(f"    {role:<5}  {style(record.id, dim=True)}  {told}")
+        shown = body(text, "           ") if whole else short(" ".join(text.split()), 100)
+        lines.append(f"    {role:<5}  {style(record.id, dim=True)}  {shown}")
     return lines
 
 

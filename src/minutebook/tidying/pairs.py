@@ -62,7 +62,7 @@ class Comparison:
     is_older_fuller: bool = False
 
 
-class _Told(NamedTuple):
+class _Differing(NamedTuple):
     old: str
     new: str
 
@@ -116,15 +116,15 @@ def compare(older: str, newer: str) -> Comparison:
     if not old or not new:
         return Comparison(Verdict.APART, 0.5)
     only_old, only_new = _missing(old, new), _missing(new, old)
-    told = _Told(_said(only_old), _said(only_new))
+    differing = _Differing(_said(only_old), _said(only_new))
     if _denials(old) != _denials(new) or _are_opposed(only_old, only_new):
-        return _opposed(old, new, only_old, only_new, told)
+        return _opposed(old, new, only_old, only_new, differing)
     if not only_old or not only_new:
-        return _one_fuller(old, new, only_old, only_new, told)
+        return _one_fuller(old, new, only_old, only_new, differing)
     spans = _spans(old, new)
     if spans is not None:
-        return _replaced(spans, old, new, told)
-    return _reworded(old, new, only_old, only_new, told)
+        return _replaced(spans, old, new, differing)
+    return _reworded(old, new, only_old, only_new, differing)
 
 
 def _opposed(
@@ -132,7 +132,7 @@ def _opposed(
     new: Sequence[_Word],
     only_old: Sequence[_Word],
     only_new: Sequence[_Word],
-    told: _Told,
+    differing: _Differing,
 ) -> Comparison:
     """Judge texts of which one denies what the other affirms."""
     shared = _share(old, new)
@@ -140,7 +140,7 @@ def _opposed(
     others = [each for each in (*only_old, *only_new) if each.is_number or each.is_name]
     if shared < 0.5 or others:
         return Comparison(Verdict.APART, shared)
-    return Comparison(Verdict.OTHERWISE, min(0.95, 0.6 + 0.35 * shared), *told)
+    return Comparison(Verdict.OTHERWISE, min(0.95, 0.6 + 0.35 * shared), *differing)
 
 
 def _one_fuller(
@@ -148,7 +148,7 @@ def _one_fuller(
     new: Sequence[_Word],
     only_old: Sequence[_Word],
     only_new: Sequence[_Word],
-    told: _Told,
+    differing: _Differing,
 ) -> Comparison:
     """Judge texts of which one holds all that the other says."""
     more = only_old or only_new
@@ -159,18 +159,18 @@ def _one_fuller(
     share = 1 - len(more) / max(1, telling)
     if share < _LEAST_COMMON:
         return Comparison(Verdict.APART, share)
-    return Comparison(Verdict.SAME, 0.7 + 0.25 * share, *told, is_older_fuller=bool(only_old))
+    return Comparison(Verdict.SAME, 0.7 + 0.25 * share, *differing, is_older_fuller=bool(only_old))
 
 
 def _replaced(
-    spans: Sequence[_Span], old: Sequence[_Word], new: Sequence[_Word], told: _Told
+    spans: Sequence[_Span], old: Sequence[_Word], new: Sequence[_Word], differing: _Differing
 ) -> Comparison:
     """Judge texts that agree word for word but in a few places."""
     shared = _share(old, new)
     apart = Comparison(Verdict.APART, shared)
     # Only the verb is another: the same in other words.
     if all(_is_reworded(each) for each in spans):
-        return Comparison(Verdict.SAME, 0.85, *told)
+        return Comparison(Verdict.SAME, 0.85, *differing)
     values = [each for each in spans if not _is_reworded(each)]
     is_alone = len(values) == 1
     if any(_is_subject(each) and not (is_alone and _plays_role(each)) for each in values):
@@ -180,7 +180,7 @@ def _replaced(
     if any(max(len(each.old), len(each.new)) > _LONGEST_VALUE for each in values):
         return apart
     if all(_is_value(each) for each in values) and shared >= 0.34:
-        return Comparison(Verdict.OTHERWISE, min(0.95, 0.7 + 0.25 * shared), *told)
+        return Comparison(Verdict.OTHERWISE, min(0.95, 0.7 + 0.25 * shared), *differing)
     return apart
 
 
@@ -189,7 +189,7 @@ def _reworded(
     new: Sequence[_Word],
     only_old: Sequence[_Word],
     only_new: Sequence[_Word],
-    told: _Told,
+    differing: _Differing,
 ) -> Comparison:
     """Judge texts that say things in another order or in other words."""
     shared = _share(old, new)
@@ -197,7 +197,7 @@ def _reworded(
         return Comparison(Verdict.APART, shared)
     if shared < _LEAST_COMMON:
         return Comparison(Verdict.APART, shared)
-    return Comparison(Verdict.SAME, 0.5 + 0.45 * shared, *told)
+    return Comparison(Verdict.SAME, 0.5 + 0.45 * shared, *differing)
 
 
 def _words(text: str) -> list[_Word]:

@@ -127,7 +127,10 @@ class Summaries:
         return [self._counted(caller, session, summarizers) for session in _heard(caller, own)]
 
     def summarize_session_of(self, caller: Caller, turn: Turn) -> Summary:
-        """Summarise the one session that a turn belongs to. Raises as `summarize` does."""
+        """Summarise the one session that a turn belongs to.
+
+        Raises NotFound if the caller may not see it, else as `summarize` does.
+        """
         found = [
             each
             for each in self._sessions.all(caller, turn.session)

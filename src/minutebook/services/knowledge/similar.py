@@ -75,6 +75,11 @@ class SimilarMemories:
         where = self._where(caller, memory.organization)
         return [] if where is None else list(self._like(where, memory))
 
+    @property
+    def can_tell(self) -> bool:
+        """Whether there is a model that keeps token states, by which texts are compared."""
+        return bool(self._embeddings.space_of(Memory).states)
+
     def beside(self, memory: Memory) -> list[Similar]:
         """Find what holds now in the memory's organization and is like it, whoever asks; as `like` does."""
         where = Filter(organization=memory.organization, valid_at=self._clock())

@@ -180,7 +180,7 @@ class Rounds:
 
     def _candidates(self, memory: Memory) -> list[Memory]:
         """Return what is like a memory: by its meaning or, without a model, by its words."""
-        if not self._embedding.is_off:
+        if self._similar.can_tell and not self._embedding.is_off:
             # What has no vectors yet is looked at when they come: they are a change, too.
             return [each.memory for each in self._similar.beside(memory)]
         where = Filter(organization=memory.organization, valid_at=self._clock())

@@ -1,0 +1,259 @@
+"""Judge what `minutebook tidy` would suggest, by cases labelled by hand in four languages.
+
+`python -m benchmarks.tidying [--quick] [--show]`. `tidy.jsonl` holds one case a line: pairs of an older and a newer note
+(`same`, `otherwise`, `apart`), texts with the day on which they were written and the first day on which they are past
+(or none), pairs of entities that are one or not. They were written before the rules; the rules were made by the part `learn`. `unseen` was
+judged once they were made; what it showed did not change them.
+
+All stand in one store a part, each case in a repository of its own, since cases share sentences, and the 210 unrelated notes of
+`notes.jsonl` in another. A whole round is run: so a pair must be found before it is compared, and every suggestion that no
+label names is wrong, those among the notes too.
+Precision is the share of suggestions that a label names, recall the share of labels that were suggested.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from benchmarks.measure import Cell, Table, asked, machine, publish
+from minutebook.app import App, open_app
+from minutebook.config import load
+from minutebook.domain.caller import Caller
+from minutebook.domain.drafts import Draft
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import Entity, Memory, MemoryType, Role
+from minutebook.domain.tidying import Finding
+
+HERE = Path(__file__).parent
+LABELLED, NOTES = HERE / "tidy.jsonl", HERE / "notes.jsonl"
+PARTS = ("learn", "unseen")
+PERSON = Caller(name="ada", role=Role.HUMAN)
+FAR = datetime(2030, 1, 1, tzinfo=UTC)
+"""After every day that a case names."""
+
+PAIRS = {"same": Finding.DUPLICATE, "otherwise": Finding.CONTRADICTION}
+
+
+@dataclass
+class Judged:
+    """What came of one kind in one part; `wrong` and `missed` are shown by `--show`."""
+
+    part: str
+    finding: Finding
+    right: int
+    wrong: list[str]
+    missed: list[str]
+
+    @property
+    def row(self) -> tuple[Cell, ...]:
+        """The part, the kind, its counts and its shares."""
+        suggested, labelled = self.right + len(self.wrong), self.right + len(self.missed)
+        shares = (self.right / max(1, suggested), self.right / max(1, labelled))
+        return (self.part, str(self.finding), labelled, suggested, *(f"{each:.2f}" for each in shares))  # fmt: skip
+
+
+class _Clock:
+    """A clock that is set by hand."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 4, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(milliseconds=1)
+        return self.now
+
+
+def cases(part: str) -> list[dict[str, Any]]:
+    """Read the cases of a part."""
+    read = map(json.loads, LABELLED.read_text(encoding="utf-8").splitlines())
+    return [each for each in read if each["part"] == part]
+
+
+def judged(part: str, home: Path, notes: int, every: int) -> list[Judged]:
+    """Put the cases of a part, and notes beside them, into a store, tidy it, and compare with the labels."""
+    clock = _Clock()
+    with closing(open_app(load({"home": str(home)}), clock=clock)) as app:
+        app.embedding.start()
+        app.embedding.wait(timeout=600.0)
+        for text in _notes(notes):
+            _keep(app, text)
+        labelled = cases(part)[::every]
+        ids = {each["id"]: _stored(app, clock, each) for each in labelled}
+        clock.now = FAR
+        app.rounds.run(PERSON)
+        found: dict[Finding, list[tuple[str, ...]]] = {}
+        rows = app.infrastructure.store.tidy_rows.everything("default")
+        texts = _texts(app)
+        for row in rows:
+            found.setdefault(row.finding, []).append(tuple(id for _, id in row.subjects))
+        due = dict(_ends(app))
+    return [
+        *(_of_pairs(part, label, labelled, ids, found, texts) for label in PAIRS),
+        _of_times(part, labelled, ids, due, texts),
+        _of_entities(part, labelled, ids, found, texts),
+    ]
+
+
+def _notes(count: int) -> list[str]:
+    read = map(json.loads, NOTES.read_text(encoding="utf-8").splitlines())
+    return [each["text"] for each in read if "document" in each][:count]
+
+
+def _keep(app: App, text: str, case: str = "notes") -> str:
+    caller = replace(PERSON, repositories=frozenset({case}))
+    return app.memories.store(caller, Draft(content=text, type=MemoryType.FACT)).id
+
+
+def _stored(app: App, clock: _Clock, case: dict[str, Any]) -> tuple[str, ...]:
+    if case["kind"] == "pair":
+        return tuple(_keep(app, case[name], case["id"]) for name in ("older", "newer"))
+    if case["kind"] == "time":
+        then, clock.now = clock.now, datetime.fromisoformat(f"{case['written']}T12:00:00+00:00")
+        kept = (_keep(app, case["text"], case["id"]),)
+        clock.now = max(then, clock.now)
+        return kept
+    return tuple(_entity(app, case["id"], case[name]) for name in ("one", "other"))
+
+
+def _entity(app: App, case: str, told: dict[str, Any]) -> str:
+    """Create an entity; names that two cases share are kept apart by the repository of each case."""
+    caller = replace(PERSON, repositories=frozenset({case}))
+    entity = app.entities.create_entity(caller, told["name"], told["type"], None, None)
+    for name in told["neighbours"]:
+        beside = app.entities.create_entity(caller, name, "neighbour", None, None)
+        app.entities.create_relation(caller, entity.id, beside.id, "beside", 1.0)
+    return entity.id
+
+
+def _texts(app: App) -> dict[str, str]:
+    here, store = Filter(organization="default"), app.infrastructure.store
+    texts = {each.id: each.text for each in store.find(Memory, here)}
+    return texts | {each.id: each.name for each in store.find(Entity, here)}
+
+
+def _ends(app: App) -> Iterator[tuple[str, str]]:
+    for row in app.infrastructure.store.tidy_rows.everything("default"):
+        if row.finding is Finding.EXPIRED and row.due is not None:
+            yield row.subjects[0][1], row.due.date().isoformat()
+
+
+def _of_pairs(
+    part: str,
+    label: str,
+    labelled: Sequence[dict[str, Any]],
+    ids: dict[str, tuple[str, ...]],
+    found: dict[Finding, list[tuple[str, ...]]],
+    texts: dict[str, str],
+) -> Judged:
+    of_pairs = [each for each in labelled if each["kind"] == "pair" and each["label"] == label]
+    return _compared(part, PAIRS[label], [ids[each["id"]] for each in of_pairs], found, texts)
+
+
+def _of_entities(
+    part: str,
+    labelled: Sequence[dict[str, Any]],
+    ids: dict[str, tuple[str, ...]],
+    found: dict[Finding, list[tuple[str, ...]]],
+    texts: dict[str, str],
+) -> Judged:
+    same = [each for each in labelled if each["kind"] == "entity" and each["label"]]
+    return _compared(part, Finding.SAME_ENTITY, [ids[each["id"]] for each in same], found, texts)
+
+
+def _compared(
+    part: str,
+    finding: Finding,
+    labels: Sequence[tuple[str, ...]],
+    found: dict[Finding, list[tuple[str, ...]]],
+    texts: dict[str, str],
+) -> Judged:
+    wanted = {frozenset(each) for each in labels}
+    got = {frozenset(each) for each in found.get(finding, [])}
+    shown = [" | ".join(texts[id] for id in each) for each in got - wanted]
+    missed = [" | ".join(texts[id] for id in each) for each in wanted - got]
+    return Judged(part, finding, len(got & wanted), shown, missed)
+
+
+def _of_times(
+    part: str,
+    labelled: Sequence[dict[str, Any]],
+    ids: dict[str, tuple[str, ...]],
+    due: dict[str, str],
+    texts: dict[str, str],
+) -> Judged:
+    wanted = {
+        ids[each["id"]][0]: each["label"]
+        for each in labelled
+        if each["kind"] == "time" and each["label"]
+    }
+    # The notes name days too, rightly: only what has a label is judged.
+    own = {ids[each["id"]][0] for each in labelled if each["kind"] == "time"}
+    got = {id: end for id, end in due.items() if id in own}
+    right = {id for id, end in got.items() if wanted.get(id) == end}
+    wrong = [f"{texts[id]} ({got[id]})" for id in got.keys() - right]
+    missed = [f"{texts[id]} ({wanted[id]})" for id in wanted.keys() - right]
+    return Judged(part, Finding.EXPIRED, len(right), wrong, missed)
+
+
+def speed(home: Path, count: int) -> tuple[Cell, ...]:
+    """Tidy a store of many memories, without a model; return what the two rounds took of the processor."""
+    clock = _Clock()
+    with closing(open_app(load({"home": str(home), "embedder": "none"}), clock=clock)) as app:
+        drafts = [(PERSON, Draft(content=_note(n), type=MemoryType.FACT)) for n in range(count)]
+        for at in range(0, count, 500):
+            app.memories.write_all(drafts[at : at + 500])
+        spent = []
+        for _ in range(2):
+            began = time.process_time()
+            done = app.rounds.run(PERSON)
+            spent.append((time.process_time() - began, sum(done.found.values())))
+    (first, found), (second, none) = spent
+    return (count, found, f"{first:.1f}", f"{1000 * first / count:.2f}", none, f"{second:.2f}")
+
+
+def _note(n: int) -> str:
+    """Return a note; one in twenty says another value of what the note before it is about."""
+    subject = n - 1 if n % 20 == 1 else n
+    words = ("gateway", "ledger", "printer", "harbour", "invoice", "scanner", "archive", "turbine")
+    named = f"{words[subject % 8]} {words[subject // 8 % 8]} k{subject:06d}"
+    return f"The {named} accepts batches of {10 + n % 89} MB."
+
+
+def main() -> None:
+    """Judge, print, keep."""
+    parser = asked("Judge what `minutebook tidy` would suggest.")
+    parser.add_argument("--show", action="store_true", help="print what is wrong or missed")
+    parser.add_argument(
+        "--count", type=int, default=20_000, help="memories of the store that is timed"
+    )
+    given = parser.parse_args()
+    found: list[Judged] = []
+    with TemporaryDirectory() as folder:
+        for part in PARTS:
+            found += judged(part, Path(folder) / part, *((5, 5) if given.quick else (210, 1)))
+        timed = speed(Path(folder) / "many", 100 if given.quick else given.count)
+    if given.show:
+        for each in found:
+            for name, texts in (("wrong", each.wrong), ("missed", each.missed)):
+                for text in texts:
+                    print(f"{each.part} {each.finding} {name}: {text}")
+    columns = ("part", "kind", "labelled", "suggested", "precision", "recall")
+    size = ("memories", "suggestions", "first round, CPU s", "ms a memory", "new in the second", "second round, CPU s")  # fmt: skip
+    tables = [
+        Table("Suggestions", columns, [each.row for each in found]),
+        Table("A round", size, [timed]),
+    ]
+    counts = Counter(each["kind"] for part in PARTS for each in cases(part))
+    method = {**machine(), "cases": ", ".join(f"{kind} {n}" for kind, n in counts.items())}
+    publish("tidying", method, tables, quick=given.quick)
+
+
+if __name__ == "__main__":
+    main()

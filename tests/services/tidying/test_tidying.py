@@ -1,0 +1,273 @@
+"""The inbox: what is found is suggested once, applied by a person or a rule of theirs, and undone exactly."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from minutebook.domain.caller import Caller
+from minutebook.domain.drafts import Draft
+from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
+from minutebook.domain.filters import Filter
+from minutebook.domain.records import (
+    CLASSES,
+    Entity,
+    Entry,
+    Head,
+    Memory,
+    MemoryType,
+    Record,
+    Role,
+    Status,
+    Summary,
+    Version,
+)
+from minutebook.domain.tidying import Finding, State
+from minutebook.services.tidying.examining import LEAST_RECALLS
+from minutebook.services.tidying.inbox import Waiting
+from tests.world import NOON, Opener, World
+
+PERSON = Caller(name="ada", role=Role.HUMAN)
+AGENT = Caller(name="bot", role=Role.AGENT)
+
+
+@pytest.fixture
+def world(opener: Opener) -> World:
+    return opener()
+
+
+def kept(world: World, text: str, caller: Caller = PERSON, **said: object) -> Memory:
+    world.clock.turn()
+    draft = Draft(content=text, **{"type": MemoryType.FACT, **said})  # type: ignore[arg-type]
+    return world.app.memories.store(caller, draft)
+
+
+def found(world: World, caller: Caller = PERSON) -> dict[Finding, int]:
+    return dict(world.app.rounds.run(caller).found)
+
+
+def waiting(world: World, caller: Caller = PERSON) -> list[Waiting]:
+    return world.app.inbox.listing(caller, 99).waiting
+
+
+def records(world: World) -> dict[tuple[str, str], Record]:
+    """Everything but the trail and what only tells that something was written."""
+    everything = Filter(organization="default", with_deleted=True)
+    return {
+        (each.kind, each.id): replace(each, updated_at=NOON) if isinstance(each, Memory) else each
+        for of in CLASSES.values()
+        if of not in (Entry, Head)
+        for each in world.store.find(of, everything)
+    }
+
+
+def test_a_pair_is_suggested_once_applied_undone_and_refused_for_good(world: World) -> None:
+    older, newer = kept(world, "The retry limit is 3."), kept(world, "The retry limit is 5.")
+    before = records(world)
+    assert found(world) == {Finding.CONTRADICTION: 1}
+    assert found(world) == {}
+    (one,) = waiting(world)
+    assert one.name == "1"
+    assert one.examined is not None
+    assert [each.id for each in one.records] == [newer.id, older.id]
+    assert records(world) == before
+    applied = world.app.inbox.apply(PERSON, "1")
+    assert applied.suggestion.state is State.APPLIED
+    assert world.app.memories.read(PERSON, older.id).superseded_by == newer.id
+    assert waiting(world) == []
+    with pytest.raises(Conflict):
+        world.app.inbox.apply(PERSON, "1")
+    world.app.inbox.undo(PERSON, "1")
+    assert records(world) == before
+    world.app.inbox.refuse(PERSON, "1")
+    assert found(world) == {}
+    assert waiting(world) == []
+    world.app.memories.update(PERSON, newer.id, {"importance": 0.5})
+    assert found(world) == {}
+
+
+def test_agents_and_viewers_settle_nothing_and_each_refusal_is_in_the_trail(world: World) -> None:
+    for text in ("The retry limit is 3.", "The retry limit is 5."):
+        kept(world, text)
+    found(world, AGENT)
+    for act in (world.app.inbox.apply, world.app.inbox.refuse, world.app.inbox.undo):
+        with pytest.raises(Forbidden):
+            act(AGENT, "1")
+    refused = world.app.trail.entries(PERSON, outcome="Forbidden")
+    assert {each.act for each in refused} == {"apply", "refuse", "undo"}
+    with pytest.raises(Forbidden):
+        world.app.rounds.run(replace(PERSON, role=Role.VIEWER))
+
+
+def test_each_sees_what_is_theirs(world: World) -> None:
+    one = replace(PERSON, repositories=frozenset({"one"}))
+    two = replace(PERSON, repositories=frozenset({"two"}))
+    for text in ("The retry limit is 3.", "The retry limit is 5."):
+        kept(world, text, one)
+    # The same words in two scopes are no pair.
+    kept(world, "The retry limit is 5.", two)
+    assert found(world, two) == {Finding.CONTRADICTION: 1}
+    assert waiting(world, two) == []
+    assert len(waiting(world, one)) == 1
+    for act in (world.app.inbox.read, world.app.inbox.apply, world.app.inbox.refuse):
+        with pytest.raises(NotFound):
+            act(two, "1")
+    elsewhere = replace(PERSON, organization="zoo")
+    with pytest.raises(NotFound):
+        world.app.inbox.read(elsewhere, "1@default")
+    with pytest.raises(InvalidInput, match="tidy"):
+        world.app.inbox.read(PERSON, "one")
+
+
+def test_what_changed_since_is_neither_applied_nor_undone(world: World) -> None:
+    older, _ = kept(world, "The retry limit is 3."), kept(world, "The retry limit is 5.")
+    found(world)
+    world.app.memories.update(PERSON, older.id, {"content": "Tea at four"})
+    with pytest.raises(Conflict, match="looks again"):
+        world.app.inbox.apply(PERSON, "1")
+    found(world)
+    assert waiting(world) == []
+    world.app.memories.update(PERSON, older.id, {"content": "The retry limit is 7."})
+    assert found(world) == {Finding.CONTRADICTION: 1}
+    (again,) = waiting(world)
+    world.app.inbox.apply(PERSON, again.name)
+    changed = again.records[1].id
+    world.app.memories.update(PERSON, changed, {"importance": 0.1})
+    world.app.memories.reinstate(PERSON, changed)
+    with pytest.raises(Conflict, match="since"):
+        world.app.inbox.undo(PERSON, again.name)
+
+
+def test_a_text_that_names_its_day_waits_for_it(world: World) -> None:
+    # The world's day is a Tuesday.
+    memory = kept(world, "Uploads are limited to 10 MB until Friday.")
+    before = records(world)
+    assert found(world) == {}
+    with pytest.raises(NotFound):
+        world.app.inbox.read(PERSON, "1")
+    world.clock.turn(timedelta(days=5).total_seconds())
+    assert dict(world.app.rounds.run(PERSON, dry_run=True).found) == {Finding.EXPIRED: 1}
+    assert waiting(world) == []
+    assert found(world) == {Finding.EXPIRED: 1}
+    world.app.inbox.apply(PERSON, "1")
+    ended = world.app.memories.read(PERSON, memory.id)
+    assert str(ended.valid_until) == "2026-01-10 00:00:00+00:00"
+    world.app.inbox.undo(PERSON, "1")
+    assert records(world) == before
+
+
+def test_an_end_that_was_planned_and_a_word_that_nobody_verified(world: World) -> None:
+    end = world.clock.now + timedelta(hours=1)
+    kept(world, "Tea at four", valid_until=end)
+    kept(world, "Bread at six", initial=Status.UNVERIFIED)
+    by_hand = kept(world, "Milk at seven")
+    world.app.memories.invalidate(PERSON, by_hand.id, None, None)
+    before = records(world)
+    assert found(world) == {Finding.UNVERIFIED: 1}
+    world.clock.turn(7200)
+    assert found(world) == {Finding.ENDED: 1}
+    for each in waiting(world):
+        world.app.inbox.apply(PERSON, each.name)
+    statuses = {each.content: each.status for each in world.store.find(Memory, Filter(organization="default"))}  # fmt: skip
+    assert (statuses["Tea at four"], statuses["Bread at six"]) == (
+        Status.DEPRECATED,
+        Status.VERIFIED,
+    )
+    for name in ("1", "2"):
+        world.app.inbox.undo(PERSON, name)
+    assert records(world) == before
+
+
+def test_entities_are_merged_with_their_relations_and_split_again(world: World) -> None:
+    team, other = world.entity("Payments team", entity_type="team"), world.entity("payments-team", entity_type="team")  # fmt: skip
+    ana = world.entity("Ana", entity_type="person")
+    world.relate(ana, team, "leads")
+    world.relate(ana, other, "leads")
+    world.relate(other, ana, "pays")
+    kept(world, "The payments-team meets on Mondays.")
+    before = records(world)
+    assert found(world) == {Finding.SAME_ENTITY: 1}
+    (one,) = waiting(world)
+    world.app.inbox.apply(PERSON, one.name)
+    (left,) = [
+        each for each in world.store.find(Entity, Filter(organization="default")) if each.id != ana
+    ]
+    assert len(left.aliases) == 1
+    edges = world.store.edges("default", [left.id])
+    assert sorted(each.type for each in edges) == ["leads", "mentions", "pays"]
+    assert found(world) == {}
+    world.app.inbox.undo(PERSON, one.name)
+    assert records(world) == before
+
+
+def test_a_session_that_is_over_gets_its_summary(world: World) -> None:
+    world.app.sessions.add(PERSON, "s", "Mend the kettle", "", "Done.")
+    assert found(world) == {}
+    world.clock.turn(timedelta(days=2).total_seconds())
+    assert found(world) == {Finding.NO_SUMMARY: 1}
+    world.app.inbox.apply(PERSON, "1")
+    here = Filter(organization="default")
+    assert [each.session for each in world.store.find(Summary, here)] == ["s"]
+    world.app.inbox.undo(PERSON, "1")
+    assert world.store.find(Summary, here) == []
+    assert found(world) == {}
+
+
+def test_a_rule_that_nobody_recalled_is_told_once_the_log_is_old_enough(opener: Opener) -> None:
+    world = opener(recall_log_days=90.0)
+    rule = kept(world, "Nobody deploys on a Friday.", type=MemoryType.CONVENTION)
+    other = kept(world, "Tables have plural names.", type=MemoryType.CONVENTION)
+    log = world.app.recalls
+    for _ in range(LEAST_RECALLS):
+        log.note(PERSON, "recall", "tables", [(other, 0.9)])
+    assert found(world) == {}
+    world.clock.turn(timedelta(days=40).total_seconds())
+    assert found(world) == {Finding.UNUSED_RULE: 1}
+    (one,) = waiting(world)
+    assert [each.id for each in one.records] == [rule.id]
+    log.note(PERSON, "recall", "friday", [(rule, 0.9)])
+    assert found(world) == {}
+    assert waiting(world) == []
+
+
+def test_where_the_log_is_off_no_rule_is_told(opener: Opener) -> None:
+    world = opener(recall_log="off")
+    kept(world, "Nobody deploys on a Friday.", type=MemoryType.CONVENTION)
+    world.clock.turn(timedelta(days=400).total_seconds())
+    assert found(world) == {}
+
+
+def test_a_rule_of_a_person_applies_what_is_certain_enough_once(opener: Opener) -> None:
+    world = opener(tidy_rules=("duplicate=0.95", "contradiction=0.99"))
+    for text in ("Tea at four.", "tea at four.", "The limit is 3.", "The limit is 5."):
+        kept(world, text)
+    done = world.app.rounds.run(PERSON)
+    assert dict(done.applied) == {Finding.DUPLICATE: 1}
+    (left,) = waiting(world)
+    assert left.suggestion.finding is Finding.CONTRADICTION
+    applied = next(n for n in ("1", "2") if n != left.name)
+    world.app.inbox.undo(PERSON, applied)
+    assert dict(world.app.rounds.run(PERSON).applied) == {}
+
+
+def test_a_locked_memory_is_left_alone_and_a_link_says_that_both_stay(world: World) -> None:
+    older, newer = kept(world, "The limit is 3."), kept(world, "The limit is 5.")
+    world.app.status.lock(replace(PERSON, role=Role.ADMIN), older.id)
+    assert found(world) == {}
+    third = kept(world, "The limit is 7.")
+    world.app.links.link(PERSON, newer.id, third.id)
+    assert found(world) == {}
+
+
+def test_of_a_removed_record_nothing_is_kept_that_would_bring_it_back(world: World) -> None:
+    older, _ = kept(world, "The retry limit is 3."), kept(world, "The retry limit is 5.")
+    found(world)
+    world.app.inbox.apply(PERSON, "1")
+    world.app.memories.delete(PERSON, older.id)
+    found(world)
+    row = world.app.infrastructure.store.tidy_rows.numbered("default", 1)
+    assert row is not None
+    assert row.undo == ""
+    assert (
+        world.store.find(Version, Filter(organization="default", equal={"memory": older.id})) == []
+    )
