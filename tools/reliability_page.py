@@ -29,7 +29,22 @@ class Table:
     columns: Mapping[str, str]
 
 
-TABLES: Mapping[str, Table] = {}
+TABLES: Mapping[str, Table] = {
+    "calls": Table(
+        "Each call on a file fails",
+        "In each use case that writes, each call of SQLite, Git and Python on a file of the data directory fails: "
+        "once, or from then on (a full disk, no permission, no file descriptor). Of like calls on one file four fail. After "
+        "each step: an error in our words or what was asked for; all of it or nothing of it there; the same call again "
+        "succeeds; store, trail, ledger and folder hold what `tests/faults/invariants.py` says.",
+        "fault",
+        {
+            "use_cases": "use cases",
+            "steps": "steps",
+            "errors": "told as an error",
+            "wrong": "wrong",
+        },
+    ),
+}
 """The tables, by the name that tests give to `tests.faults.campaign.report`."""
 
 

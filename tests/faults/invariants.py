@@ -139,7 +139,11 @@ def _against_trail(app: App, organization: str) -> Iterator[str]:
     last = {
         each.subject: each
         for each in entries
-        if each.subject_kind is Kind.MEMORY and each.outcome == DONE and (each.before or each.after)
+        if each.subject_kind is Kind.MEMORY
+        and each.outcome == DONE
+        and (each.before or each.after)
+        # An import from another program has one entry a batch, with the digest of all its texts.
+        and each.act != "import"
     }
     memories = {each.id: each for each in store.find(Memory, everything(organization))}
     for id, entry in last.items():

@@ -1,0 +1,168 @@
+"""Steps through the calls of a use case, one failing at a time, and holds what is left to the promises."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import apsw
+
+from minutebook.domain.errors import Fault as OurMistake
+from minutebook.domain.errors import MinutebookError
+from minutebook.domain.records import Decision, Kind, LedgerMark, Record
+from tests.faults.calls import Calls, Fault, Plan
+from tests.faults.invariants import Acknowledged, of_app, of_folder
+from tests.faults.use_cases import IN_PARTS, OUTSIDE, OWNER, WRITES, Ground
+from tests.world import DatabaseReader
+
+Records = Mapping[tuple[str, Kind, str], Record]
+
+_ANY_NAME = re.compile("[0-9a-f]{6,}|(?<=objects/)[0-9a-f]{2}")
+"""What of a path is another one each time, or stands for many: Git's objects, parts of files."""
+
+
+@dataclass
+class Step:
+    """What came of a use case, one of whose calls failed."""
+
+    plan: Plan
+    error: Exception | None
+    faults: list[str]
+    """What did not hold."""
+
+    def told(self, name: str) -> list[str]:
+        """Return what did not hold, each with the use case and the call that failed."""
+        number = min(self.plan.number, len(self.plan.reached) - 1)
+        call = self.plan.reached[number] if self.plan.reached else "no call"
+        return [f"{name}: {self.plan.fault} at {call}: {each}" for each in self.faults]
+
+
+class Stepper:
+    """Runs use cases on copies of a data directory."""
+
+    def __init__(self, ground: Ground, calls: Calls, scratch: Path) -> None:
+        self._ground = ground
+        self._calls = calls
+        self._scratch = scratch
+        self._number = 0
+        self._after: dict[str, Records] = {}
+        self._findings: list[str] | None = None
+
+    def numbers(self, name: str, fault: Fault) -> list[int]:
+        """Return the numbers of the calls of a use case that are to fail, of those that a fault concerns.
+
+        Of like calls on one file these are the first two, the one in the middle and the last.
+        """
+        with (
+            self._copy() as ground,
+            self._running(name, ground) as run,
+            self._calls.failing(ground.folder, fault, 1 << 30) as plan,
+        ):
+            run()
+        alike: dict[str, list[int]] = {}
+        for number, call in enumerate(plan.reached):
+            alike.setdefault(_ANY_NAME.sub("*", call), []).append(number)
+        return sorted(
+            {each[at] for each in alike.values() for at in (0, len(each) > 1, len(each) // 2, -1)}
+        )
+
+    def step(self, name: str, fault: Fault, number: int) -> Step:
+        """Run a use case whose call of a number fails, then hold what is there to the promises."""
+        expected = self._expected(name)
+        with self._copy() as ground:
+            before = _records(ground)
+            error: Exception | None = None
+            faults: list[str] = []
+            with self._running(name, ground) as run:
+                with self._calls.failing(ground.folder, fault, number) as plan:
+                    try:
+                        run()
+                    except Exception as raised:
+                        error = raised
+                if error is not None:
+                    faults += _wrong_with(error)
+                after = _records(ground)
+                faults += _half_done(name, error, before, after, expected)
+                if error is not None:
+                    faults += self._again(error, run)
+            if not plan.failed:
+                return Step(plan, error, faults)
+            faults += self._left(ground)
+        return Step(plan, error, faults)
+
+    def _again(self, first: Exception, run: Callable[[], object]) -> Iterator[str]:
+        try:
+            run()
+        except MinutebookError as error:
+            # What it was to do may be done: then the first error said so.
+            if " in Git" not in str(first):
+                yield f"again: {error!r}, after {first!r}"
+        except Exception as error:
+            yield f"again: {type(error).__name__}: {error}"
+
+    def _left(self, ground: Ground) -> Iterator[str]:
+        with closing(ground.open()) as app:
+            yield from of_app(app, Acknowledged())
+        yield from of_folder(ground.settings)
+
+    def _expected(self, name: str) -> Records:
+        if name not in self._after:
+            with self._copy() as ground, self._running(name, ground) as run:
+                run()
+                self._after[name] = _records(ground)
+        return self._after[name]
+
+    @contextmanager
+    def _running(self, name: str, ground: Ground) -> Iterator[Callable[[], object]]:
+        if name in OUTSIDE:
+            yield lambda: OUTSIDE[name](ground)
+            return
+        with closing(ground.open()) as app:
+            # What is composed or opened at the first call is no part of the act.
+            app.memories.read(OWNER, ground.given.memories[0])
+            yield lambda: WRITES[name](app, ground)
+
+    @contextmanager
+    def _copy(self) -> Iterator[Ground]:
+        folder = self._scratch / "copy"
+        shutil.rmtree(folder, ignore_errors=True)
+        yield self._ground.copied(folder)
+
+
+def _records(ground: Ground) -> Records:
+    database = ground.home / "minutebook.db"
+    with closing(apsw.Connection(str(database))) as connection:
+        # A log that was not carried over is read by who may write alone.
+        connection.pragma("user_version")
+    reader = DatabaseReader(database)
+    try:
+        kept = reader.records()
+    finally:
+        reader.close()
+    # A commit that is tried twice has another id.
+    return {
+        key: replace(each, commit_id=None) if isinstance(each, Decision) else each
+        for key, each in kept.items()
+        if not isinstance(each, LedgerMark)
+    }
+
+
+def _wrong_with(error: Exception) -> Iterator[str]:
+    if not isinstance(error, MinutebookError) or isinstance(error, OurMistake):
+        yield f"no error of ours: {type(error).__module__}.{type(error).__name__}: {error}"
+
+
+def _half_done(
+    name: str, error: Exception | None, before: Records, after: Records, expected: Records
+) -> Iterator[str]:
+    if error is None and after != expected:
+        yield f"acknowledged, but another outcome: {_difference(after, expected)}"
+    if error is not None and name not in IN_PARTS and after not in (before, expected):
+        yield f"half there: {_difference(after, before)}"
+
+
+def _difference(some: Records, others: Records) -> str:
+    keys = [key for key in some.keys() | others.keys() if some.get(key) != others.get(key)]
+    return ", ".join(" ".join(map(str, key)) for key in sorted(keys)[:4]) + f" ({len(keys)})"

@@ -1,0 +1,214 @@
+"""Every use case that writes, each on a data directory of its own, copied from one that holds records of every kind."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+
+import apsw
+
+from minutebook.app import App, open_app
+from minutebook.config import Settings
+from minutebook.domain.archive import JOURNAL, Mode
+from minutebook.domain.caller import Caller
+from minutebook.domain.drafts import Draft
+from minutebook.domain.grants import Grant
+from minutebook.domain.records import MemoryType, Role
+from minutebook.embedding import Embedding
+from minutebook.models import models_of
+from minutebook.places import data_directory
+from minutebook.services.maintenance.migration import Migration
+from minutebook.services.maintenance.restores import Restores
+from minutebook.services.sync.notes import Deletion
+from minutebook.services.sync.remotes import FolderRemote
+from minutebook.store.sqlite import SqliteStore, schema
+from tests.scoped import BEARER, Given, Population
+from tests.services.decided import SECRET, draft
+from tests.services.test_write_acts import HOMELY, MANY, NAMED, PLACED, imported
+from tests.world import NOON, Clock, ready, worlds
+
+OWNER = Caller(name="ada", role=Role.ADMIN, organization="acme", writes_system=True)
+
+
+@dataclass(frozen=True)
+class Ground:
+    """A data directory as a use case finds it, and beside it what use cases read and write.
+
+    `code` is a project's folder, which all copies share.
+    """
+
+    folder: Path
+    given: Given
+    embedding: Embedding
+
+    @property
+    def home(self) -> Path:
+        """The data directory."""
+        return self.folder / "one"
+
+    @property
+    def settings(self) -> Settings:
+        """The settings for it; every commit is flushed, as by default."""
+        return Settings(
+            home=self.home,
+            index_roots={"acme": (self.given.folder.parent,)},
+            review_window=0.0,
+            agent_memory_secret=SECRET,
+            embedding_wait=0.0,
+        )
+
+    def open(self) -> App:
+        """Open an app whose clock stands still, and whose ids are always the same."""
+        clock = Clock()
+        clock.turn(3600)
+        models = replace(models_of(self.settings), embedding=self.embedding)
+        return open_app(
+            self.settings, models=models, clock=clock, randbits=Random("step").getrandbits
+        )
+
+    def copied(self, folder: Path) -> "Ground":
+        """Copy it into a folder."""
+        shutil.copytree(self.folder, folder)
+        return replace(self, folder=folder)
+
+
+@contextmanager
+def prepared(folder: Path) -> Iterator[Ground]:
+    """Fill a data directory with records of every kind; make an archive, a backup and notes of them."""
+    embedding = ready()
+    embedding.wait(60)
+    with worlds(folder) as open_one:
+        world = open_one(
+            embedding,
+            index_roots={"acme": (folder,)},
+            review_window=0.0,
+            agent_memory_secret=SECRET,
+        )
+        app = world.app
+        app.secret.set(OWNER, SECRET)
+        population = Population(world, folder, {})
+        given = population.fill("own")
+        app.memories.store(OWNER, Draft(content="An old one", type=MemoryType.FACT))
+        app.tokens.create(OWNER, Grant(name="ci", role=Role.AGENT, organization="acme"))
+        app.embeddings.backfill_batch()
+    template = folder / "template"
+    template.mkdir()
+    (folder / "one").rename(template / "one")
+    ground = Ground(template, given, embedding)
+    with closing(ground.open()) as app:
+        app.archives.export_to(OWNER, JOURNAL, template / "archive.jsonl")
+        app.backups.make(OWNER, template / "backup.tar")
+        app.note_sync.run(OWNER, template / "notes", lambda name, label: Deletion.ASK)
+        (template / "remote").mkdir()
+        app.machine_sync.run(PERSON, FolderRemote(template / "remote"))
+        app.sessions.add(OWNER, "a later session", "Mend it", "", "Done.")
+        app.memories.store(OWNER, Draft(content="A later one", type=MemoryType.FACT))
+    for note in (template / "notes").rglob("*.md"):
+        note.write_text(note.read_text().replace("Tea", "Coffee"))
+    _make_old(template / "old.db")
+    yield ground
+
+
+PERSON = Caller(name="ada", role=Role.ADMIN, writes_system=True)
+
+UseCase = Callable[[App, Ground], object]
+Outside = Callable[[Ground], object]
+
+
+def _named(name: str) -> UseCase:
+    attempt = (NAMED | PLACED | HOMELY | MANY)[name]
+    return lambda app, ground: attempt(app, BEARER, ground.given)
+
+
+WRITES: dict[str, UseCase] = {
+    **{name: _named(name) for name in (*NAMED, *PLACED, *HOMELY, *MANY)},
+    # In the table their arguments are others each time.
+    "decisions.record": lambda a, g: a.decisions.record(BEARER, draft("a new target")),
+    "source_imports.run": lambda a, g: a.source_imports.run(
+        BEARER, "notes", [imported(number) for number in range(3)], lambda: 1.0, dry_run=False
+    ),
+    "tokens.create": lambda a, g: a.tokens.create(
+        OWNER, Grant(name="new", role=Role.AGENT, organization="acme")
+    ),
+    "tokens.revoke": lambda a, g: a.tokens.revoke(OWNER, a.tokens.list(OWNER)[0].id),
+    "tokens.rotate": lambda a, g: a.tokens.rotate(OWNER, a.tokens.list(OWNER)[0].id, None),
+    "secret.set": lambda a, g: a.secret.set(OWNER, "another secret", SECRET),
+    "secret_scan.mask": lambda a, g: a.secret_scan.mask(OWNER),
+    "assigning.move": lambda a, g: a.assigning.move(
+        OWNER, a.assigning.move_of(OWNER, g.given.memories[0], "two")
+    ),
+    "archives.export_to": lambda a, g: a.archives.export_to(OWNER, JOURNAL, g.folder / "out.jsonl"),
+    "archives.import_from": lambda a, g: a.archives.import_from(
+        OWNER, g.folder / "archive.jsonl", Mode.REPLACE
+    ),
+    "folder_exports.notes": lambda a, g: a.folder_exports.notes(OWNER, g.folder / "exported"),
+    "graph_exports.run": lambda a, g: a.graph_exports.run(OWNER, g.folder / "graph.jsonl"),
+    "backups.make": lambda a, g: a.backups.make(OWNER, g.folder / "new.tar"),
+    "note_sync.run": lambda a, g: a.note_sync.run(
+        OWNER, g.folder / "notes", lambda name, label: Deletion.ASK
+    ),
+    "machine_sync.run": lambda a, g: a.machine_sync.run(PERSON, FolderRemote(g.folder / "remote")),
+    "rebuilds.rebuild": lambda a, g: a.rebuilds.rebuild(OWNER),
+    "doctor.mend": lambda a, g: a.doctor.mend(OWNER),
+}
+"""What writes through an app that is open."""
+
+IN_PARTS = {
+    "projects.index",
+    "projects.delete",
+    "projects.forget",
+    "source_imports.run",
+    "summaries.summarize_all",
+    "overview.reset",
+    "note_sync.run",
+    "machine_sync.run",
+    "secret_scan.mask",
+}
+"""What takes several transactions, each whole: one that is cut short goes on the next time."""
+
+
+def _opened(ground: Ground) -> None:
+    ground.open().close()
+
+
+def _begun(ground: Ground) -> None:
+    replace(ground, folder=ground.folder / "begun").open().close()
+
+
+def _brought_up(ground: Ground) -> None:
+    SqliteStore(ground.folder / "old.db").close()
+
+
+def _restored(ground: Ground) -> None:
+    Restores(data_directory(ground.settings)).run(ground.folder / "backup.tar", NOON)
+
+
+def _moved(ground: Ground) -> None:
+    with (
+        closing(SqliteStore(ground.home / "minutebook.db")) as source,
+        closing(SqliteStore(ground.folder / "moved.db", receives=True)) as target,
+    ):
+        Migration(source, target, Clock()).run(lambda part, what: None)
+
+
+OUTSIDE: dict[str, Outside] = {
+    "open": _opened,
+    "begin": _begun,
+    "upgrade": _brought_up,
+    "restore": _restored,
+    "migrate": _moved,
+}
+"""What opens stores itself."""
+
+
+def _make_old(path: Path) -> None:
+    """Write a database in the first format, with one organization."""
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.create_scalar_function("target_key_of", lambda *values: values[0], 1)
+        for _ in connection.execute(schema.SCRIPTS[0]):
+            pass
+        connection.execute("INSERT INTO organizations VALUES (1, 'acme', 1)")
+        connection.pragma("application_id", schema.APPLICATION_ID)
+        connection.pragma("user_version", 1)
