@@ -1,5 +1,6 @@
 """Files that are whole under their names, whatever happened while they were written."""
 
+import errno
 import json
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from random import Random
 import pytest
 
 from minutebook.disk.atomic_file import PART, new_file, replace_file, scratch_folder, synced_file
-from minutebook.domain.errors import InvalidInput
+from minutebook.domain.errors import InvalidInput, StoreError
+from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.services.test_archives_processes import small
 from tests.world import Opener, wait_until
 
@@ -114,3 +116,27 @@ def test_a_new_file_never_takes_a_name(tmp_path: Path) -> None:
     with pytest.raises(FileExistsError), synced_file(path):
         pass
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
+def test_a_new_file_whose_name_cannot_be_flushed_is_not_there(tmp_path: Path) -> None:
+    calls, broken = Calls(), Fault("broken", {"fsync"}, errno.EIO)
+    path = tmp_path / "file"
+    # First its content is flushed, then its name.
+    with calls.hooked(), calls.failing(tmp_path, broken, 1) as plan:  # noqa: SIM117
+        with pytest.raises(StoreError, match="nothing was kept"), new_file(path, "file") as file:
+            file.write(b"all")
+    assert plan.failed == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
+def test_a_part_that_cannot_be_removed_is_no_failure(tmp_path: Path) -> None:
+    calls, broken = Calls(), Fault("broken", {"unlink"}, errno.EIO)
+    with calls.hooked(), calls.failing(tmp_path, broken, 0) as plan:  # noqa: SIM117
+        with new_file(tmp_path / "file", "file") as file:
+            file.write(b"all")
+    assert plan.failed == 1
+    assert (tmp_path / "file").read_bytes() == b"all"
+    replace_file(tmp_path / "another", b"")
+    assert parts(tmp_path) == []

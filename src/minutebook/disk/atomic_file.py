@@ -43,12 +43,23 @@ def new_file(path: Path, called: str) -> Iterator[BinaryIO]:
     `called` is the path as errors tell it. Raises InvalidInput if the name is taken or its folder is
     not there, StoreError if the file cannot be written.
     """
+    is_named = False
+
+    def give_name(part: Path, path: Path) -> None:
+        nonlocal is_named
+        _take_free_name(part, path)
+        is_named = True
+
     try:
-        with _part_of(path, _take_free_name) as file:
+        with _part_of(path, give_name) as file:
             yield file
     except FileExistsError as error:
         raise InvalidInput("file", f"must be new: {called} is there already") from error
     except OSError as error:
+        if is_named:
+            # The folder could not be flushed: a file of which nobody is told must not stay.
+            with suppress(OSError):
+                path.unlink()
         if not path.parent.is_dir():
             raise InvalidInput(
                 "file", f"must be in a folder that exists; make that of {called} first"
@@ -191,7 +202,9 @@ def _part_of(
             give_name(part, path)
         sync_folder(path.parent)
     finally:
-        part.unlink(missing_ok=True)
+        # What cannot be removed is no reason to fail: `clear_left` does it later.
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _clear_parts(folder: Path) -> int:
@@ -244,4 +257,8 @@ def _take_free_name(part: Path, path: Path) -> None:
     except PermissionError:
         # Some file systems know no links.
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-        part.replace(path)
+        try:
+            part.replace(path)
+        except OSError:
+            path.unlink()
+            raise
