@@ -1,5 +1,6 @@
 """A ledger in a repository of its own."""
 
+import errno
 import subprocess
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -25,6 +26,7 @@ from minutebook.domain.records import Authorship, Decision, DecisionStatus, Role
 from minutebook.ledger.history import news, read_all
 from minutebook.ledger.repository import Repository
 from minutebook.store.file_locks import HeldFile
+from tests.faults.calls import IS_POSSIBLE, Calls, Fault
 from tests.ledger.given import act, bare, git, never, numbered, own, perform, record, supersede
 
 
@@ -261,3 +263,23 @@ def test_packed_history_is_read_and_continued(ledger: Repository) -> None:
     record(ledger, numbered(20))
     assert len(kept(ledger)) == 21
     assert git(ledger.path, "fsck", "--strict") == ""
+
+
+@pytest.mark.skipif(not IS_POSSIBLE, reason="the tables of libraries are Linux's")
+@pytest.mark.parametrize(
+    ("call", "ending", "number"),
+    # What is pending is removed before a commit, too: what a kill left.
+    [("fsync", "/refs/heads", 0), ("unlink", "/minutebook.pending", 1)],
+)
+def test_what_fails_after_the_branch_moved_makes_no_act_fail(
+    ledger: Repository, tmp_path: Path, call: str, ending: str, number: int
+) -> None:
+    """Git flushes the branch's folder, and what is pending is removed, once the commit is in."""
+    calls, broken = Calls(), Fault("broken", {call}, errno.EIO, ending=ending)
+    record(ledger, numbered(1, "store"))
+    with calls.hooked(), calls.failing(tmp_path, broken, number) as plan:
+        record(ledger, numbered(2, "wire"))
+    assert plan.failed == 1
+    assert len(kept(ledger)) == 2
+    record(ledger, numbered(3, "tea"))
+    assert len(kept(ledger)) == 3

@@ -13,6 +13,8 @@ _REMEDIES = (
     ("No space left", "the disk is full", "make room on the disk, then try again"),
     ("File too large", "a file may not grow any more", "raise the limit on the size of files"),
     ("Permission denied", "it may not be written", "give this user the right to write there"),
+    ("Too many open files", "this process may open no more files", "raise its limit: `ulimit -n`"),
+    ("Input/output error", "the disk failed to read or write", "look at the disk, then try again"),
     ("Read-only file system", "it may not be written", "name a ledger on a disk for writing"),
     (
         "mandatory extension",

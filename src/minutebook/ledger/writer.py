@@ -80,6 +80,10 @@ def recover(ledger: Repository) -> None:
         pass
 
 
+class _OutcomeUnknown(Exception):
+    """Git failed to move the branch, and it cannot be read whether it has moved."""
+
+
 class Writer:
     """What holds the ledger's lock; people and their Git may commit all the same."""
 
@@ -216,19 +220,24 @@ class Writer:
             if checkout is not None:
                 checkout.prepare(mark, {path: (files[path], contents[path]) for path in files})
             self._swap(repository, branch, tip, commit)
+        except _OutcomeUnknown as error:
+            # What is pending stays: the next act, or the next start, sees what became of it.
+            raise LedgerError(
+                f"{self._path}: it cannot be told whether commit {commit} is in Git ({error})",
+                "ask for the decision before you try again",
+            ) from error
         except BaseException:
             if checkout is not None:
                 checkout.abandon(mark, files)
             write_intent.settle(control)
             raise
-        if checkout is not None:
-            try:
+        try:
+            if checkout is not None:
                 checkout.finish(mark, files)
-            except OSError as error:
-                # It is on the record; what is pending is done by the next act, or at start.
-                log.warning("%s: the work tree is behind the ledger: %s", self._path, error)
-                return commit
-        write_intent.settle(control)
+            write_intent.settle(control)
+        except OSError as error:
+            # It is on the record; what is pending is done by the next act, or at start.
+            log.warning("%s: commit %s is not tidied up yet: %s", self._path, commit, error)
         return commit
 
     def _create_commit(
@@ -275,7 +284,7 @@ class Writer:
     ) -> None:
         """Move the branch from one commit to another.
 
-        Raises LedgerBusy if it has moved or is locked.
+        Raises LedgerBusy if it has moved or is locked, _OutcomeUnknown if it may have been moved.
         """
         moved = LedgerBusy(f"{self._path}: others commit faster than this process", "try again")
         try:
@@ -288,7 +297,12 @@ class Writer:
                 reference.set_target(commit)
                 return
         except (pygit2.GitError, OSError) as error:
-            if tip_of(repository, branch) != tip:
+            present = _tip_after(error, repository, branch)
+            if present == commit:
+                # Git renames first and flushes the folder then: what failed came after the move.
+                log.warning("%s: commit %s may not be on the disk: %s", self._path, commit, error)
+                return
+            if present != tip:
                 raise moved from error
             lock = _lock_of(repository, branch)
             if not lock.exists() and "lock" not in str(error):
@@ -317,6 +331,14 @@ class Writer:
             ):
                 return
         lock.unlink(missing_ok=True)
+
+
+def _tip_after(failure: Exception, repository: pygit2.Repository, branch: str) -> pygit2.Oid | None:
+    """Return the branch's tip after Git failed to move it. Raises _OutcomeUnknown if it cannot be read."""
+    try:
+        return tip_of(repository, branch)
+    except (pygit2.GitError, OSError, LedgerError) as error:
+        raise _OutcomeUnknown(f"{failure}; {error}") from error
 
 
 def _check_idle(repository: pygit2.Repository, path: Path) -> None:
