@@ -89,12 +89,17 @@ class SqliteStore:
                 writer_wait=self._writer_wait,
                 want_checkpoint=housekeeper.want,
             )
-            self._check_whole()
-            self._counts = Counts()
-            self._indices = Indices(self._path, self._connections, housekeeper.want)
+            try:
+                self._check_whole()
+                self._counts = Counts()
+                self._indices = Indices(self._path, self._connections, housekeeper.want)
+                is_behind = bool(self.to_analyse())
+            except BaseException:
+                self._connections.close()
+                raise
             self._housekeeper = housekeeper
             self._is_open = True
-            if self.to_analyse():
+            if is_behind:
                 housekeeper.want()
 
     @property
@@ -445,13 +450,9 @@ class SqliteStore:
 
     def _check_whole(self) -> None:
         """Raise StoreError if records are being moved here and this is not who moves them."""
-        try:
-            with self._connections.reading() as connection:
-                if transfer.is_under_way(connection) and not self._receives:
-                    raise being_filled(self.place)
-        except BaseException:
-            self._connections.close()
-            raise
+        with self._connections.reading() as connection:
+            if transfer.is_under_way(connection) and not self._receives:
+                raise being_filled(self.place)
 
     def _keep_house(self) -> None:
         self._connections.checkpoint()

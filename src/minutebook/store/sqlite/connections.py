@@ -183,6 +183,15 @@ class Connections:
     def open(self) -> apsw.Connection:
         """Open one more connection, the caller's own to close."""
         connection = apsw.Connection(str(self._path), statementcachesize=_STATEMENTS)
+        try:
+            self._set_up(connection)
+        except BaseException:
+            # Who keeps the error would keep the file open, and a restore would find it in use.
+            connection.close()
+            raise
+        return connection
+
+    def _set_up(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(_BUSY_MILLISECONDS)
         connection.pragma("synchronous", self._synchronous)
         # On macOS alone another flush than fsync reaches the disk itself; elsewhere this changes nothing.
@@ -193,7 +202,6 @@ class Connections:
         connection.pragma("journal_size_limit", _LOG_LIMIT_BYTES)
         # A commit must not pay for a checkpoint: `Housekeeper` makes them.
         connection.wal_autocheckpoint(0)
-        return connection
 
     def _open_writer(self) -> apsw.Connection:
         connection = self.open()
