@@ -18,6 +18,7 @@ from minutebook.domain.errors import (
     InvalidInput,
     LedgerError,
     StoreBusy,
+    StoreError,
 )
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.records import Kind
@@ -105,7 +106,7 @@ class MachineSync:
 
         Raises Refused if the caller may not take out and bring in a whole store, InvalidInput if the
         store or the remote does not fit, StoreBusy if a sync is under way, StoreError if the remote cannot
-        be reached.
+        be reached or a file cannot be read or written.
         """
         with self._exchange(caller, remote) as exchange:
             exchange.resume()
@@ -138,28 +139,32 @@ class MachineSync:
                 raise StoreBusy(
                     "another sync of this store is under way; try again when it is done"
                 )
-            remote.pull()
-            known = partial(
-                Known,
-                self._store,
-                rows,
-                mentions=self._mentions,
-                randbits=self._randbits,
-                kinds=self._kinds,
-            )
-            id = identity_of(remote, self._randbits)
-            yield _Exchange(
-                self._store,
-                self._trail,
-                self._rebuilds,
-                caller,
-                remote,
-                rows,
-                id,
-                known(remote=id),
-                self._work / id,
-                self._name,
-            )
+            try:
+                remote.pull()
+                known = partial(
+                    Known,
+                    self._store,
+                    rows,
+                    mentions=self._mentions,
+                    randbits=self._randbits,
+                    kinds=self._kinds,
+                )
+                id = identity_of(remote, self._randbits)
+                yield _Exchange(
+                    self._store,
+                    self._trail,
+                    self._rebuilds,
+                    caller,
+                    remote,
+                    rows,
+                    id,
+                    known(remote=id),
+                    self._work / id,
+                    self._name,
+                )
+            except OSError as error:
+                place = error.filename or remote.folder
+                raise StoreError(f"{place}: {error.strerror or error}") from error
 
 
 class _Exchange:
