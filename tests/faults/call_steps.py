@@ -104,7 +104,9 @@ class Stepper:
 
     def _left(self, ground: Ground) -> Iterator[str]:
         with closing(ground.open()) as app:
-            yield from of_app(app, Acknowledged())
+            found = of_app(app, Acknowledged())
+            # One use case sets another secret than the one that is set here.
+            yield from (each for each in found if not each.startswith("The secret that is set"))
         yield from of_folder(ground.settings)
 
     def _expected(self, name: str) -> Records:
