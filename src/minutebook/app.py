@@ -10,8 +10,8 @@ from contextlib import ExitStack, closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from minutebook.composing.erasure import ErasureServices
 from minutebook.composing.journal import JournalServices
-from minutebook.composing.maintenance import MaintenanceServices
 from minutebook.composing.search import SearchServices
 from minutebook.composing.service import service, service_names
 from minutebook.composing.sync import SyncServices
@@ -39,7 +39,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class App(SearchServices, MaintenanceServices, SyncServices, TidyingServices, JournalServices):
+class App(ErasureServices, SearchServices, SyncServices, TidyingServices, JournalServices):
     """The services on one open store, each given the collaborators that it needs."""
 
     def __init__(

@@ -38,13 +38,13 @@ def data_directory(settings: Settings) -> DataDirectory:
 
 def damage_of(settings: Settings) -> "list[Finding]":
     """Return what is lost of a damaged or lost file of a store, and which backups bring it back."""
-    from minutebook.services.maintenance.backups import known_backups
+    from minutebook.services.maintenance.backups import MOST_KNOWN, known_backups
     from minutebook.services.maintenance.doctor import of_damage
     from minutebook.store.sqlite import damage
 
     if settings.store is not None:
         return []
-    backups = known_backups(data_directory(settings))
+    backups = known_backups(data_directory(settings))[:MOST_KNOWN]
     return of_damage(damage.losses(settings.database), backups)
 
 

@@ -44,6 +44,7 @@ SUBJECTS: dict[str, dict[str, tuple[str, ...]]] = {
         "assigning": ("assign",),
         "tidying": ("tidy",),
         "scanning": ("scan",),
+        "erasing": ("erase",),
         "settings": ("settings",),
         "store": ("store",),
         "daemon": ("daemon",),

@@ -61,8 +61,8 @@ def _lines(occurrences: "list[Occurrence]", done: str) -> Iterator[str]:
 def _end(masked: "list[Occurrence]", left: "list[Occurrence]") -> Iterator[str]:
     if masked:
         yield (
-            "Revoke what was masked if others may have seen it. Old pages of the database file and "
-            "earlier backups still hold the texts: docs/guides/secrets-and-trust.md says what helps."
+            "Revoke what was masked if others may have seen it. Earlier backups still hold the texts: "
+            "docs/guides/secrets-and-trust.md says what helps."
         )
     elif not left:
         yield "No secrets were found."

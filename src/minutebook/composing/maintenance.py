@@ -108,6 +108,7 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, JournalServices, Co
     def doctor(self) -> "Doctor":
         """Check the store, and repair it."""
         from minutebook.services.maintenance.doctor import Doctor
+        from minutebook.services.maintenance.erasure_order import Orders
 
         return Doctor(
             self._store,
@@ -117,6 +118,7 @@ class MaintenanceServices(KnowledgeServices, LedgerServices, JournalServices, Co
             self.ledgers,
             self.scheduled_backups,
             self.secret,
+            Orders(self._settings.home),
         )
 
     @service

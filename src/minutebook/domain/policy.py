@@ -190,6 +190,13 @@ def check_may_mask(caller: Caller) -> None:
         raise Forbidden("mask", "a person replaces the secrets in what others wrote")
 
 
+def check_may_erase(caller: Caller) -> None:
+    """Raise Forbidden to viewers and agents: nothing brings back what was erased."""
+    _check_not_viewer(caller, "erase")
+    if caller.role is Role.AGENT:
+        raise Forbidden("erase", "the role agent may not erase; a person may", needs=Role.HUMAN)
+
+
 def check_may_act(caller: Caller, act: str, organization: str | None = None) -> None:
     """Check an act that is on no single record.
 

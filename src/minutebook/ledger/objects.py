@@ -236,6 +236,17 @@ class Objects:
 _OTHER = "its content is not what its name says"
 
 
+def packed(pack: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield id and content of every object that the pack's repository holds; none if it cannot be read."""
+    objects = pack.parent.parent
+    try:
+        odb = pygit2.Odb(str(objects))
+        for id in odb:
+            yield str(id), odb.read(id)[1]
+    except pygit2.GitError:
+        return
+
+
 def common_folder(repository: pygit2.Repository) -> Path:
     """Return Git's common directory, which all work trees of a repository share."""
     control = Path(repository.path)

@@ -382,6 +382,13 @@ class Tended(Store, Protocol):
     def rebuild(self) -> None:
         """Make anew from the records all that is derived from them. Raises StoreDamaged."""
 
+    def scrub(self) -> list[str]:
+        """Leave no byte of removed records in the store's files; return what cannot be done from here, a sentence each.
+
+        Other writers wait meanwhile. May be repeated after a kill. Raises StoreBusy if somebody reads an
+        old state for too long, StoreError if a file cannot be written.
+        """
+
     def moment(self) -> AbstractContextManager[Moment]:
         """Open a snapshot of the whole store that can be copied; it may stay open long.
 

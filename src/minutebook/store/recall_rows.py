@@ -55,5 +55,8 @@ class RecallRows(Protocol):
     def clear(self, organization: str, asker: str | None = None) -> None:
         """Remove an organization's entries, or those of one asker."""
 
+    def erase(self, organization: str, kind: Kind, id: str) -> None:
+        """Remove the entries of questions that got a record: a question says much of what it got."""
+
     def everything(self, organization: str) -> Iterator[LoggedRecall]:
         """Yield every entry of an organization, by id, some at a time."""

@@ -35,6 +35,9 @@ class SyncRows(Protocol):
     Inside a transaction of the store, what is written is part of it.
     """
 
+    def remotes(self) -> list[str]:
+        """Return the remotes of which anything is known."""
+
     def marks(self, remote: str) -> dict[str, Any]:
         """Return what was noted last of a remote as a whole; nothing of one that is new."""
 

@@ -13,6 +13,7 @@ from minutebook.domain.errors import InvalidArchive, InvalidInput, MinutebookErr
 from minutebook.places import data_directory
 from minutebook.services.maintenance.backups import Backups
 from minutebook.services.maintenance.doctor import Doctor
+from minutebook.services.maintenance.erasure_order import Orders
 from minutebook.services.maintenance.restores import Restores, check_restorable
 from minutebook.services.maintenance.scheduled_backups import Schedule, ScheduledBackups
 from minutebook.store.file_locks import FileLocks
@@ -206,6 +207,7 @@ def test_the_doctor_names_a_failure_and_a_schedule_that_never_ran(
         app.ledgers,
         kept.backups,
         app.secret,
+        Orders(kept.folder),
     )
     assert [each.finding for each in doctor.examine()] == [
         "No backup was made by the schedule yet."

@@ -13,9 +13,11 @@ from minutebook.domain.caller import Caller, anywhere
 from minutebook.domain.errors import NotFound
 from minutebook.domain.filters import Filter, open_organizations, visible_filter
 from minutebook.domain.ids import uuid_named
+from minutebook.domain.policy import Owned, scope_between
 from minutebook.domain.records import (
     SYSTEM_ORGANIZATION,
     Edge,
+    Record,
 )
 from minutebook.store.protocol import R, Store
 
@@ -47,6 +49,17 @@ def sees_ends(store: Store, caller: Caller, edge: Edge) -> bool:
     ends = zip(edge.joins, (edge.source, edge.target), strict=True)
     records = [store.get(of, edge.organization, id) for of, id in ends]
     return all(each is not None and everything.passes(each) for each in records)
+
+
+def owned_by(store: Store, record: Record) -> Owned:
+    """Return whose a record is: of an edge, whose both its ends are. Raises NotFound if an end is gone."""
+    if not isinstance(record, Edge):
+        return record  # type: ignore[return-value]
+    pairs = zip(record.joins, (record.source, record.target), strict=True)
+    ends = [store.get(of, record.organization, id) for of, id in pairs]
+    if None in ends:
+        raise NotFound(record.kind, record.id)
+    return scope_between(ends[0], ends[1])  # type: ignore[arg-type]
 
 
 def organization_with(store: Store, caller: Caller, id: UUID) -> str:

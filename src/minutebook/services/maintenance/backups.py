@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from minutebook.disk.atomic_file import new_file, noted_in, scratch_folder
+from minutebook.disk.atomic_file import new_file, noted_in, replacing, scratch_folder
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import StoreError
 from minutebook.domain.filters import default_organization
@@ -30,7 +30,8 @@ SUFFIX = ".tar"
 _LOG = "backups.log"
 """Where in the data directory each backup is noted: an instant and a path a line."""
 
-_MOST_KNOWN = 5
+MOST_KNOWN = 5
+"""Backups that are named where one is needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class Backups:
         """Return the backups that are still there, with when each was written, the latest first."""
         return [
             (path, datetime.fromtimestamp(path.stat().st_mtime, UTC))
-            for path in known_backups(self._directory)
+            for path in known_backups(self._directory)[:MOST_KNOWN]
         ]
 
 
@@ -99,7 +100,21 @@ def known_backups(directory: DataDirectory) -> list[Path]:
     for folder in (directory.path, *directory.derived):
         found.update(folder.glob(f"*{SUFFIX}"))
     there = [(path.stat().st_mtime, path) for path in found if path.is_file()]
-    return [path for _, path in sorted(there, reverse=True)][:_MOST_KNOWN]
+    return [path for _, path in sorted(there, reverse=True)]
+
+
+def pack(path: Path, folder: Path, made_at: datetime) -> None:
+    """Write a backup of an unpacked one in place of the file of that name. Raises OSError, StoreError."""
+    files = {
+        each.relative_to(folder).as_posix(): each
+        for each in sorted(folder.rglob("*"))
+        if each.is_file()
+    }
+    # What the engine makes beside the database is derived.
+    kept = {n: f for n, f in files.items() if n == DATABASE or not n.startswith(DATABASE)}
+    with replacing(path) as file, tarfile.open(fileobj=file, mode="w") as tar:
+        digests = {name: _add(tar, name, source) for name, source in kept.items()}
+        _add_manifest(tar, made_at.isoformat(), digests)
 
 
 def _note(directory: DataDirectory, path: Path, at: datetime) -> None:

@@ -16,6 +16,7 @@ from minutebook.services.access.audit_proof import proof_of
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.ledger.approval_secret import Secret
 from minutebook.services.ledger.repositories import Ledgers
+from minutebook.services.maintenance.erasure_order import Orders
 from minutebook.services.maintenance.scheduled_backups import BackupState, ScheduledBackups
 from minutebook.store.protocol import Tended
 
@@ -46,6 +47,7 @@ class Doctor:
         ledgers: Ledgers,
         backups: ScheduledBackups,
         secret: Secret,
+        erasures: Orders,
     ) -> None:
         self._store = store
         self._trail = trail
@@ -54,6 +56,7 @@ class Doctor:
         self._ledgers = ledgers
         self._backups = backups
         self._secret = secret
+        self._erasures = erasures
 
     def examine(self) -> list[Finding]:
         """Find damage in the store, the trails and the ledgers, and other faults.
@@ -67,6 +70,9 @@ class Doctor:
             *self._read("The ledger", lambda: _of_ledgers(self._ledgers)),
             *_of_backups(self._backups.state()),
         ]
+        if self._erasures.read() is not None:
+            finding = "An erasure was cut short: what it was about may still be there"
+            findings.append(Finding(finding, "run `minutebook erase --resume`"))
         if self._secret.is_another():
             finding = "The secret that is set here is not the one that accepts proposals"
             remedy = "set AGENT_MEMORY_SECRET here as it was when `minutebook secret set` pinned it"

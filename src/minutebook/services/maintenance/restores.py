@@ -65,7 +65,7 @@ class Restores:
         try:
             home.mkdir(parents=True, exist_ok=True, mode=0o700)
             with scratch_folder(home / _DRAFT) as draft:
-                digest = _unpacked(backup, draft)
+                digest = unpack(backup, draft)
                 # Raises StoreError for a database that this version cannot open.
                 SqliteStore(draft / DATABASE).close()
                 sync_tree(draft)
@@ -134,7 +134,7 @@ def check_restorable(backup: Path) -> None:
     """
     try:
         with scratch_folder(backup) as draft:
-            _unpacked(backup, draft)
+            unpack(backup, draft)
             with closing(SqliteStore(draft / DATABASE)) as store:
                 for finding in store.check():
                     raise _wrong(backup, f"the store in it is not whole: {finding}")
@@ -142,8 +142,11 @@ def check_restorable(backup: Path) -> None:
         raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
 
 
-def _unpacked(backup: Path, draft: Path) -> str:
-    """Unpack a backup into a folder, each file checked against its digest; return the backup's digest."""
+def unpack(backup: Path, draft: Path) -> str:
+    """Unpack a backup into a folder, each file checked against its digest; return the backup's digest.
+
+    Raises InvalidArchive if it is no backup, or damaged, InvalidInput if it cannot be opened.
+    """
     found: dict[str, str] = {}
     manifest: bytes | None = None
     try:

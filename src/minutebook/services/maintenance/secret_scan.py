@@ -8,7 +8,6 @@ from minutebook.domain import policy
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import MinutebookError, NotFound, Refused
 from minutebook.domain.filters import Filter
-from minutebook.domain.policy import Owned, scope_between
 from minutebook.domain.records import (
     CodeChunk,
     Decision,
@@ -28,7 +27,7 @@ from minutebook.domain.records import (
 )
 from minutebook.screening.secrets import masked, shortened
 from minutebook.services.access.audit import AuditDraft
-from minutebook.services.access.visibility import filters, narrowed, sees_ends
+from minutebook.services.access.visibility import filters, narrowed, owned_by, sees_ends
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.services.screening import masked_fields
@@ -98,8 +97,9 @@ class SecretScan:
     def mask(self, caller: Caller) -> Masked:
         """Replace the secrets in all that the caller may see and change; record by record.
 
-        A memory's earlier versions are replaced too. Each record has an entry on the trail. Raises
-        Forbidden to viewers and agents.
+        A memory's earlier versions are replaced too. Each record has an entry on the trail. In the end
+        the files of the store are written anew, without the old texts. Raises Forbidden to viewers and
+        agents, StoreBusy if somebody reads an old state of the store for too long.
         """
         with self._trail.audit_refusals(caller, None, MASK, Kind.MEMORY, "*"):
             policy.check_may_mask(caller)
@@ -114,6 +114,9 @@ class SecretScan:
                 done.left.extend(replace(each, remedy=_why(error)) for each in occurrences)
             else:
                 done.masked.extend(occurrences)
+        if done.masked:
+            # The old texts stand in free pages until then.
+            self._store.scrub()
         self._embeddings.notify()
         return done
 
@@ -159,7 +162,7 @@ class SecretScan:
             record = self._store.get(of, organization, id)
             if record is None:
                 raise NotFound(of.kind, masked(id))
-            audit.check(self._owned(record))
+            audit.check(owned_by(self._store, record))
             if isinstance(record, Memory):
                 policy.check_may_change(caller, self._rules(), record)
                 self._mask_versions(record)
@@ -187,16 +190,6 @@ class SecretScan:
         self._mentions.note(after)
         if isinstance(record, TextRecord) and isinstance(after, TextRecord):
             audit.changes(record.text, after.text)
-
-    def _owned(self, record: Record) -> Owned:
-        """Return whose a record is: of an edge, whose both its ends are."""
-        if not isinstance(record, Edge):
-            return record  # type: ignore[return-value]
-        pairs = zip(record.joins, (record.source, record.target), strict=True)
-        ends = [self._store.get(of, record.organization, id) for of, id in pairs]
-        if None in ends:
-            raise NotFound(record.kind, record.id)
-        return scope_between(ends[0], ends[1])  # type: ignore[arg-type]
 
 
 def _occurrences(record: Record) -> list[Occurrence]:

@@ -43,10 +43,11 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a machine knows of one record, with its lines."""
+    """What a machine knows of one record, with its lines; whether it was erased, and must not come back."""
 
     key: Key
     state: State
+    erased: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,8 @@ class ChangeWriter:
         """Write what is known of a record."""
         organization, kind, id = entry.key
         named = {"kind": kind, "organization": organization, "id": id}
-        self._write({**named, **document_of(entry.state, with_lines=True)})
+        mark = {"erased": True} if entry.erased else {}
+        self._write({**named, **mark, **document_of(entry.state, with_lines=True)})
         self.count += 1
 
     def seal(self) -> str:
@@ -196,7 +198,7 @@ def _entry_of(document: Mapping[str, Any]) -> Entry:
             check_sound(record)
             if (record.organization, record.kind, record.id) != key:
                 raise InvalidInput("record", "must be the one that the line names")
-    return Entry(key, state)
+    return Entry(key, state, document.get("erased") is True)
 
 
 @contextmanager

@@ -5,8 +5,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from minutebook.domain.filters import Filter
 from minutebook.domain.ids import RandomBits
-from minutebook.domain.records import CLASSES, Decision, Kind, Memory, Record, Version
+from minutebook.domain.records import CLASSES, Decision, Entry, Kind, Memory, Record, Version
 from minutebook.domain.replication import (
     REMOVED,
     UNKNOWN,
@@ -19,6 +20,7 @@ from minutebook.domain.replication import (
     travelling_line,
 )
 from minutebook.domain.sync_conflicts import SyncConflict, resolve
+from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import TakenIn
 from minutebook.services.knowledge.mentions import Mentions
 from minutebook.store.protocol import Store
@@ -130,8 +132,23 @@ class Known:
         self._put(key, digest, state, UNSENT)
         return state
 
-    def take_all(self, batch: Sequence[tuple[Key, State]]) -> list[SyncConflict]:
+    def is_erased(self, key: Key) -> bool:
+        """Tell whether a record, or the memory whose version it is, was erased here: it must not come back."""
+        organization, kind, id = key
+        if kind is Kind.VERSION:
+            kind, id = Kind.MEMORY, id.rpartition(".")[0]
+        equal = {"subject": id, "act": ERASE, "subject_kind": kind, "outcome": "done"}
+        there = self._store.get(CLASSES[kind], organization, id) is not None
+        found = Filter(organization=organization, equal=equal)
+        # A decision that was erased keeps its place.
+        return not there and self._store.count(Entry, found) > 0
+
+    def take_all(
+        self, batch: Sequence[tuple[Key, State]], erased: Collection[Key] = ()
+    ) -> list[SyncConflict]:
         """Merge what another machine knows of some records; return the conflicts that this made.
+
+        Of those `erased` there, and those that were erased here, nothing stands afterwards.
 
         Memories come first, those that go last: what belongs to them would go with them.
         """
@@ -150,14 +167,31 @@ class Known:
                 return 1
             return 2 if (organization, id) in going else 0
 
-        found = [self._take(key, state, going) for key, state in sorted(batch, key=place)]
+        found = [
+            self._take(key, state, going, is_erased=key in erased)
+            for key, state in sorted(batch, key=place)
+        ]
+        for organization, taken in self.taken.items():
+            # A digest of what was erased would confirm a guess.
+            self.taken[organization] = [
+                each for each in taken if (organization, Kind.MEMORY, each.memory) not in erased
+            ]
         return [each for each in found if each is not None]
 
     def _take(
-        self, key: Key, incoming: State, going: Collection[tuple[str, str]]
+        self, key: Key, incoming: State, going: Collection[tuple[str, str]], *, is_erased: bool
     ) -> SyncConflict | None:
         here = self.observe(key)
         state = merge(here, incoming)
+        if (is_erased or self.is_erased(key)) and state.digests != {REMOVED}:
+            # Whatever was edited meanwhile: the edit that nothing is left replaces it everywhere.
+            self._put(
+                key,
+                self._keep(key, None, self._record(key)),
+                state.edited(self.marks.machine, None),
+                UNSENT,
+            )
+            return None
         if (state.context, _dots(state)) == (here.context, _dots(here)):
             return None
         row = self._rows.get(self._remote, key)

@@ -1,8 +1,9 @@
 """Keep the stores of a person's machines in step, through a place that all of them reach."""
 
 import hashlib
+import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -22,8 +23,9 @@ from minutebook.domain.errors import (
 )
 from minutebook.domain.json_lines import json_line
 from minutebook.domain.records import Kind
-from minutebook.domain.replication import TRAVELLING
+from minutebook.domain.replication import REMOVED, TRAVELLING
 from minutebook.domain.sync_conflicts import SyncConflict
+from minutebook.domain.trail import ERASE
 from minutebook.services.access.audit import Trail
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.mentions import Mentions
@@ -41,7 +43,7 @@ from minutebook.services.sync.known import Known, Marks
 from minutebook.services.sync.remote_files import FILE, RemoteFiles, identity_of, reason_of
 from minutebook.services.sync.remotes import NameTaken, Remote
 from minutebook.store.protocol import Tended
-from minutebook.store.sync_rows import SyncRow, SyncRows
+from minutebook.store.sync_rows import Key, SyncRow, SyncRows
 
 ACT = "sync"
 
@@ -72,6 +74,8 @@ class SyncReport:
     conflicts: list[SyncConflict] = field(default_factory=list)
     refused: list[tuple[str, str]] = field(default_factory=list)
     """Files that were not taken in, and why."""
+    erased: int = 0
+    """Records that were erased on another machine, and are now here, too."""
     compacted: int = 0
     """Files of changes that a snapshot took the place of."""
 
@@ -112,7 +116,11 @@ class MachineSync:
             exchange.resume()
             exchange.take()
             exchange.send()
-            exchange.tidy(compact=compact)
+            exchange.tidy(compact=compact or exchange.has_erased)
+        if exchange.has_erased:
+            # The copies of remotes hold the files of before, and free pages what was removed just now.
+            shutil.rmtree(self._work, ignore_errors=True)
+            self._store.scrub()
         self._embeddings.notify()
         return exchange.report
 
@@ -195,6 +203,8 @@ class _Exchange:
         self._work = work
         self._name = name
         self.report = SyncReport(known.marks.machine)
+        self.has_erased = False
+        """Whether something that was erased was sent or taken: then no old file must stay."""
 
     @property
     def marks(self) -> Marks:
@@ -278,7 +288,9 @@ class _Exchange:
                 self._rebuilds.rebuilding(decided) as rebuildings,
                 self._store.transaction(*organizations),
             ):
-                found = self._known.take_all([(each.key, each.state) for each in batch])
+                erased = {each.key for each in batch if each.erased}
+                self._erase(verified, erased)
+                found = self._known.take_all([(each.key, each.state) for each in batch], erased)
                 self._log(verified, organizations, found)
                 if is_last:
                     self._mark(verified, file)
@@ -293,6 +305,18 @@ class _Exchange:
         self.report.taken += taken
         self.report.conflicts += conflicts
         self.report.files[verified.header.name] += 1
+
+    def _erase(self, verified: Verified, erased: Collection[Key]) -> None:
+        """Enter in the trail what another machine erased and this one did not; its log of questions forgets it."""
+        for key in erased:
+            organization, kind, id = key
+            if kind is Kind.VERSION or self._known.is_erased(key):
+                continue
+            self._store.recalls.erase(organization, kind, id)
+            reason = f"erased on {verified.header.name}"
+            self._trail.log(in_call(self._caller, reason=reason), organization, ERASE, kind, [id])
+            self.report.erased += 1
+            self.has_erased = True
 
     def _mark(self, verified: Verified, file: tuple[str, int] | None) -> None:
         if file is not None:
@@ -365,7 +389,8 @@ class _Exchange:
         with replacing(staged) as file:
             writer = ChangeWriter(file, self._header(number))
             for row in rows:
-                entry = Entry(row.key, self._known.observe(row.key))
+                entry = self._entry(row.key)
+                self.has_erased = self.has_erased or entry.erased
                 noted = self._rows.get(self._id, row.key) or row
                 writer.add(entry)
                 self._rows.put(self._id, SyncRow(row.key, noted.digest, noted.state, number))
@@ -374,6 +399,11 @@ class _Exchange:
             writer.seal()
         self.report.sent += writer.count
         return _digest(staged)
+
+    def _entry(self, key: Key) -> Entry:
+        """Return what is known of a record, and that it was erased, if it was."""
+        state = self._known.observe(key)
+        return Entry(key, state, state.digests == {REMOVED} and self._known.is_erased(key))
 
     def _publish(self, number: int, staged: Path) -> None:
         marks = self.marks
@@ -435,7 +465,7 @@ class _Exchange:
             while batch := list(islice(rows, BATCH)):
                 with self._store.transaction(*sorted({row.key[0] for row in batch})):
                     for row in batch:
-                        writer.add(Entry(row.key, self._known.observe(row.key)))
+                        writer.add(self._entry(row.key))
             digest = writer.seal()
         name = f"{self.marks.machine}-{self.marks.number:08}-{digest[:8]}.jsonl"
         gone = [f"changes/{each}" for each in self._passed(changes, covers, earlier)]

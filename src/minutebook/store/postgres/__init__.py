@@ -441,6 +441,16 @@ class PostgresStore:
         self._analysis.renew()
         self._indices.rebuild()
 
+    def scrub(self) -> list[str]:
+        """Make this machine's indices anew; return what only who runs the server can do."""
+        self._indices.rebuild()
+        return [
+            "the server keeps removed rows until VACUUM FULL has written its tables anew: run it when nobody "
+            "needs the store, since it locks each table meanwhile",
+            "the server's log (WAL), its replicas, base backups and dumps keep what they held: let those "
+            "of before now run out, or remove them; nothing here can prove that they did",
+        ]
+
     def to_analyse(self) -> int:
         """Count the texts that have no terms of the present version; who needs them analyses the text."""
         return self._analysis.remaining()

@@ -109,6 +109,9 @@ class Index(Generic[P]):
         with self._saving:
             view = self._view
             if view is not None and self._is_worth_saving(view):
+                with self._turn:
+                    # What was removed since must not get into a file again.
+                    view = self._view = self._caught_up(view)
                 # Searches go on meanwhile, and read again what changed since `view`.
                 view = self._view = self._saved(view)
                 # What could not be saved is not tried again at each search.

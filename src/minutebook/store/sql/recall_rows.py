@@ -139,6 +139,17 @@ class SqlRecallRows(ABC):
             else:
                 self._remove(connection, number, "AND asker = ?", asker)
 
+    def erase(self, organization: str, kind: Kind, id: str) -> None:
+        """Remove the entries of questions that got a record."""
+        with self._writing(organization) as (connection, number):
+            got = self._rows(
+                connection,
+                "SELECT DISTINCT recall FROM recalled WHERE organization = ? AND id = ? AND kind = ?",
+                (number, id, str(kind)),
+            )
+            for (recall,) in got:
+                self._remove(connection, number, "AND id = ?", self._text(recall))
+
     def everything(self, organization: str) -> Iterator[LoggedRecall]:
         """Yield every entry of an organization, by id, some at a time."""
         last = ""

@@ -390,6 +390,17 @@ class SqliteStore:
             texts.rebuild(connection)
         self._indices.rebuild()
 
+    def scrub(self) -> list[str]:
+        """Make text indices, file, log and the indices beside it anew without what was removed; return nothing.
+
+        Raises StoreBusy if somebody reads an old state for too long.
+        """
+        with self._connections.writing() as connection:
+            texts.purge(connection)
+        self._connections.rewrite()
+        self._indices.rebuild()
+        return []
+
     def to_analyse(self) -> int:
         """Count the texts whose text index is being made anew, as another version analysed them."""
         with self._connections.reading() as connection:

@@ -21,6 +21,8 @@ _STATEMENTS = 256
 _CACHE_KIB = 16_384
 _MAPPED_BYTES = 1 << 30
 _LOG_LIMIT_BYTES = 64 << 20
+_COPIED_IN_MEMORY = 256 << 20
+"""Bytes of a file up to which its rewriting copies it in memory."""
 
 # In pages of the write-ahead log: when to carry it over into the database, and from when on
 # writers have to wait for that, lest it grow without end.
@@ -166,6 +168,25 @@ class Connections:
                     connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
             finally:
                 connection.set_busy_timeout(_BUSY_MILLISECONDS)
+
+    def rewrite(self) -> None:
+        """Write the file anew without what was removed, and empty the log.
+
+        Raises StoreBusy if somebody reads an old state for longer than a write may wait.
+        """
+        with self.dedicated() as connection, self._turn_to_write(), translate_errors(self._path):
+            if self._path.stat().st_size > _COPIED_IN_MEMORY:
+                connection.pragma("temp_store", "file")
+            connection.set_busy_timeout(int(self._wait * 1000))
+            connection.execute("VACUUM")
+            try:
+                # Until the log is carried over and cut, the old pages stand in the file.
+                connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+            except apsw.BusyError as error:
+                raise StoreBusy(
+                    f"{self._path}: somebody reads an old state of it; end the backup, export or client "
+                    "that does, then try again"
+                ) from error
 
     def close(self) -> None:
         """Close every connection, waiting for those in use; a write that waits for its turn is given up."""

@@ -30,6 +30,10 @@ class SqliteSyncRows:
     def __init__(self, connections: Connections) -> None:
         self._connections = connections
 
+    def remotes(self) -> list[str]:
+        """Return the remotes of which anything is known."""
+        return [str(name) for (name,) in self._read("SELECT remote FROM sync_marks ORDER BY 1")]
+
     def marks(self, remote: str) -> dict[str, Any]:
         """Return what was noted last of a remote as a whole; nothing of one that is new."""
         rows = self._read("SELECT marks FROM sync_marks WHERE remote = ?", remote)

@@ -97,6 +97,13 @@ def matches_phrase(
     )
 
 
+def purge(connection: apsw.Connection) -> None:
+    """Merge each text index into one part: the terms of removed texts stay in the others until then."""
+    for number, of in _indices(connection):
+        name = _name_of(number, of)
+        connection.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")  # noqa: S608
+
+
 def rebuild(connection: apsw.Connection) -> None:
     """Make every text index anew from the records."""
     indices = _indices(connection)

@@ -1,0 +1,39 @@
+"""Composes what erases records."""
+
+from typing import TYPE_CHECKING
+
+from minutebook.composing.maintenance import MaintenanceServices
+from minutebook.composing.service import service
+from minutebook.places import data_directory, sync_folder
+
+if TYPE_CHECKING:
+    from minutebook.services.erasure.erasing import Erasing
+
+
+class ErasureServices(MaintenanceServices):
+    """What erases records and looks for what is left of them."""
+
+    @service
+    def erasing(self) -> "Erasing":
+        """Erase records."""
+        from minutebook.services.erasure.erasing import Erasing, Whereabouts
+        from minutebook.services.erasure.ledger_texts import LedgerTexts
+        from minutebook.services.erasure.selection import Selection
+        from minutebook.services.maintenance.backups import known_backups
+
+        directory = data_directory(self._settings)
+        copies = [path for path in directory.derived if path != self._settings.models]
+        return Erasing(
+            self.infrastructure,
+            Selection(self._store),
+            self.supersession,
+            self.mentions,
+            LedgerTexts(self.infrastructure, self.ledgers),
+            Whereabouts(
+                self._settings.home,
+                (self._settings.ledgers, *copies),
+                (self._settings.models,),
+                sync_folder(self._settings),
+                lambda: [] if directory.is_on_server else known_backups(directory),
+            ),
+        )

@@ -1,0 +1,1 @@
+"""Remove records so that no byte of them is left, and look for what is."""

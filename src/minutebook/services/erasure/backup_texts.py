@@ -1,0 +1,86 @@
+"""Write a backup anew without some records."""
+
+import os
+from collections.abc import Sequence
+from contextlib import closing, nullcontext
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from minutebook.disk.atomic_file import scratch_folder
+from minutebook.domain.caller import Caller
+from minutebook.domain.errors import StoreError
+from minutebook.domain.filters import Filter
+from minutebook.domain.ids import uuid_named
+from minutebook.domain.records import CLASSES, Decision, Kind, LedgerMark
+from minutebook.domain.trail import ERASE
+from minutebook.services.access.audit import Trail
+from minutebook.services.access.visibility import Clock
+from minutebook.services.erasure.ledger_texts import follow
+from minutebook.services.maintenance.backups import DATABASE, pack
+from minutebook.services.maintenance.restores import unpack
+from minutebook.store.protocol import Store
+from minutebook.store.sqlite import SqliteStore
+
+Key = tuple[str, Kind, str]
+"""Organization, kind and id of a record."""
+
+
+def without(backup: Path, caller: Caller, records: Sequence[Key], clock: Clock) -> None:
+    """Write a backup anew without some records, with an entry for each on the trail in it.
+
+    Its free pages go too. Raises InvalidArchive if it is damaged, StoreError or LedgerError if it cannot be
+    written anew; the old one stays.
+    """
+    try:
+        with scratch_folder(backup) as draft:
+            unpack(backup, draft)
+            with closing(SqliteStore(draft / DATABASE)) as store:
+                trail = Trail(store, clock)
+                for key in records:
+                    with store.transaction(key[0]):
+                        if _remove(store, key):
+                            trail.log(caller, key[0], ERASE, key[1], [key[2]])
+                _rewrite_ledgers(store, draft, records)
+                store.scrub()
+            made = backup.stat()
+            pack(backup, draft, datetime.fromtimestamp(made.st_mtime, UTC))
+            os.utime(backup, ns=(made.st_atime_ns, made.st_mtime_ns))
+    except OSError as error:
+        raise StoreError(f"{error.filename or backup}: {error.strerror}") from error
+
+
+def _remove(store: SqliteStore, key: Key) -> bool:
+    organization, kind, id = key
+    store.recalls.erase(organization, kind, id)
+    if kind is not Kind.DECISION:
+        return store.delete(CLASSES[kind], organization, id)
+    from minutebook.ledger.erasing import erased
+
+    decision = store.get(Decision, organization, id)
+    if decision is None:
+        return False
+    store.put(erased(decision))
+    return True
+
+
+def _rewrite_ledgers(store: Store, draft: Path, records: Sequence[Key]) -> None:
+    decided: dict[str, list[str]] = {}
+    for organization, kind, id in records:
+        if kind is Kind.DECISION:
+            decided.setdefault(organization, []).append(id)
+    if not decided:
+        return
+    from minutebook.ledger.erasing import erase
+    from minutebook.ledger.repository import Repository
+
+    for head in list(draft.rglob("HEAD")):
+        for organization, ids in decided.items():
+            if head.parent.name in (organization, str(uuid_named(organization))):
+                ledger = Repository.managed(head.parent, organization, nullcontext, "normal")
+                erase(ledger, ids)
+                with store.transaction(organization):
+                    commit = follow(store, organization, ledger)
+                    for mark in store.find(LedgerMark, Filter(organization=organization)):
+                        if commit is not None:
+                            store.put(replace(mark, commit_id=commit))

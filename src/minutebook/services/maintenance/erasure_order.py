@@ -1,0 +1,58 @@
+"""An erasure that is under way, noted on the disk until it is done: which records, and nothing of what they say."""
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from minutebook.disk.atomic_file import replace_file, sync_folder
+from minutebook.domain.errors import StoreError
+from minutebook.domain.records import Kind
+
+NAME = ".erasing.json"
+"""The file in the data directory that says that an erasure is not done; backups leave it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be erased: organization, kind and id of each record, and from where beside the store."""
+
+    began: str
+    records: tuple[tuple[str, Kind, str], ...]
+    backups: bool = False
+    from_ledger: bool = False
+
+
+class Orders:
+    """Keeps the one erasure that is under way in a data directory."""
+
+    def __init__(self, home: Path) -> None:
+        self._path = home / NAME
+
+    def read(self) -> Order | None:
+        """Return the erasure that is not done, or None. Raises StoreError if its note cannot be read."""
+        try:
+            noted = json.loads(self._path.read_bytes())
+            records = tuple((str(o), Kind(k), str(i)) for o, k, i in noted.pop("records"))
+            return Order(records=records, **noted)
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise StoreError(
+                f"{self._path} cannot be read: an erasure was begun; erase again what it was about, "
+                "after removing this file"
+            ) from error
+
+    def put(self, order: Order) -> None:
+        """Note an erasure, on the disk. Raises StoreError if it cannot be written."""
+        try:
+            replace_file(self._path, json.dumps(asdict(order)).encode())
+        except OSError as error:
+            raise StoreError(f"{self._path}: {error.strerror}") from error
+
+    def clear(self) -> None:
+        """Note that it is done. Raises StoreError if that cannot be written."""
+        try:
+            self._path.unlink(missing_ok=True)
+            sync_folder(self._path.parent)
+        except OSError as error:
+            raise StoreError(f"{self._path}: {error.strerror}") from error
