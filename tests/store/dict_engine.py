@@ -93,6 +93,11 @@ class DictRecallRows:
         for each in self._meant(RecallQuery(organization=organization, asker=asker)):
             del self.kept[each.id]
 
+    def erase(self, organization: str, kind: Kind, id: str) -> None:
+        for each in self._meant(RecallQuery(organization=organization)):
+            if any((one.kind, one.id) == (kind, id) for one in each.got):
+                del self.kept[each.id]
+
     def everything(self, organization: str) -> Iterator[LoggedRecall]:
         yield from sorted(
             self._meant(RecallQuery(organization=organization)), key=lambda each: each.id

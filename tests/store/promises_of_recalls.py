@@ -89,6 +89,16 @@ class RecallLogPromises(Promises):
         assert rows.find(_ALL_RECALLS, 9) == []
         assert [each.id for each in rows.everything("zoo")] == ["zoo"]
 
+    def test_questions_that_got_a_record_are_erased_with_it(self, store: Store) -> None:
+        rows = store.recalls
+        rows.write("acme", [logged("1", "a", "b"), logged("2", "b"), logged("3", "b", "a")])
+        rows.write("zoo", [logged("zoo", "a", organization="zoo")])
+        rows.erase("acme", Kind.DECISION, "a")
+        assert len(rows.find(_ALL_RECALLS, 9)) == 3
+        rows.erase("acme", Kind.MEMORY, "a")
+        assert [each.id for each in rows.find(_ALL_RECALLS, 9)] == ["2"]
+        assert [each.id for each in rows.everything("zoo")] == ["zoo"]
+
     def test_a_memory_that_is_removed_leaves_the_recall_log(self, store: Store) -> None:
         for organization in ("acme", "zoo"):
             store.put(memory("a", organization=organization))

@@ -71,7 +71,7 @@ def test_every_kind_is_erased(world: World, tmp_path: Path) -> None:
         app.entities.create_entity(PERSON, text_of(n), "person", text_of(n + 2), None).id
         for n in (1, 2)
     ]
-    ids.append(app.entities.create_relation(PERSON, *ids, text_of(5), 1.0).id)
+    ids.append(app.entities.create_relation(PERSON, ids[0], ids[1], text_of(5), 1.0).id)
     ids.append(app.proposals.propose(PERSON, draft("ui", text_of(6))).id)
     app.sessions.add(PERSON, "monday", text_of(7), text_of(8), text_of(9))
     app.summaries.summarize(PERSON, "monday")
@@ -153,12 +153,15 @@ def test_a_decision_keeps_its_place_and_loses_its_words(world: World, tmp_path: 
     done = erased(world, first.id, ledger=True, backups=True)
     assert (done.rewritten, done.left) == ([backup], [])
     assert leftovers(tmp_path, words) == set()
-    left = app.decisions.read(PERSON, first.id)
+    left = world.store.get(Decision, "default", first.id)
+    assert left is not None
     assert (left.title, left.superseded_by) == ("[erased]", (second.id,))
     assert app.ledgers.check() == []
     assert app.ledgers.damage() == []
     assert [each.reason for each in app.ledgers.states(PERSON)] == [None]
-    assert app.decisions.read(PERSON, other.id).commit_id != other.commit_id
+    after = world.store.get(Decision, "default", other.id)
+    assert after is not None
+    assert after.commit_id != other.commit_id
     world.clock.turn()
     app.decisions.record(PERSON, draft("lamp", "Hang a lamp over it"))
     assert world.store.count(Decision, everything("default")) == 4

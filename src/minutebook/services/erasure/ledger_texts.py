@@ -63,7 +63,7 @@ class LedgerTexts:
 
 
 def follow(store: Store, organization: str, repository: "Repository") -> str | None:
-    """Give decisions the ids that their commits have since the history was rewritten; return its head."""
+    """Put into decisions the ids that their commits have since the history was rewritten; return its head."""
     from minutebook.ledger.history import news
 
     head = repository.head()
