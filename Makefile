@@ -21,7 +21,11 @@ setup: $(READY)  ## Make the virtual environment and prepare the model.
 
 $(READY): requirements.lock pyproject.toml
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement requirements.lock
+	@# uv, which pip brings, installs in a quarter of pip's time. It reads no pip.conf: where it reaches nothing, pip installs.
+	sed -n '/^uv==/,/# via/p' requirements.lock > .venv/uv.lock
+	$(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement .venv/uv.lock
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --requirement requirements.lock || \
+	  $(BIN)/python -m pip install --quiet --no-compile --require-hashes --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(BIN)/python -m compileall -q src
 	@# On all cores, where pip uses one. What a package has for another Python alone is reported, and no error.

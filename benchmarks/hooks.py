@@ -193,8 +193,8 @@ def _tokens(home: Path, name: str) -> tuple[float | str, float | str]:
     told = {
         is_start: [int(str(entry.get("tokens", 0))) for entry in each]
         for is_start, each in (
-            (True, [entry for entry in of if entry["event"] == "SessionStart"]),
-            (False, [entry for entry in of if entry["event"] != "SessionStart"]),
+            (True, [entry for entry in of if entry.get("event") == "SessionStart"]),
+            (False, [entry for entry in of if entry.get("event") != "SessionStart"]),
         )
     }
     if not of:

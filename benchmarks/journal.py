@@ -200,7 +200,7 @@ def peak_mb() -> float:
 def main() -> None:
     """Measure, print, keep."""
     quick = asked("Measure what a journal costs.").parse_args().quick
-    rounds, sizes, sessions = (100, [1_000], 5) if quick else (500, [10_000, 100_000], 100)
+    rounds, sizes, sessions = (20, [200], 2) if quick else (500, [10_000, 100_000], 100)
     DATA.mkdir(parents=True, exist_ok=True)
     method = {
         **machine(),

@@ -377,8 +377,8 @@ def main() -> None:
     parser = asked("Measure the whole tool, over stdio and beside others.")
     parser.add_argument("--sizes", type=int, nargs="+", default=None)
     given = parser.parse_args()
-    sizes = given.sizes or ([100] if given.quick else [1_000, 100_000])
-    rounds = 10 if given.quick else 200
+    sizes = given.sizes or ([30] if given.quick else [1_000, 100_000])
+    rounds = 3 if given.quick else 200
     method = {
         **machine(),
         "sizes": ", ".join(map(str, sizes)),
