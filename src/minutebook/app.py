@@ -64,6 +64,7 @@ class App(ErasureServices, SearchServices, SyncServices, TidyingServices, Journa
             self.ledgers,
             self.projects,
             self.scheduled_backups,
+            self.rounds,
             self.signing,
             self._settings.caller(),
             self._stop,

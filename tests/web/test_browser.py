@@ -179,6 +179,7 @@ def paths(kept: Kept) -> list[str]:
         "/time?see=true",
         "/time/changes",
         "/review?see=active",
+        "/review?of=order",
         "/review?of=alike",
         "/review?of=decisions",
         "/why?q=kettle&as=agent",

@@ -186,6 +186,7 @@ def test_hostile_text_is_inert_on_every_page(site: Site, text: str) -> None:
         "/time?see=true",
         "/time/changes",
         "/review?see=active",
+        "/review?of=order",
         "/review?of=alike",
         "/review?of=decisions",
         "/why?q=stone",

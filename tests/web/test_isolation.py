@@ -37,7 +37,7 @@ QUERIES: dict[str, tuple[dict[str, str], ...]] = {
     "/": ({"q": "hush"}, {"q": "hush", "in": "sessions"}, {"q": "hush", "in": "decisions"}),
     "/why": ({"q": "hush"}, {"q": "hush", "as": "agent"}),
     "/time": ({"see": "true"},),
-    "/review": ({"see": "active"}, {"of": "alike"}, {"of": "decisions"}),
+    "/review": ({"see": "active"}, {"of": "order"}, {"of": "alike"}, {"of": "decisions"}),
     "/code": ({"q": "hush"}, *({"project": f"hush{name}", "q": "x"} for name in HIDDEN)),
     "/code/file": tuple({"project": f"hush{n}", "path": f"hush{n}.py"} for n in HIDDEN),
     "/session": tuple({"name": f"hush{name}", "q": q} for name in HIDDEN for q in ("", "hush")),

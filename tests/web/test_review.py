@@ -10,6 +10,7 @@ import pytest
 from benchmarks.secret_samples import filled
 from minutebook.domain.decision_drafts import DecisionDraft
 from minutebook.domain.records import Memory, ProposalStatus, Role, Status
+from minutebook.domain.tidying import Finding
 from tests.web.conftest import AGENT, OWNER, Browser, Site
 
 
@@ -173,3 +174,33 @@ def test_what_a_person_should_look_at_is_marked(site: Site) -> None:
     page = site.owner().get("/review").text
     assert page.count('<span class="badge bad">holds a secret</span>') == 1
     assert page.count('<span class="badge bad">reads as instructions</span>') == 1
+
+
+def test_suggestions_are_looked_for_applied_refused_and_undone(site: Site) -> None:
+    older, newer = site.remember("The retry limit is 3."), site.remember("The retry limit is 5.")
+    for text in ("Tea at four.", "tea at four."):
+        site.remember(text)
+    browser = site.owner()
+    assert "Nothing is found" in browser.get("/review?of=order").text
+    found = browser.followed(browser.post("/review", of="order", act="look")).text
+    assert "Says otherwise than a newer one" in found
+    assert "“3” in the older, “5” in the newer." in found
+    names = {
+        each.suggestion.finding: each.name for each in site.app.inbox.listing(OWNER, 9).waiting
+    }
+    name, other = names[Finding.CONTRADICTION], names[Finding.DUPLICATE]
+    answer = browser.post("/review", of="order", act="apply", pick0=name, reason="It was raised")
+    page = browser.followed(answer).text
+    assert "1 suggestion applied." in page
+    ended = now(site, older)
+    assert (ended.superseded_by, ended.reason) == (newer.id, "It was raised")
+    undo(browser, page)
+    assert (now(site, older).superseded_by, now(site, older).reason) == (None, None)
+    page = browser.followed(browser.post("/review", of="order", act="refuse", pick0=other)).text
+    assert "it is never made again" in page
+    browser.post("/review", of="order", act="look")
+    assert "Says the same" not in browser.get("/review?of=order").text
+    assert browser.post("/review", of="order", act="refuse", pick0=other).status_code == 409
+    agent = site.bearer(Role.AGENT)
+    assert 'name="act" value="apply"' not in agent.get("/review?of=order").text
+    assert agent.post("/review", of="order", act="apply", pick0=name).status_code == 403

@@ -1,5 +1,6 @@
 """Composes what puts the records in order."""
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from minutebook.composing.journal import JournalServices
@@ -66,4 +67,5 @@ class TidyingServices(KnowledgeServices, JournalServices):
             self.inbox,
             parse_rules(self._settings.tidy_rules),
             frozenset(Finding(each) for each in self._settings.tidy_kinds),
+            timedelta(hours=every) if (every := self._settings.tidy_every) else None,
         )

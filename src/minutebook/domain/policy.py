@@ -277,6 +277,11 @@ def check_may_verify(caller: Caller) -> None:
         raise Forbidden("verify", reason, needs=Role.HUMAN)
 
 
+def may_settle(caller: Caller) -> bool:
+    """Tell whether `check_may_settle` lets the caller settle suggestions."""
+    return caller.role is not Role.VIEWER and may_verify(caller)
+
+
 def check_may_settle(caller: Caller, act: str) -> None:
     """Raise Forbidden to viewers and agents: a person says what becomes of a suggestion."""
     _check_not_viewer(caller, act)

@@ -1,11 +1,11 @@
-"""What an open app does by itself: make missing vectors, end work left half done, back up by schedule, sign the trail."""
+"""What an open app does by itself: make missing vectors, end work left half done, back up and tidy by schedule, sign the trail."""
 
 import logging
 import threading
 from collections.abc import Callable
 from dataclasses import replace
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.errors import EmbeddingError, MinutebookError, StoreClosed, StoreError
 from minutebook.embedding import Embedding
 from minutebook.services.access.signing import HeadSigning
@@ -13,6 +13,7 @@ from minutebook.services.code.projects import Projects, stopping
 from minutebook.services.embeddings import Embeddings
 from minutebook.services.ledger.repositories import Ledgers
 from minutebook.services.maintenance.scheduled_backups import ScheduledBackups
+from minutebook.services.tidying.rounds import Rounds
 
 log = logging.getLogger(__name__)
 
@@ -21,13 +22,16 @@ INTERVAL = 60.0
 
 
 SCHEDULE = "schedule"
-"""The name under which the trail has the backups and signatures that nobody asked for."""
+"""The name under which the trail has what nobody asked for: backups, signatures, what rules applied."""
+
+RETRY = 3600.0
+"""Seconds after a failed round before the next is tried."""
 
 
 class BackgroundWork:
     """Threads of an app, from `start` until the event `stop` is set and `embeddings` notified.
 
-    `caller` is whose process it is; backups and signatures are made in its name, as SCHEDULE.
+    `caller` is whose process it is; backups, signatures and rounds are made in its name, as SCHEDULE.
     """
 
     def __init__(
@@ -37,6 +41,7 @@ class BackgroundWork:
         ledgers: Ledgers,
         projects: Projects,
         backups: ScheduledBackups,
+        rounds: Rounds,
         signing: HeadSigning,
         caller: Caller,
         stop: threading.Event,
@@ -47,6 +52,7 @@ class BackgroundWork:
         self._ledgers = ledgers
         self._projects = projects
         self._backups = backups
+        self._rounds = rounds
         self._signing = signing
         self._caller = replace(caller, name=SCHEDULE)
         self._stop = stop
@@ -60,6 +66,8 @@ class BackgroundWork:
         self._run("resume", self._resume)
         if self._backups.state().next_at is not None:
             self._run("backups", self._back_up)
+        if self._rounds.every is not None:
+            self._run("tidy", self._tidy)
         if self._signing.is_on:
             self._run("signatures", self._sign)
 
@@ -129,3 +137,18 @@ class BackgroundWork:
                 log.debug("the database is stopped; signatures wait until it is started")
             except MinutebookError as error:
                 self._warn_once(f"the trail cannot be signed: {error}")
+
+    def _tidy(self) -> None:
+        """Look for what is to be tidied when it is due; not first, when others wait for answers."""
+        pause = self._interval
+        while not self._stop.wait(pause):
+            pause = self._interval
+            caller = in_call(self._caller, progress=stopping(self._stop))
+            try:
+                if (done := self._rounds.run_if_due(caller)) is not None:
+                    log.info("tidied: %d new suggestions", sum(done.found.values()))
+            except StoreClosed:
+                log.debug("the database is stopped; tidying waits until it is started")
+            except MinutebookError as error:
+                log.warning("tidying by schedule failed: %s", error)
+                pause = RETRY

@@ -8,12 +8,13 @@ from urllib.parse import urlencode
 
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.filters import MemoryQuery
-from minutebook.domain.policy import may_write_to
+from minutebook.domain.policy import may_settle, may_write_to
 from minutebook.domain.records import Decision, Memory, Status
 from minutebook.domain.redaction import redacted_for
 from minutebook.screening.instructions import marks_of
 from minutebook.services.knowledge.similar import Pair
 from minutebook.services.screening import masked_fields
+from minutebook.web import suggestions
 from minutebook.web.catalogue import later, later_number_of
 from minutebook.web.catalogue import text as _
 from minutebook.web.differences import differences
@@ -33,6 +34,7 @@ LOOKED_AT = 20
 
 PARTS = {
     "memories": later("Memories that nobody verified"),
+    "order": later("To put in order"),
     "alike": later("Nearly the same, or the opposite"),
     "decisions": later("Proposals and contradictions"),
 }
@@ -197,8 +199,22 @@ def _decisions(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
+def _order(visit: Visit, query: Mapping[str, str]) -> dict[str, Any]:
+    at = offset(query)
+    listing = visit.app.inbox.listing(visit.caller, LISTED, at, suggestions.KINDS)
+    return {
+        "suggestions": [(each, *suggestions.described(each)) for each in listing.waiting],
+        "counts": suggestions.counted(listing.counts),
+        "total": sum(listing.counts[each] for each in suggestions.KINDS),
+        "may_settle": may_settle(visit.caller),
+        "offset": at,
+        "size": LISTED,
+    }
+
+
 SHOWN: dict[str, Callable[[Visit, Mapping[str, str]], dict[str, Any]]] = {
     "memories": _memories,
+    "order": _order,
     "alike": _alike,
     "decisions": _decisions,
 }
@@ -264,8 +280,27 @@ def _decline(visit: Visit, outcome: Outcome) -> None:
         outcome.attempt(visit, done, partial(visit.app.proposals.decline, visit.caller, id))
 
 
+def _apply_suggestions(visit: Visit, outcome: Outcome) -> None:
+    for name in _picked(visit.form):
+        outcome.attempt(
+            visit, Done("apply", "-", name), partial(visit.app.inbox.apply, visit.caller, name)
+        )
+
+
+def _refuse_suggestions(visit: Visit, outcome: Outcome) -> None:
+    for name in _picked(visit.form):
+        outcome.attempt(
+            visit, Done("refuse", "-", name), partial(visit.app.inbox.refuse, visit.caller, name)
+        )
+
+
+def _look(visit: Visit, outcome: Outcome) -> None:
+    visit.app.rounds.run(visit.caller, most=suggestions.LOOKED_AT)
+
+
 ACTS: dict[str, dict[str, Callable[[Visit, Outcome], None]]] = {
     "memories": {"verify": _verify, "deprecate": _refuse},
+    "order": {"apply": _apply_suggestions, "refuse": _refuse_suggestions, "look": _look},
     "alike": {"settle": _settle_pairs},
     "decisions": {"decline": _decline},
 }
@@ -281,6 +316,8 @@ def _undone(visit: Visit, done: Done) -> None:
             if getattr(proposal, "settled_by", None) != caller.name:
                 raise Conflict(done.id, _("somebody else settled it"))
             app.proposals.reopen(caller, done.id)
+        case "apply" | "refuse":
+            app.inbox.undo(caller, done.id)
         case "link":
             _check_last(visit, done)
             app.links.unlink(caller, done.id, done.other)
@@ -321,6 +358,11 @@ UNDOABLE = {
     "deprecate": later_number_of("{count} memory refused.", "{count} memories refused."),
     "invalidate": later_number_of("{count} memory superseded.", "{count} memories superseded."),
     "link": later_number_of("{count} pair linked; both stay.", "{count} pairs linked; both stay."),
+    "apply": later_number_of("{count} suggestion applied.", "{count} suggestions applied."),
+    "refuse": later_number_of(
+        "{count} suggestion refused; it is never made again.",
+        "{count} suggestions refused; they are never made again.",
+    ),
     "decline": later_number_of("{count} proposal declined.", "{count} proposals declined."),
 }
 """What is said of each act that was done, for a count."""

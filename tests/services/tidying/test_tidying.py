@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from minutebook.domain.caller import Caller
+from minutebook.domain.caller import Caller, in_call
 from minutebook.domain.drafts import Draft
 from minutebook.domain.errors import Conflict, Forbidden, InvalidInput, NotFound
 from minutebook.domain.filters import Filter
@@ -271,3 +271,47 @@ def test_of_a_removed_record_nothing_is_kept_that_would_bring_it_back(world: Wor
     assert (
         world.store.find(Version, Filter(organization="default", equal={"memory": older.id})) == []
     )
+
+
+def test_a_round_is_due_when_its_time_has_come_and_is_cut_where_it_is_told_to(
+    opener: Opener,
+) -> None:
+    world = opener(tidy_every=24.0)
+    kept(world, "The retry limit is 3.")
+    kept(world, "The retry limit is 5.")
+    rounds = world.app.rounds
+    assert rounds.run(PERSON, most=0).is_unfinished
+    assert waiting(world) == []
+    done = rounds.run_if_due(AGENT)
+    assert done is not None
+    assert dict(done.found) == {Finding.CONTRADICTION: 1}
+    assert rounds.run_if_due(AGENT) is None
+    world.clock.turn(timedelta(hours=25).total_seconds())
+    assert rounds.run_if_due(AGENT) is not None
+
+
+def test_no_round_is_due_by_default(world: World) -> None:
+    assert world.app.rounds.run_if_due(PERSON) is None
+
+
+def test_a_round_that_is_killed_goes_on_where_it_was(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for n in range(6):
+        kept(world, f"The limit of queue{n} is 3.")
+        kept(world, f"The limit of queue{n} is 5.")
+
+    class Killed(BaseException):
+        pass
+
+    def die(part: float, what: str) -> None:
+        if part > 0:
+            raise Killed
+
+    reference = dict(world.app.rounds.run(PERSON, dry_run=True).found)
+    monkeypatch.setattr("minutebook.services.tidying.rounds.BATCH", 10)
+    with pytest.raises(Killed):
+        world.app.rounds.run(in_call(PERSON, progress=die))
+    world.app.rounds.run(PERSON)
+    assert dict(world.app.inbox.listing(PERSON, 99).counts) == reference
+    assert found(world) == {}

@@ -3,12 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 
 from minutebook.domain import policy
 from minutebook.domain.caller import Caller, anywhere, in_call
 from minutebook.domain.errors import InvalidInput
 from minutebook.domain.filters import Filter
-from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Turn
+from minutebook.domain.records import SYSTEM_ORGANIZATION, Entity, Kind, Memory, Role, Turn
 from minutebook.domain.tidying import Finding, State, Suggestion
 from minutebook.domain.validity import holds_at
 from minutebook.embedding.service import Embedding
@@ -50,19 +51,21 @@ ACTOR = "tidy rule"
 class Round:
     """What came of a round: how many changes were looked at, and by kind what is new and what was applied.
 
-    `is_elsewhere`: another process is at it, and nothing was done.
+    `is_elsewhere`: another process is at it, and nothing was done. `is_unfinished`: there is more to look at.
     """
 
     looked_at: int = 0
     found: Counter[Finding] = field(default_factory=Counter)
     applied: Counter[Finding] = field(default_factory=Counter)
     is_elsewhere: bool = False
+    is_unfinished: bool = False
 
 
 class Rounds:
     """Finds what is to be tidied, organization by organization, from where the last round stopped.
 
-    `rules` say what may be applied unasked, from which certainty on; `kinds` what is looked for.
+    `rules` say what may be applied unasked, from which certainty on; `kinds` what is looked for; `every`
+    how often unasked, None: never.
     """
 
     def __init__(
@@ -75,7 +78,9 @@ class Rounds:
         inbox: Inbox,
         rules: Mapping[Finding, float],
         kinds: frozenset[Finding],
+        every: timedelta | None,
     ) -> None:
+        self.every = every
         self._store = infrastructure.store
         self._locks = infrastructure.locks
         self._clock = infrastructure.clock
@@ -87,10 +92,32 @@ class Rounds:
         self._rules = rules
         self._kinds = kinds
 
-    def run(self, caller: Caller, *, dry_run: bool = False) -> Round:
+    def run_if_due(self, caller: Caller) -> Round | None:
+        """Do as `run` does for the organizations whose time has come; None if none's has. Raises the same."""
+        if self.every is None:
+            return None
+        before = (self._clock() - self.every).isoformat()
+        marks = self._store.tidy_rows.marks
+        names = [where.organization for where in filters(self._store, anywhere(caller))]
+        due = frozenset(
+            name
+            for name in names
+            if name != SYSTEM_ORGANIZATION and str(marks(name).get("at", "")) <= before
+        )
+        return self.run(caller, among=due) if due else None
+
+    def run(
+        self,
+        caller: Caller,
+        *,
+        dry_run: bool = False,
+        most: int | None = None,
+        among: frozenset[str] | None = None,
+    ) -> Round:
         """Look at what changed and at what has come due; put suggestions into the inbox.
 
-        Then apply what rules let be applied. A dry run counts what would be new, and writes nothing.
+        Then apply what rules let be applied. A dry run counts what would be new, and writes nothing. `most`
+        is how many changes are looked at, about; `among` are the organizations, None: all of the caller's.
         Raises Forbidden to viewers.
         """
         policy.check_may_act(caller, "tidy")
@@ -98,46 +125,51 @@ class Rounds:
         done = Round()
         for where in filters(self._store, anywhere(caller)):
             name = where.organization
-            if name == SYSTEM_ORGANIZATION:
+            if name == SYSTEM_ORGANIZATION or (among is not None and name not in among):
                 continue
             with self._locks.hold(f"{LOCK}\0{name}") as held:
                 if held is None:
                     done.is_elsewhere = True
                     continue
-                self._go_through(caller, name, done, dry_run=dry_run)
+                self._go_through(caller, name, done, most, dry_run=dry_run)
         if self._rules and not dry_run:
             done.applied += self._inbox.apply_by_rules(_by_rule(caller), self._rules)
         return done
 
-    def _go_through(self, caller: Caller, organization: str, done: Round, *, dry_run: bool) -> None:
-        take = (
-            _DryInbox(self._store, organization)
-            if dry_run
-            else _RowsInbox(self._store, organization)
-        )
+    def _go_through(
+        self, caller: Caller, organization: str, done: Round, most: int | None, *, dry_run: bool
+    ) -> None:
+        inbox = _DryInbox if dry_run else _RowsInbox
+        take = inbox(self._store, organization)
         if not dry_run:
             self._drop_stale(organization)
         marks = self._store.tidy_rows.marks(organization)
         since = int(marks["sequence"]) if marks.get("finders") == self._finders else 0
         end, begun = self._store.sequence(organization), since
         entities = _EntityIndex(self._store, organization)
+        at = str(marks.get("at", ""))
         while changes := self._store.changes(organization, since, BATCH):
+            if most is not None and done.looked_at >= most:
+                done.is_unfinished = True
+                return
             caller.call.progress((since - begun) / max(1, end - begun), organization)
             found = list(self._of_changes(organization, changes, entities))
             since = changes[-1].sequence
             done.looked_at += len(changes)
-            done.found += take(self._suggestions(organization, found), self._mark(since))
+            done.found += take(self._suggestions(organization, found), self._mark(since, at))
         done.found += self._what_is_due(organization, dry_run=dry_run)
         late = [*self._rules_unused(organization), *self._sessions(organization)]
-        done.found += take(self._suggestions(organization, late), None)
+        mark = self._mark(since, self._clock().isoformat())
+        done.found += take(self._suggestions(organization, late), mark)
 
     @property
     def _finders(self) -> str:
         """What was looked for, and by which rules: where that was other, all is looked at once more."""
         return f"{FINDERS} {' '.join(sorted(self._kinds))}"
 
-    def _mark(self, sequence: int) -> Mapping[str, object]:
-        return {"finders": self._finders, "sequence": sequence}
+    def _mark(self, sequence: int, at: str) -> Mapping[str, object]:
+        """Return how far a round has come, and when the last one came to its end."""
+        return {"finders": self._finders, "sequence": sequence, "at": at}
 
     def _suggestions(self, organization: str, found: Iterable[Examined]) -> list[Suggestion]:
         """Return what is looked for of what was found; what is due later waits."""
@@ -265,14 +297,13 @@ class _RowsInbox:
         self._organization = organization
 
     def __call__(
-        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object] | None
+        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
     ) -> Counter[Finding]:
         """Keep what is new; return how many open ones of each kind that is."""
         rows = self._store.tidy_rows
         with self._store.transaction(self._organization):
             added = rows.add(self._organization, suggestions)
-            if marks is not None:
-                rows.put_marks(self._organization, marks)
+            rows.put_marks(self._organization, marks)
         return Counter(each.finding for each in added if each.state is State.OPEN)
 
 
@@ -285,7 +316,7 @@ class _DryInbox:
         self._seen: set[str] = set()
 
     def __call__(
-        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object] | None
+        self, suggestions: Sequence[Suggestion], marks: Mapping[str, object]
     ) -> Counter[Finding]:
         """Return how many open ones of each kind would be new."""
         known = self._rows.known(self._organization, [each.id for each in suggestions])
@@ -321,4 +352,7 @@ class _EntityIndex:
 
 
 def _by_rule(caller: Caller) -> Caller:
-    return in_call(anywhere(caller), reason=ACTOR)
+    """Return the caller by whom a rule acts: where the owner's process runs, the person who set it."""
+    asks = in_call(anywhere(caller), reason=ACTOR)
+    is_owners = not caller.token and caller.role is Role.AGENT
+    return replace(asks, role=Role.HUMAN) if is_owners else asks
