@@ -30,6 +30,9 @@ from minutebook.tidying.words import (
 LONGEST = 2_000
 """Characters beyond which texts are compared as wholes alone: what differs in them is seldom one value."""
 
+LEAST_STEM = 4
+"""Letters with which two forms of a word begin, at least."""
+
 _LONGEST_VALUE = 3
 """Words of a value at most."""
 
@@ -67,32 +70,20 @@ class _Differing(NamedTuple):
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Word:
+class _Word(NamedTuple):
+    """A word of a text, with what is asked of it again and again."""
+
     text: str
     key: str
+    plain: str
     place: int
-    is_first: bool
-
-    @property
-    def is_number(self) -> bool:
-        return any(c.isdigit() for c in self.text)
-
-    @property
-    def is_name(self) -> bool:
-        return not self.is_first and not self.is_number and self.text[:1].isupper()
-
-    @property
-    def plain(self) -> str:
-        return self.text.casefold()
+    is_number: bool
+    is_name: bool
+    is_telling: bool
 
     @property
     def is_verb(self) -> bool:
         return self.plain in VERBS
-
-    @property
-    def is_telling(self) -> bool:
-        return self.is_number or not (is_stop_term(self.key) or self.plain in LINKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,24 +201,30 @@ def _words(text: str) -> list[_Word]:
         end = match.end()
         word = match[0]
         key = " ".join(word_terms(word)) or word.casefold()
-        found.append(_Word(word, key, place, is_first))
+        plain, is_number = word.casefold(), any(c.isdigit() for c in word)
+        is_name = not is_first and not is_number and word[:1].isupper()
+        is_telling = is_number or not (is_stop_term(key) or plain in LINKING)
+        found.append(_Word(word, key, plain, place, is_number, is_name, is_telling))
     return found
 
 
 def _missing(of: Sequence[_Word], other: Sequence[_Word]) -> list[_Word]:
     """Return the telling words of one text that the other lacks, in any form."""
     keys = {each.key for each in other}
+    alike: dict[str, list[str]] = {}
+    for its in other:
+        alike.setdefault(its.plain[:LEAST_STEM], []).append(its.plain)
     return [
         each
         for each in of
         if each.is_telling
         and each.key not in keys
-        and not any(_is_form(each.plain, its.plain) for its in other)
+        and not any(_is_form(each.plain, its) for its in alike.get(each.plain[:LEAST_STEM], ()))
     ]
 
 
 def _is_form(one: str, other: str) -> bool:
-    """Tell whether two words are forms of one: they begin with the same five letters or more."""
+    """Tell whether two words are forms of one: they begin with the same four letters or more."""
     if one == other:
         return True
     if any(c.isdigit() for c in one + other):
@@ -236,7 +233,7 @@ def _is_form(one: str, other: str) -> bool:
     common = 0
     while common < len(short) and short[common] == long[common]:
         common += 1
-    return common >= 4 and common >= len(short) - 2 and len(long) - common <= 4
+    return common >= LEAST_STEM and common >= len(short) - 2 and len(long) - common <= 4
 
 
 def _share(old: Sequence[_Word], new: Sequence[_Word]) -> float:

@@ -120,14 +120,12 @@ class Examining:
             return None
         if one.deleted_at is not None or other.deleted_at is not None:
             return None
-        if self._are_linked(one, other):
-            return None
         newer, older = sorted((one, other), key=self._age, reverse=True)
         found = compare(older.text, newer.text)
         if found.verdict is Verdict.APART:
             return None
         stays, goes = (older, newer) if found.is_older_fuller else (newer, older)
-        if not _may_change(goes):
+        if not _may_change(goes) or self._are_linked(one, other):
             return None
         is_same = found.verdict is Verdict.SAME
         return Examined(
