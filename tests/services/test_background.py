@@ -11,6 +11,7 @@ import pytest
 from minutebook.domain.errors import ModelUnavailable
 from minutebook.domain.filters import Filter, default_organization
 from minutebook.domain.records import Memory
+from minutebook.domain.tidying import State
 from minutebook.embedding import Embedder, Embedding
 from minutebook.services.background import BackgroundWork
 from minutebook.services.embeddings import Embeddings
@@ -26,7 +27,7 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
     stop = threading.Event()
     work = BackgroundWork(
         *(embedding, embeddings, app.ledgers, app.projects, app.scheduled_backups),
-        *(app.signing, world.caller),
+        *(app.rounds, app.signing, world.caller),
         stop,
         interval=0.01,
     )
@@ -38,7 +39,7 @@ def at_work(world: World, embedding: Embedding, locks: Path) -> Iterator[Embeddi
         embeddings.notify()
         wait_until(
             lambda: (
-                not {"vectors", "resume", "backups", "signatures"}
+                not {"vectors", "resume", "backups", "tidy", "signatures"}
                 & {each.name for each in threading.enumerate()}
             )
         )
@@ -78,3 +79,12 @@ def test_a_stopped_store_is_asked_again_until_it_is_started(opener: Opener, tmp_
         wait_until(lambda: embeddings.state == "ready")
         world.store.open()
         wait_until(lambda: vectors(world, embeddings) == 1)
+
+
+def test_what_is_to_be_tidied_is_looked_for_by_schedule(opener: Opener, tmp_path: Path) -> None:
+    world = opener(tidy_every=24.0)
+    for text in ("The retry limit is 3.", "The retry limit is 5."):
+        world.remember(text)
+    with at_work(world, ready(), tmp_path / "locks"):
+        rows = world.app.infrastructure.store.tidy_rows
+        wait_until(lambda: len(rows.find("default", State.OPEN, 9)) == 1)
