@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from minutebook.domain.records import DEFAULT_ORGANIZATION, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.summarizing.extractive import sayings, standing
-from minutebook.summarizing.retractions import retracted, takes_back
+from minutebook.summarizing.retractions import retracted
+from minutebook.summarizing.taking_back import takes_back
 from minutebook.summarizing.statements import Statement, clauses
 
 

@@ -7,32 +7,17 @@ says nearly the same with another number. An agent's statement takes back its ow
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from itertools import takewhile
 
-from minutebook.summarizing.statements import MEASURES, Statement, is_figure
-
-RECENT = 3
-"""Turns back, at most, to what a correction that names its subject only in passing concerns."""
-
-BARELY, NEAR, HALF, SAME, MOST = 0.24, 0.34, 0.5, 0.6, 0.75
-"""Shares of common words: what a correction just after, any correction, any statement needs to be about
-the same thing; and what says the same again."""
-
-LEAST_STEM = 4
-"""Letters that two forms of a word have in common at least."""
-
-LONGEST_VALUE = 2
-"""Words of a value that is not a figure, at most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A place where two statements say something else, and the words beside it, which both have."""
-
-    old: frozenset[str]
-    new: frozenset[str]
-    beside: frozenset[str]
+from minutebook.summarizing.statements import Statement
+from minutebook.summarizing.taking_back import (
+    HALF,
+    RECENT,
+    SAME,
+    differing,
+    is_alike,
+    other_number,
+    takes_back,
+)
 
 
 def retracted(earlier: Sequence[Statement], later: Iterable[Statement]) -> frozenset[int]:
@@ -125,7 +110,7 @@ def _says_replaced(
     common = (each.whole.subject if each.by_user else each.subject) & gone.subject
     if each.turn > gone.turn or not common:
         return False
-    old = frozenset[str]().union(*(place.old for place in _differing(by, gone))) & common
+    old = frozenset[str]().union(*(place.old for place in differing(by, gone))) & common
     if each.by_user and not gone.by_user and not by.by_user and each.turn == gone.turn:
         old |= (gone.subject - said.get(by.turn, set())) & common
     if old & each.subject and common - old:
@@ -173,7 +158,7 @@ def _says_again(later: Statement, earlier: Statement) -> bool:
         return False
     common = later.subject & earlier.subject
     is_same = len(common) >= SAME * len(earlier.subject) and bool(common)
-    return is_same and not _other_number(later, earlier)
+    return is_same and not other_number(later, earlier)
 
 
 def _refute(
@@ -194,7 +179,7 @@ def _refute(
             continue
         objects = answer.prompting.objects
         named = objects | answer.subject if objects and answer.discards else objects
-        is_meant = any(_is_alike(one, other) for one in each.subject for other in named)
+        is_meant = any(is_alike(one, other) for one in each.subject for other in named)
         if is_meant and not any(_says_again(other, each) for other in later):
             gone.setdefault(index, answer)
 
@@ -315,244 +300,3 @@ def _replace_named(
             ):
                 gone[index] = other
                 break
-
-
-def _is_alike(one: str, other: str) -> bool:
-    """Tell whether terms are one word, forms of one, or a German compound and its last part."""
-    if one == other:
-        return True
-    short, long = sorted((one, other), key=len)
-    if long.endswith(short):
-        return len(short) >= LEAST_STEM
-    common = sum(
-        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False))
-    )
-    return common > LEAST_STEM and common > SAME * len(long)
-
-
-def takes_back(later: Statement, earlier: Statement) -> bool:
-    """Tell whether the later statement takes the earlier one back."""
-    if later.turn <= earlier.turn or earlier.is_question:
-        return False
-    common = later.subject & earlier.subject
-    measured = later.counted & earlier.counted
-    if not (common or measured or (earlier.is_of_failing_tests and later.is_of_tests)):
-        return False
-    if _fulfils_another_wish(later, earlier):
-        return True
-    if earlier.by_user and not later.by_user:
-        return False
-    is_recent = later.turn - earlier.turn <= RECENT
-    is_next = later.turn - earlier.turn == 1
-    if is_next and later.confirms and not (later.corrects or later.prompting.objects):
-        return False
-    if later.labels and earlier.labels and not later.labels & earlier.labels:
-        return False
-    if _mends(later, earlier) or _completes(later, earlier):
-        return True
-    if (common or measured) and later.denied_numbers & {number for number, _ in earlier.numbers}:
-        return True
-    if not common:
-        return later.corrects and _other_number(later, earlier, named=True)
-    share = len(common) / min(len(later.subject), len(earlier.subject))
-    of_earlier = len(common) / len(earlier.subject)
-    is_other = _other_number(later, earlier)
-    if later.rejects and not earlier.by_user and is_next and share > BARELY:
-        return True
-    if later.corrects:
-        differs = is_other or later.is_wrong or later.denies != earlier.denies
-        if differs and (share >= NEAR or (is_recent and share > BARELY)):
-            return True
-    is_told = not (later.prompting.terms and later.prompting.only_asks)
-    is_rough = earlier.proposes or (earlier.estimates and later.state > 0)
-    if is_other and is_recent and is_told and is_rough:
-        return True
-    asked_anew = (later.content - earlier.content) & later.prompting.terms
-    if later.prompting.only_asks and asked_anew and not later.corrects:
-        return False
-    if later.turns and later.denies and not earlier.denies and share > BARELY and is_recent:
-        return True
-    first = _first_of(earlier)
-    if later.turns and is_other and of_earlier >= (BARELY if first in common else NEAR):
-        return True
-    if (
-        is_other
-        and of_earlier >= SAME
-        and len(common) > 1
-        and (later.corrects or not later.prompting.adds)
-    ):
-        return len(_differing(later, earlier)) < 2
-    return _substitutes(later, earlier) or _settles(later, earlier)
-
-
-def _mends(later: Statement, earlier: Statement) -> bool:
-    """Tell whether the later statement says that works what the earlier one said to fail."""
-    if later.by_user or later.denies or later.is_question or not (earlier.fails and later.passes):
-        return False
-    if earlier.is_of_failing_tests and later.is_of_tests and later.is_of_all:
-        return True
-    common = earlier.matter & later.matter
-    first = next((term for term in earlier.terms if term in earlier.matter), "")
-    return first in common or len(common) >= HALF * len(earlier.matter) > 0
-
-
-def _first_of(statement: Statement) -> str:
-    """Return the first word that tells what a statement is about."""
-    return next((term for term in statement.terms if term in statement.content), "")
-
-
-def _completes(later: Statement, earlier: Statement) -> bool:
-    """Tell whether the later statement says of all what the earlier one said of some."""
-    if later.by_user or not later.is_of_all or earlier.is_of_all or not earlier.measures:
-        return False
-    common = later.content & earlier.content
-    return len(common) >= MOST * len(earlier.content) > 0 and later.denies == earlier.denies
-
-
-def _fulfils_another_wish(later: Statement, earlier: Statement) -> bool:
-    """Tell whether the later is an answer that does of the same thing what the user now wants of it."""
-    wish = later.prompting
-    if (
-        later.by_user
-        or not wish.prefers
-        or earlier.is_question
-        or later.turn - earlier.turn > RECENT
-    ):
-        return False
-    common = later.subject & earlier.subject
-    is_new = bool((later.subject & wish.terms) - earlier.subject)
-    is_kept = earlier.subject <= later.subject or later.adds
-    return is_new and not is_kept and len(common) > BARELY * len(earlier.subject)
-
-
-def _substitutes(later: Statement, earlier: Statement) -> bool:
-    """Tell whether the later statement says the same of the same thing with another value in one place.
-
-    Two places that differ compare two things, as "A costs 15, B costs 35" does.
-    """
-    if later.is_question or later.adds or later.keeps:
-        return False
-    if _says_words_for_a_number(later, earlier):
-        return True
-    places = _differing(later, earlier) or _differing_in_all(later, earlier)
-    if len(places) != 1:
-        return False
-    (place,) = places
-    rest = earlier.content - place.old
-    common = rest & later.content
-    if not common - place.beside:
-        return False
-    if not all(map(is_figure, place.old)):
-        return _says_other_words(later, earlier, place)
-    share = len(common) / len(rest)
-    if later.by_user or (place.old | place.new) & later.prompting.terms:
-        return share >= BARELY
-    if later.prompting.only_asks:
-        return rest == common == later.content - place.new
-    return share >= HALF or _has_what_stands_before(later, earlier, place)
-
-
-def _says_words_for_a_number(later: Statement, earlier: Statement) -> bool:
-    """Tell whether the later statement has a word that the user named where the earlier has a number."""
-    prompting = later.prompting
-    if not earlier.measures or later.measures or prompting.only_asks or prompting.adds:
-        return False
-    gained = later.content - earlier.content
-    return earlier.content <= later.content and bool(gained & prompting.terms)
-
-
-def _says_other_words(later: Statement, earlier: Statement, place: Place) -> bool:
-    """Tell whether words, no figures, that stand in a place are another value of the same thing."""
-    prompting = later.prompting
-    if (
-        max(len(place.old), len(place.new)) > LONGEST_VALUE
-        or prompting.adds
-        or (earlier.measures - later.measures and later.measures - earlier.measures)
-        or (prompting.only_asks and not later.by_user)
-    ):
-        return False
-    rest = earlier.content - place.old
-    common = rest & later.content
-    share = len(common) / len(rest)
-    is_same = rest == common
-    begins_alike = _first_of(earlier) in common
-    if not place.beside and not (is_same and begins_alike and len(rest) > 1 and prompting.objects):
-        if not place.new & prompting.terms:
-            return False
-        if len(common) < 2 and (not is_same or later.by_user):
-            return False
-    if later.by_user or (place.old | place.new) & prompting.terms:
-        return share >= SAME or _has_what_stands_before(later, earlier, place)
-    if earlier.measures - later.measures:
-        return False
-    if not prompting.objects:
-        return rest == common and later.is_of_single and earlier.is_of_single
-    return rest == common or (share >= SAME and len(common) > 1)
-
-
-def _has_what_stands_before(later: Statement, earlier: Statement, place: Place) -> bool:
-    """Tell whether the later statement has all the words that the earlier one says before its value."""
-    before = set(takewhile(lambda term: term not in place.old, earlier.terms)) & earlier.content
-    return bool(before) and before <= later.content
-
-
-def _settles(later: Statement, earlier: Statement) -> bool:
-    """Tell whether the later statement tells the other state of the same thing."""
-    is_other_state = later.state * earlier.state < 0
-    if later.is_question or not (is_other_state or later.denies != earlier.denies):
-        return False
-    rest = earlier.matter
-    common = {one for one in rest if any(_is_alike(one, other) for other in later.matter)}
-    if (
-        later.denies
-        and not earlier.denies
-        and not later.prompting.only_asks
-        and len(common) >= MOST * len(rest) > 1
-    ):
-        return True
-    if not common or any(
-        not (place.old <= earlier.states and place.new <= later.states)
-        for place in _differing(later, earlier)
-    ):
-        return False
-    share = len(common) / len(rest)
-    if is_other_state:
-        is_recent = later.turn - earlier.turn <= RECENT
-        return share >= HALF or (later.matter <= earlier.matter and is_recent)
-    of_later = len(common) / len(later.matter)
-    if earlier.denies:
-        return share >= (SAME if earlier.state < 0 else MOST) and of_later >= HALF
-    return not later.prompting.only_asks and share >= MOST and of_later >= MOST
-
-
-def _differing(later: Statement, earlier: Statement) -> list[Place]:
-    """Return the places, before or after the same word, where the statements say something else."""
-    before, after = earlier.runs(set(later.terms)), later.runs(set(earlier.terms))
-    found: dict[frozenset[str], Place] = {}
-    for key in before.keys() & after.keys():
-        old = before[key]
-        new = after[key]
-        are_forms = any(_is_alike(one, other) for one in old for other in new)
-        if are_forms or all(map(is_figure, old)) is not all(map(is_figure, new)):
-            continue
-        known = found.get(old, Place(old, new, frozenset()))
-        found[old] = replace(known, beside=known.beside | {key[1]})
-    return list(found.values())
-
-
-def _differing_in_all(later: Statement, earlier: Statement) -> list[Place]:
-    """Return what the statements do not have in common as one place, wherever it stands in them."""
-    old, new = earlier.content - later.content, later.content - earlier.content
-    return [Place(old, new, frozenset())] if old and new else []
-
-
-def _other_number(later: Statement, earlier: Statement, *, named: bool = False) -> bool:
-    """Tell whether both have a number beside the same word, and none of these is the same.
-
-    With `named`, a measure (ms, days) is no such word: much is measured in it.
-    """
-    before = {neighbour: number for number, neighbour in earlier.numbers}
-    after = {neighbour: number for number, neighbour in later.numbers}
-    words = before.keys() & after.keys() - (MEASURES if named else frozenset())
-    same = {number for number, _ in earlier.numbers} & {number for number, _ in later.numbers}
-    return bool(words) and not same and any(before[word] != after[word] for word in words)
