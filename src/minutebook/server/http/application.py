@@ -1,6 +1,6 @@
 """Everything that is served over HTTP, as one ASGI application."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
@@ -34,7 +34,7 @@ from minutebook.server.http.pages import PageHost
 from minutebook.server.http.rest import plain_routes
 from minutebook.server.http.sse import SSE, Stream
 from minutebook.server.limits import Limits
-from minutebook.server.protocol.server import as_promised, build_server
+from minutebook.server.protocol.server import Spelling, as_promised, build_server
 from minutebook.web.sign_ins import SignIns
 
 T = TypeVar("T")
@@ -69,24 +69,15 @@ def application(
     access = AccessControl(
         loader, authenticator, limits, leaving, needs_token=not names.is_loopback
     )
-    spelling = safe if settings.tool_names == "safe" else as_promised
-    servers = {
-        f"/{name}": build_server([contract], dispatcher, spelling)
-        for name, contract in contracts.items()
-    }
-    endpoints = {path: Endpoint(server, access) for path, server in servers.items()}
-    at_mcp = _paths_below(MCP, endpoints)
     guard = [Middleware(AccessMiddleware, access=access)]
+    spelling = safe if settings.tool_names == "safe" else as_promised
+    paths = _ContractPaths(contracts, spelling, dispatcher, access)
     routes: list[BaseRoute] = [
         *health_routes(loader),
-        *authenticator.routes(at_mcp),
-        *(Route(path, endpoint, middleware=guard) for path, endpoint in at_mcp.items()),
+        *authenticator.routes(paths.at_mcp),
+        *paths.routes(guard),
         *metrics_routes(metrics, settings.metrics, guard),
     ]
-    for path, server in _paths_below(SSE, servers).items():
-        routes += Stream(server, path, access).routes(guard)
-    for contract in filter(openapi.is_offered, contracts.values()):
-        routes += plain_routes(contract, dispatcher, access, guard)
     if run_command is not None:
         routes.append(command_route(run_command, dispatcher, access, guard))
     if sign_ins is not None:
@@ -98,10 +89,42 @@ def application(
 
     return Starlette(
         routes=routes,
-        lifespan=_lifespan(endpoints.values(), end),
+        lifespan=_lifespan(paths.endpoints.values(), end),
         middleware=_middleware(metrics, names),
         exception_handlers={HTTPException: _unserved},
     )
+
+
+class _ContractPaths:
+    """Where each contract is served: over streams of MCP, of the older kind, and as plain operations.
+
+    `endpoints` are by the path of their contract, `at_mcp` by their whole path.
+    """
+
+    def __init__(
+        self,
+        contracts: Mapping[str, Contract],
+        spelling: Spelling,
+        dispatcher: Dispatcher,
+        access: AccessControl,
+    ) -> None:
+        self._contracts = contracts
+        self._dispatcher, self._access = dispatcher, access
+        self._servers = {
+            f"/{name}": build_server([contract], dispatcher, spelling)
+            for name, contract in contracts.items()
+        }
+        self.endpoints = {path: Endpoint(server, access) for path, server in self._servers.items()}
+        self.at_mcp = _paths_below(MCP, self.endpoints)
+
+    def routes(self, guard: Sequence[Middleware]) -> Iterator[BaseRoute]:
+        """Yield the routes, each behind a guard."""
+        for path, endpoint in self.at_mcp.items():
+            yield Route(path, endpoint, middleware=guard)
+        for path, server in _paths_below(SSE, self._servers).items():
+            yield from Stream(server, path, self._access).routes(guard)
+        for contract in filter(openapi.is_offered, self._contracts.values()):
+            yield from plain_routes(contract, self._dispatcher, self._access, guard)
 
 
 def _paths_below(top: str, contracts: Mapping[str, T]) -> dict[str, T]:

@@ -66,13 +66,7 @@ def serve(
     loader.start()
     sys.setswitchinterval(SWITCH_SECONDS)
 
-    def end() -> NoReturn:
-        """End at once: a transaction under way is finished or undone by its own rules."""
-        loader.close()
-        flush()
-        sys.stderr.flush()
-        os._exit(0)
-
+    end = partial(_end, loader, flush)
     announce(f"http://{_shown(address, listener)}")
 
     async def run() -> None:
@@ -84,6 +78,14 @@ def serve(
 
     anyio.run(run)
     end()
+
+
+def _end(loader: AppLoader, flush: Callable[[], object]) -> NoReturn:
+    """End the process at once: a transaction under way is finished or undone by its own rules."""
+    loader.close()
+    flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def serve_pages(
