@@ -1,6 +1,7 @@
 """How every decision comes on the record: embedded outside any lock, then in Git and tables at once."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from minutebook.domain.caller import Caller
 from minutebook.domain.decision_drafts import DecisionDraft
@@ -19,6 +20,22 @@ FollowUp = Callable[[Decision], None]
 
 def nothing_more(decision: Decision) -> None:
     """Write nothing but the decision."""
+
+
+@contextmanager
+def _in_git() -> Iterator[list[Decision]]:
+    """Hold what is committed, to raise LedgerError that names the commit if the store fails after it."""
+    committed: list[Decision] = []
+    try:
+        yield committed
+    except StoreError as error:
+        if not committed:
+            raise
+        made = committed[0]
+        raise LedgerError(
+            f"{made.id} is in Git (commit {made.commit_id}), but the store failed: {error.reason}",
+            "mend the store; the commit is taken in at the next start or question",
+        ) from error
 
 
 class DecisionWriter:
@@ -55,31 +72,22 @@ class DecisionWriter:
         """
         embedding = self._decisions.embed(draft.text)
         what = f"{act.capitalize()} {draft.target}: {draft.title}"
-
-        def attempt() -> Decision:
-            made: Decision | None = None
-
-            def commit(draft: Decision) -> Decision:
-                nonlocal made
-                made, *replaced = deciding.commit(what, caller, plan)
-                for superseded in replaced:
-                    self._store.put(superseded)
-                follow_up(made)
-                return made
-
-            try:
-                return self._decisions.commit(caller, act, draft, embedding, commit)
-            except StoreError as error:
-                if made is None:
-                    raise
-                raise LedgerError(
-                    f"{made.id} is in Git (commit {made.commit_id}), but the store failed: "
-                    f"{error.reason}",
-                    "mend the store; the commit is taken in at the next start or question",
-                ) from error
-
         # The lock, and whatever has to be waited for, come before the transaction.
         with self.ledgers.deciding(draft.organization) as deciding:
+
+            def attempt() -> Decision:
+                with _in_git() as in_git:
+
+                    def commit(draft: Decision) -> Decision:
+                        in_git[:] = deciding.commit(what, caller, plan)
+                        made, *replaced = in_git
+                        for superseded in replaced:
+                            self._store.put(superseded)
+                        follow_up(made)
+                        return made
+
+                    return self._decisions.commit(caller, act, draft, embedding, commit)
+
             made = deciding.repeat(attempt)
         if embedding is None:
             self._embeddings.notify()

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import stat
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -12,6 +13,9 @@ from typing import Any
 
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import InvalidInput, StoreError
+
+LOOK_MS = 2000
+"""Milliseconds between two looks at a folder that is watched."""
 
 MOST_BYTES = 1 << 20
 """Bytes of a note; a longer file is named and left alone."""
@@ -210,6 +214,32 @@ class NoteFolder:
             return "other" if path.is_symlink() or path.exists() else ""
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def looks(folder: Path, stop: threading.Event) -> Iterator[bool]:
+    """Yield every LOOK_MS, and at once when a note changes, whether one did, until `stop` is set.
+
+    At first one did: what changed before the watcher stood is to be read as well.
+    """
+    from watchfiles import Change, watch
+
+    root = folder.resolve()
+
+    def is_note(change: Change, path: str) -> bool:
+        return not any(part.startswith(".") for part in Path(path).relative_to(root).parts)
+
+    is_first = True
+    for changes in watch(
+        root,
+        watch_filter=is_note,
+        stop_event=stop,
+        rust_timeout=LOOK_MS,
+        yield_on_timeout=True,
+        raise_interrupt=True,
+        ignore_permission_denied=True,
+    ):
+        yield bool(changes) or is_first
+        is_first = False
 
 
 def digest_of(content: bytes) -> str:

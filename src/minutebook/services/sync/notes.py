@@ -27,15 +27,12 @@ from minutebook.services.access.visibility import filters
 from minutebook.services.infrastructure import Infrastructure
 from minutebook.services.knowledge.memories import Memories
 from minutebook.services.maintenance.organization_notes import OrganizationNotes
-from minutebook.services.sync.note_folder import Agreed, NoteFolder, digest_of
+from minutebook.services.sync.note_folder import Agreed, NoteFolder, digest_of, looks
 from minutebook.services.sync.note_text import NoteText, draft_of, edits, is_same, parsed
 
 log = logging.getLogger(__name__)
 
 ACT = "notes"
-
-LOOK_MS = 2000
-"""Milliseconds between two looks at whether the store changed, while a folder is watched."""
 
 
 class Deletion(StrEnum):
@@ -109,27 +106,10 @@ class NoteSync:
 
         Raises as `run` does.
         """
-        from watchfiles import Change, watch
-
-        root = folder.resolve()
-
-        def is_note(change: Change, path: str) -> bool:
-            return not any(part.startswith(".") for part in Path(path).relative_to(root).parts)
-
         hear(self.run(caller, folder, asked))
-        seen, is_first = self._sequences(caller), True
-        for changes in watch(
-            root,
-            watch_filter=is_note,
-            stop_event=stop,
-            rust_timeout=LOOK_MS,
-            yield_on_timeout=True,
-            raise_interrupt=True,
-            ignore_permission_denied=True,
-        ):
-            # Now that the watcher stands, what changed before it did is read as well.
-            if changes or is_first or self._sequences(caller) != seen:
-                is_first = False
+        seen = self._sequences(caller)
+        for is_changed in looks(folder, stop):
+            if is_changed or self._sequences(caller) != seen:
                 try:
                     hear(self.run(caller, folder, asked))
                 except (StoreBusy, EmbeddingNotReady) as error:

@@ -10,7 +10,7 @@ from minutebook.store.postgres import change_feed
 from minutebook.store.postgres.connections import Connection
 from minutebook.store.postgres.tables import packed_terms, table_of
 from minutebook.store.sidecar import sizes
-from minutebook.store.sidecar.block import P
+from minutebook.store.sidecar.block import Block, P
 from minutebook.store.sidecar.index import Page
 from minutebook.store.sidecar.vectors import VectorRows
 from minutebook.store.sidecar.view import Witness
@@ -72,6 +72,32 @@ class Source(ABC, Generic[P]):
         # Statements see what others commit in between: a page leads to what was the latest before it.
         # What changed again after that is in a later page, and until then in the index as it was.
         latest = self.sequence()
+        found = self._changed(since, latest)
+        is_last = len(found) < self._page_size()
+        last = found[-1] if found else None
+        return Page(
+            sequence=last[0] if last and not is_last else latest,
+            ids=[id_bytes(row[1]) for row in found],
+            block=self._block([row for row in found if row[2]]),
+            witness=(last[1], last[0]) if last else None,
+            is_last=is_last,
+        )
+
+    def _block(self, rows: list[tuple[Any, ...]]) -> Block[P] | None:
+        """Return what the index keeps of records, None if there are none."""
+        start = 3 + len(index_columns.index_columns(self._table))
+        return (
+            block_of_rows(
+                self._table,
+                ((row[1], row[3:start]) for row in rows),
+                self._payload([row[start:] for row in rows]),
+            )
+            if rows
+            else None
+        )
+
+    def _changed(self, since: int, latest: int) -> list[tuple[Any, ...]]:
+        """Return the first changes in a span: sequence, id, whether the record is in the index, its columns."""
         payload, belongs = self._selected()
         columns = [*index_columns.index_columns(self._table), *payload]
         selects = (
@@ -82,7 +108,7 @@ class Source(ABC, Generic[P]):
             " WHERE organization = %(number)s AND kind = %(kind)s AND sequence > %(since)s"
             " AND sequence <= %(latest)s",
         )
-        found = self._connection.execute(
+        found: list[tuple[Any, ...]] = self._connection.execute(
             change_feed.first_of_each(selects, "%(limit)s"),
             {
                 "number": self._key.organization,
@@ -93,23 +119,7 @@ class Source(ABC, Generic[P]):
             },
             binary=True,
         ).fetchall()
-        is_last = len(found) < self._page_size()
-        last = found[-1] if found else None
-        start = 3 + len(columns) - len(payload)
-        there = [row for row in found if row[2]]
-        return Page(
-            sequence=last[0] if last and not is_last else latest,
-            ids=[id_bytes(row[1]) for row in found],
-            block=block_of_rows(
-                self._table,
-                ((row[1], row[3:start]) for row in there),
-                self._payload([row[start:] for row in there]),
-            )
-            if there
-            else None,
-            witness=(last[1], last[0]) if last else None,
-            is_last=is_last,
-        )
+        return found
 
 
 class VectorSource(Source[VectorRows]):
