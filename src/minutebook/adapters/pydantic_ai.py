@@ -3,7 +3,7 @@
 from typing import Any
 
 from minutebook.adapters.extras import needing
-from minutebook.api import Minutebook
+from minutebook.api import Hit, Minutebook
 
 with needing("pydantic-ai", "pydantic_ai pydantic-ai-slim"):
     from pydantic_ai import FunctionToolset
@@ -29,17 +29,7 @@ def memory_toolset(
         Args:
             question: A question or some words, in any language.
         """
-        return [
-            {
-                "id": hit.memory.id,
-                "text": hit.text,
-                "relevance": round(hit.relevance, 3),
-                "author": hit.memory.author,
-                "since": hit.memory.valid_from.isoformat(),
-                "reads_as_instructions": list(hit.reads_as_instructions),
-            }
-            for hit in memory.recall(question, limit=limit, **filters)
-        ]
+        return [_told(hit) for hit in memory.recall(question, limit=limit, **filters)]
 
     def remember(text: str) -> str:
         """Keep a text for later sessions, and return its id.
@@ -61,3 +51,15 @@ def memory_toolset(
 
     tools = [recall] if read_only else [recall, remember, supersede]
     return FunctionToolset(tools, instructions=INSTRUCTIONS, id="minutebook")
+
+
+def _told(hit: Hit) -> dict[str, Any]:
+    """Return what a model is told of a hit: the text, whose words it is, and since when it holds."""
+    return {
+        "id": hit.memory.id,
+        "text": hit.text,
+        "relevance": round(hit.relevance, 3),
+        "author": hit.memory.author,
+        "since": hit.memory.valid_from.isoformat(),
+        "reads_as_instructions": list(hit.reads_as_instructions),
+    }

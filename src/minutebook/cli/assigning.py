@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,15 +92,12 @@ def assign(
     writes it to a file, to be edited and given to --apply. Each move is an entry on the audit trail, and
     --undo moves all of them back. Decisions stay: what they concern does not change.
     """
-    _check_ways(ids, to, source, plan, chosen, undo)
+    way = _Way(ids, to, source, chosen, undo)
+    way.check(plan)
     settings, left = settings_of(options), 0
     with opened(options) as (app, caller):
-        if undo is not None:
-            moves = [_reversed(each) for each in _read(_typed(undo))]
-        elif chosen is not None:
-            moves = _read(_typed(chosen))
-        elif to is not None:
-            moves = _asked_for(app, caller, ids, source, to or None)
+        if way.is_given:
+            moves = way.moves(app, caller)
         else:
             is_all = unsure or plan is not None
             moves, left = _proposed(app, settings, caller, is_all=is_all, as_json=as_json)
@@ -126,12 +123,43 @@ def assign(
     say(shape, _outcome_lines(done, note), as_json)
 
 
-def _asked_for(
-    app: "App", caller: Caller, ids: Sequence[str], source: str | None, target: str | None
-) -> "list[Move]":
-    """Return the moves of the memories that are named, and of all of a repository."""
-    moves = [app.assigning.move_of(caller, memory_id(app, caller, id), target) for id in ids]
-    return moves if source is None else moves + app.assigning.moves(caller, source, target)
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a person says what is to move: by ids and a repository, by a plan, or by what was moved before."""
+
+    ids: Sequence[str]
+    to: str | None
+    source: str | None
+    chosen: Path | None
+    undo: Path | None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether they say it; else it is proposed."""
+        return not (self.to is None and self.chosen is None and self.undo is None)
+
+    def check(self, plan: Path | None) -> None:
+        """Raise InvalidInput if two things are asked for at once; `plan` is the file for a proposal."""
+        if (self.to is None) != (not self.ids and self.source is None):
+            raise InvalidInput("--to", "goes with the IDs to move, or with --from")
+        ways = {"--to": self.to, "--apply": self.chosen, "--undo": self.undo}
+        named = [name for name, value in ways.items() if value is not None]
+        if len(named) > 1 or (named and plan is not None):
+            raise InvalidInput(named[0], "stands alone: " + ", ".join([*ways, "--plan"]))
+
+    def moves(self, app: "App", caller: Caller) -> "list[Move]":
+        """Return the moves: those of a file, or of the memories that are named and of all of a repository."""
+        if self.undo is not None:
+            return [_reversed(each) for each in _read(_typed(self.undo))]
+        if self.chosen is not None:
+            return _read(_typed(self.chosen))
+        target = self.to or None
+        moves = [
+            app.assigning.move_of(caller, memory_id(app, caller, id), target) for id in self.ids
+        ]
+        if self.source is not None:
+            moves += app.assigning.moves(caller, self.source, target)
+        return moves
 
 
 def _proposed(
@@ -149,23 +177,6 @@ def _proposed(
     if not as_json:
         echo(*_plan_lines(placed, count, is_all=is_all))
     return [each.move for each in placed if each.is_sure or is_all], count
-
-
-def _check_ways(
-    ids: tuple[str, ...],
-    to: str | None,
-    source: str | None,
-    plan: Path | None,
-    chosen: Path | None,
-    undo: Path | None,
-) -> None:
-    """Raise InvalidInput if what is typed asks for two things at once."""
-    if (to is None) != (not ids and source is None):
-        raise InvalidInput("--to", "goes with the IDs to move, or with --from")
-    ways = {"--to": to, "--apply": chosen, "--undo": undo}
-    named = [name for name, value in ways.items() if value is not None]
-    if len(named) > 1 or (named and plan is not None):
-        raise InvalidInput(named[0], "stands alone: " + ", ".join([*ways, "--plan"]))
 
 
 def _typed(path: Path) -> Path:

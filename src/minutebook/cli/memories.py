@@ -25,6 +25,7 @@ from minutebook.cli.terminal import (
     through,
 )
 from minutebook.cli.times import time_given
+from minutebook.domain.caller import Caller
 from minutebook.domain.errors import Conflict, InvalidInput, MinutebookError
 from minutebook.domain.ids import ledger_id_of
 from minutebook.domain.origin import Origin
@@ -42,6 +43,7 @@ from minutebook.domain.records import (
 )
 
 if TYPE_CHECKING:
+    from minutebook.app import App
     from minutebook.services.knowledge.browsing import Linked
     from minutebook.services.knowledge.memories import History
     from minutebook.services.search.combined import Ranked
@@ -108,7 +110,6 @@ def remember(
     It belongs to the project of this folder if scope_from_folder is on; see `minutebook where`.
     """
     from minutebook.domain.drafts import Draft
-    from minutebook.services.knowledge.links import RELATED
 
     draft = Draft(
         content=text_given(text),
@@ -121,14 +122,18 @@ def remember(
     )
     with opened_or_made(options) as (app, caller):
         caller = caller if everywhere else in_folder(options, caller)
-        ends = [each.partition(":") for each in links]
-        memory = app.memories.store_joined(
-            caller,
-            draft,
-            [(memory_id(app, caller, id), type or RELATED) for id, _, type in ends],
-            [memory_id(app, caller, id) for id in supersedes],
-        )
+        ended = [memory_id(app, caller, id) for id in supersedes]
+        ends = _links_given(app, caller, links)
+        memory = app.memories.store_joined(caller, draft, ends, ended)
         say({"id": memory.id, "uuid": memory.uuid}, memory.id, as_json)
+
+
+def _links_given(app: "App", caller: Caller, links: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Return the memories and types that links are to have, from ID[:TYPE]."""
+    from minutebook.services.knowledge.links import RELATED
+
+    named = [each.partition(":") for each in links]
+    return [(memory_id(app, caller, id), type or RELATED) for id, _, type in named]
 
 
 def _metadata_given(tags: tuple[str, ...], pairs: tuple[str, ...]) -> dict[str, object]:

@@ -244,15 +244,8 @@ def install(
     roo, continue, opencode, goose, junie, kiro or amp. What else the configuration holds stays; the file
     as it was is kept beside it. What the client writes is recorded under its name; --agent chooses another.
     """
-    from minutebook.install import clients
     from minutebook.install.known_hooks import HOOKS
 
-    given: dict[str, Any] = {
-        "places": places_here(),
-        "now": datetime.now(UTC),
-        "server_name": server_name,
-    }
-    scope: clients.Scope = "project" if project else "user"
     if url is None and token_env is not None:
         raise InvalidInput(
             "--token-env", "needs --url: a server that the client starts takes no token"
@@ -261,36 +254,85 @@ def install(
         raise InvalidInput(
             "--hooks", "cannot be used with --url: hooks ask the daemon of this machine"
         )
+    entry = _Entry(options, client, contracts, server_name, "project" if project else "user")
     plans = []
     if remove and not hooks:
-        plans.append(clients.plan_removal(client, scope=scope, **given))
+        plans.append(entry.removal())
     elif url is not None:
-        _check_remote(options, contracts)
-        given |= {"url": _endpoint(url, contracts), "token_variable": token_env}
-        plans.append(clients.plan_remote(client, scope=scope, **given))
+        plans.append(entry.remote(url, token_env))
     elif not remove:
-        plans.append(_local_plan(options, client, contracts, scope, given))
+        plans.append(entry.local())
     # A file that is another client's, too, goes only where hooks are named.
     has_own = client in HOOKS and HOOKS[client].command_name == client
     if hooks or (remove and has_own):
-        plans.append(_hooks_plan(options, client, scope, given, remove=remove))
+        plans.append(entry.hooks(remove=remove))
     for plan in plans:
         _apply(plan, dry_run=dry_run)
     if token_env is not None and not remove:
         echo(body(f"The token goes into the variable {token_env} of whatever starts the client."))
 
 
-def _hooks_plan(
-    options: dict[str, str], client: str, scope: "Scope", given: dict[str, Any], *, remove: bool
-) -> "Installation":
-    """Plan hooks that ask the daemon of these settings, or their removal."""
-    from minutebook.install.hooks import hook_client, plan_hooks
-    from minutebook.install.launch import installed_command
+class _Entry:
+    """What a client's configuration is to hold of these settings: plans of it, and of its removal."""
 
-    name = hook_client(client).command_name
-    command = [*installed_command(), "hook", name, *_stated_in(load(options), options, IDENTITY)]
-    places, now = given["places"], given["now"]
-    return plan_hooks(client, command=command, scope=scope, places=places, now=now, remove=remove)
+    def __init__(
+        self,
+        options: dict[str, str],
+        client: str,
+        contracts: tuple[str, ...],
+        server_name: str,
+        scope: "Scope",
+    ) -> None:
+        self._options = options
+        self._client = client
+        self._contracts = contracts
+        self._given: dict[str, Any] = {
+            "scope": scope,
+            "places": places_here(),
+            "now": datetime.now(UTC),
+        }
+        self._named = {**self._given, "server_name": server_name}
+
+    def removal(self) -> "Installation":
+        """Plan that the entry goes."""
+        from minutebook.install import clients
+
+        return clients.plan_removal(self._client, **self._named)
+
+    def remote(self, url: str, token_variable: str | None) -> "Installation":
+        """Plan an entry of a server at a URL. Raises InvalidInput for what that server decides itself."""
+        from minutebook.install import clients
+
+        _check_remote(self._options, self._contracts)
+        endpoint = _endpoint(url, self._contracts)
+        return clients.plan_remote(
+            self._client, url=endpoint, token_variable=token_variable, **self._named
+        )
+
+    def local(self) -> "Installation":
+        """Plan an entry by which the client starts a server of its own."""
+        from minutebook.contracts.registry import opened
+        from minutebook.install import clients
+        from minutebook.install.launch import import_path, installed_command
+
+        settings = load(self._options)
+        names = self._contracts or (settings.contract or DEFAULT_CONTRACT,)
+        opened(names, read_only=settings.read_only, tools=settings.tools)
+        arguments = _arguments(settings, self._options, self._client, self._contracts)
+        command = [*installed_command(), *arguments]
+        return clients.plan(
+            self._client, command=command, environment=import_path(environment()), **self._named
+        )
+
+    def hooks(self, *, remove: bool) -> "Installation":
+        """Plan hooks that ask the daemon of these settings, or their removal."""
+        from minutebook.install.hooks import hook_client, plan_hooks
+        from minutebook.install.launch import installed_command
+
+        name = hook_client(self._client).command_name
+        stated = _stated_in(load(self._options), self._options, IDENTITY)
+        command = [*installed_command(), "hook", name, *stated]
+        return plan_hooks(self._client, command=command, remove=remove, **self._given)
 
 
 def _apply(plan: "Installation", *, dry_run: bool) -> None:
@@ -309,27 +351,6 @@ def _apply(plan: "Installation", *, dry_run: bool) -> None:
         if plan.backup is not None:
             echo(f"The file as it was: {plan.backup}")
         echo(body(plan.note))
-
-
-def _local_plan(
-    options: dict[str, str],
-    client: str,
-    contracts: tuple[str, ...],
-    scope: "Scope",
-    given: dict[str, Any],
-) -> "Installation":
-    """Plan an entry by which the client starts a server of its own."""
-    from minutebook.contracts.registry import opened
-    from minutebook.install import clients
-    from minutebook.install.launch import import_path, installed_command
-
-    settings = load(options)
-    names = contracts or (settings.contract or DEFAULT_CONTRACT,)
-    opened(names, read_only=settings.read_only, tools=settings.tools)
-    command = [*installed_command(), *_arguments(settings, options, client, contracts)]
-    return clients.plan(
-        client, command=command, environment=import_path(environment()), scope=scope, **given
-    )
 
 
 def _check_remote(options: dict[str, str], contracts: tuple[str, ...]) -> None:

@@ -56,7 +56,18 @@ def where(
         place = known_place(settings, path)
     counts = _counts(options, settings, place)
     origins = {name: each.origin for name, each in stated_of(options).items()}
-    shape = {
+    say(
+        _shape(settings, place, origins) | {"kept": counts},
+        _lines(settings, place, origins, counts),
+        as_json,
+    )
+    if place.problem is not None:
+        warn(place.problem, fg="yellow")
+
+
+def _shape(settings: Settings, place: FolderPlace, origins: Mapping[str, str]) -> dict[str, object]:
+    """Return what is said to a program."""
+    return {
         "folder": str(place.folder),
         "project": None if place.root is None else str(place.root),
         "organization": default_organization(settings.caller()),
@@ -73,11 +84,7 @@ def where(
         "claim": None if place.claim is None else place.claim.repository,
         "problem": place.problem,
         "hooks": "off" if place.hooks_off or settings.hooks == "off" else "on",
-        "kept": counts,
     }
-    say(shape, _lines(settings, place, origins, counts), as_json)
-    if place.problem is not None:
-        warn(place.problem, fg="yellow")
 
 
 def _believe(settings: Settings, place: FolderPlace, *, trust: bool) -> None:

@@ -1,6 +1,6 @@
 """Wire words to domain words and back, for the `knowledge` contract."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from math import ceil
 from typing import Any
@@ -19,7 +19,7 @@ from minutebook.search.fusion import Signal
 from minutebook.services.access.provenance import attribute
 from minutebook.services.code.projects import IndexingProgress
 from minutebook.services.knowledge.entities import Direction
-from minutebook.services.search.combined import Ranked
+from minutebook.services.search.combined import Ranked, Ranking
 from minutebook.services.search.recall import Found
 
 VERSION = "0.1.0"
@@ -130,25 +130,37 @@ def recall(
         if value is not None and not include_code:
             raise InvalidInput(name, "needs include_code = true")
     weights = _weights(vector_weight, bm25_weight, ppr_weight)
-    kinds = [
-        *([Kind.MEMORY] if include_memories else []),
-        *([Kind.DECISION] if app.include_decisions else []),
-        *([Kind.CHUNK] if include_code else []),
-    ]
+    is_included = {
+        Kind.MEMORY: include_memories,
+        Kind.DECISION: app.include_decisions,
+        Kind.CHUNK: include_code,
+    }
+    kinds = [kind for kind, is_asked in is_included.items() if is_asked]
     ranking = app.combined.recall(
         caller, query, limit, weights, kinds, project=project_id, language=language
     )
     app.recalls.note(
         caller, "recall", query, ((each.record, each.hit.score) for each in ranking.results)
     )
-    decisions = {"decisions_count": ranking.count(Kind.DECISION)} if app.include_decisions else {}
     return {
         "results": [_recalled(each) for each in ranking.results],
         "query": query,
         "subgraph_nodes": ranking.subgraph_nodes,
-        "memories_count": ranking.count(Kind.MEMORY),
-        "code_count": ranking.count(Kind.CHUNK),
-        **decisions,
+        **_counted(ranking, kinds),
+    }
+
+
+def _counted(ranking: Ranking, asked: Collection[Kind]) -> Shape:
+    """Return how many of each kind were found; decisions only where they were asked for."""
+    names = {
+        Kind.MEMORY: "memories_count",
+        Kind.CHUNK: "code_count",
+        Kind.DECISION: "decisions_count",
+    }
+    return {
+        name: ranking.count(kind)
+        for kind, name in names.items()
+        if kind is not Kind.DECISION or kind in asked
     }
 
 
