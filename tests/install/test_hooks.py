@@ -9,8 +9,8 @@ import pytest
 from minutebook.cli.hook_capture import TRANSCRIPTS
 from minutebook.cli.hook_events import MOMENTS, Moment
 from minutebook.domain.errors import InvalidInput
-from minutebook.install.clients import Installation, Places, Scope, apply
-from minutebook.install.hooks import hooks_location, plan_hooks
+from minutebook.install.clients import Installation, Places, Scope, apply, location
+from minutebook.install.hooks import plan_hooks
 from minutebook.install.known_hooks import HOOKS, Form
 from minutebook.server.daemon.hook_client import FOLDERS, NOT_AWAITED
 from tests.world import NOON
@@ -68,7 +68,7 @@ def test_each_event_has_one_entry_however_often_it_is_entered(places: Places, cl
 def test_what_others_entered_comes_back_as_it_was(
     places: Places, client: str, scope: Scope
 ) -> None:
-    path = hooks_location(HOOKS[client], scope, places)
+    path = location(HOOKS[client], scope, places)
     path.parent.mkdir(parents=True)
     event = next(iter(HOOKS[client].events))
     other = {"type": "command", "command": "greet", "timeout": 7}
@@ -87,7 +87,7 @@ def test_a_variable_puts_the_file_elsewhere(tmp_path: Path, client: str) -> None
     moved = HOOKS[client].moved
     variables = {} if moved is None else {moved[0]: str(tmp_path / "else where")}
     places = Places(platform="linux", home=tmp_path, cwd=tmp_path, variables=variables)
-    path = hooks_location(HOOKS[client], "user", places)
+    path = location(HOOKS[client], "user", places)
     assert path.is_relative_to(tmp_path / "else where") is (moved is not None)
 
 

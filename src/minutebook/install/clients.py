@@ -19,7 +19,7 @@ from urllib.parse import urlsplit
 from minutebook.disk.atomic_file import replace_file
 from minutebook.domain.errors import Conflict, InvalidInput
 from minutebook.install.config_edits import Value, edited, read
-from minutebook.install.known_clients import CLIENTS, Base, Client
+from minutebook.install.known_clients import CLIENTS, Base, Client, ClientFile
 
 Scope = Literal["user", "project"]
 
@@ -283,10 +283,10 @@ def _starts_minutebook(client: Client, entry: object) -> bool:
     return any(Path(each).stem == "minutebook" for each in words)
 
 
-def location(client: Client, scope: Scope, places: Places) -> Path:
-    """Find the file in which a client keeps its servers, whether or not it exists yet.
+def location(client: ClientFile, scope: Scope, places: Places) -> Path:
+    """Find a file of a client, of its servers or its hooks, whether or not it exists yet.
 
-    Raises InvalidInput for a client that has no configuration of that scope.
+    Raises InvalidInput for a client that has none of that scope.
     """
     if scope == "project":
         if client.project is None:

@@ -16,9 +16,10 @@ from minutebook.install.clients import (
     Places,
     Scope,
     installation_of,
+    location,
     read_configuration,
 )
-from minutebook.install.known_clients import CLIENTS, Base
+from minutebook.install.known_clients import CLIENTS
 from minutebook.install.known_hooks import HOOKS, Form, HookClient
 
 _INDENT = re.compile(r"^([ \t]+)\"", re.MULTILINE)
@@ -41,16 +42,6 @@ def hook_client(client: str) -> HookClient:
     raise InvalidInput("client", others)
 
 
-def hooks_location(client: HookClient, scope: Scope, places: Places) -> Path:
-    """Find the file in which a client lists hooks, whether or not it exists yet."""
-    if scope == "project":
-        return places.cwd.joinpath(*client.project)
-    if client.moved is not None and places.variables.get(client.moved[0], "").strip():
-        return places.folder(client.moved[0]).joinpath(*client.moved[1])
-    base = places.configuration() if client.base is Base.CONFIGURATION else places.home
-    return base.joinpath(*client.user)
-
-
 def plan_hooks(
     client: str,
     *,
@@ -66,7 +57,7 @@ def plan_hooks(
     InvalidInput for a client without hooks, or settings that are not what they should be.
     """
     found = hook_client(client)
-    path = hooks_location(found, scope, places)
+    path = location(found, scope, places)
     before = read_configuration(path)
     if found.form is Form.PLUGIN:
         after = "" if remove else _plugin(command)

@@ -44,14 +44,13 @@ class Remote:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Client:
-    """One MCP client: where its configuration lives, in which form, and how it notices a change.
+class ClientFile:
+    """A file of a client: where it is for a user and in a project, and what makes the client read it again.
 
-    `user` is None for a client that has no such file that can be edited. `on_windows` is its path
-    there if it differs. `moved` is the variable that puts the user's file elsewhere, and its path
-    from there. `package` matches the folder of a packaged Windows application, which sees a
-    settings folder of its own. `remote` is None for a client whose file takes no remote server.
-    `names_entry` has the entry repeat its name. `documentation` says where all this stands.
+    `user` is the path below `base`, None where there is no such file that can be edited; `project` the path
+    below the working directory. `on_windows` is the user's path there if it differs. `moved` is the variable
+    that puts the user's file elsewhere, and its path from there. `package` matches the folder of a packaged
+    Windows application, which sees a settings folder of its own. `documentation` says where all this stands.
     """
 
     name: str
@@ -59,15 +58,25 @@ class Client:
     user: tuple[str, ...] | None
     reload: str
     documentation: str
-    format: Format = Format.JSONC
-    section: str = "mcpServers"
-    local: Local = Local()
-    remote: Remote | None = None
     base: Base = Base.HOME
     on_windows: tuple[str, ...] | None = None
     moved: tuple[str, tuple[str, ...]] | None = None
     package: str | None = None
     project: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Client(ClientFile):
+    """One MCP client by the file of its servers: in which form that is, and how it notices a change.
+
+    `remote` is None for a client whose file takes no remote server. `names_entry` has the entry repeat
+    its name.
+    """
+
+    format: Format = Format.JSONC
+    section: str = "mcpServers"
+    local: Local = Local()
+    remote: Remote | None = None
     project_reload: str = ""
     names_entry: bool = False
 

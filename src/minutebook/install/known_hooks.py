@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from minutebook.install.known_clients import Base
+from minutebook.install.known_clients import Base, ClientFile
 
 SECONDS, MILLISECONDS = 5, 5_000
 """After which a client itself ends a hook, which should have ended by itself long before."""
@@ -19,25 +19,16 @@ class Form(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HookClient:
-    """One client with hooks: its file of them, and the events for which we have one.
+class HookClient(ClientFile):
+    """One client with hooks by the file of these: its form, and the events for which we have one.
 
-    `user` is the path below `base`, `project` below the working directory, `moved` the variable that puts the
-    user's file elsewhere and its path from there. `events` maps each to the time limit that stands
+    `events` maps each to the time limit that stands
     beside it, in the client's unit. `named` is the client that the command names, where the file is another's too. `is_own` tells
     that nobody else's hooks are in the file. `reload` says what a person does then.
     """
 
-    name: str
-    title: str
     form: Form
-    user: tuple[str, ...]
-    project: tuple[str, ...]
     events: Mapping[str, int]
-    reload: str
-    documentation: str
-    base: Base = Base.HOME
-    moved: tuple[str, tuple[str, ...]] | None = None
     named: str = ""
     is_own: bool = False
 
