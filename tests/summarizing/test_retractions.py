@@ -10,8 +10,8 @@ from minutebook.domain.records import DEFAULT_ORGANIZATION, Turn
 from minutebook.domain.turns import turn_id
 from minutebook.summarizing.extractive import sayings, standing
 from minutebook.summarizing.retractions import retracted
-from minutebook.summarizing.taking_back import takes_back
 from minutebook.summarizing.statements import Statement, clauses
+from minutebook.summarizing.taking_back import takes_back
 
 
 def said(text: str, turn: int, *, by_user: bool = False) -> Statement:

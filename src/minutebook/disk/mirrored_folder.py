@@ -13,7 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from minutebook.disk.atomic_file import replace_file
-from minutebook.domain.errors import InvalidInput, StoreError
+from minutebook.disk.plain_folder import PlainFolder, digest_at
+from minutebook.domain.errors import StoreError
 
 NOTES = ".minutebook-export.jsonl"
 """The file that holds a line a write: the file's name and digest."""
@@ -26,6 +27,7 @@ class MirroredFolder:
 
     def __init__(self, root: Path) -> None:
         """Open a folder, made if it is missing. Raises InvalidInput if its place does not fit."""
+        self._folder = PlainFolder(root, "PATH")
         self._root = root
         self._known: dict[str, set[str]] = defaultdict(set)
         self._written: dict[str, str] = {}
@@ -33,22 +35,17 @@ class MirroredFolder:
         self.removed = 0
         self.kept: list[str] = []
         """The files that were not touched, since somebody else wrote or edited them."""
-        try:
-            root.mkdir(parents=True, exist_ok=True)
+        with self._folder.opened():
             self._read_notes()
-        except (FileExistsError, NotADirectoryError) as error:
-            raise InvalidInput("PATH", f"must be a folder: {root}") from error
-        except OSError as error:
-            raise StoreError(f"{root}: {error.strerror}") from error
 
     def write(self, name: str, pieces: Iterable[bytes]) -> None:
         """Write a file, `/` between its folders, unless it holds the same already.
 
         Raises InvalidInput if one of its folders is a link, StoreError if it cannot be written.
         """
-        path = self._root.joinpath(*name.split("/"))
+        path = self._folder.path(name)
         try:
-            self._make_folders(path.parent)
+            self._folder.make_parents(path)
             self._write(name, path, pieces)
         except OSError as error:
             raise StoreError(f"{path}: {error.strerror}") from error
@@ -60,8 +57,8 @@ class MirroredFolder:
         """
         try:
             for name in sorted(self._known.keys() - self._written.keys()):
-                path = self._root.joinpath(*name.split("/"))
-                digest = self._digest(path)
+                path = self._folder.path(name)
+                digest = digest_at(path)
                 if digest in self._known[name]:
                     path.unlink()
                     self.removed += 1
@@ -81,7 +78,7 @@ class MirroredFolder:
             for piece in pieces:
                 file.write(piece)
                 digest.update(piece)
-        new, here = digest.hexdigest(), self._digest(path)
+        new, here = digest.hexdigest(), digest_at(path)
         if here not in ("", new) and here not in self._known[name]:
             part.unlink()
             self.kept.append(name)
@@ -95,22 +92,6 @@ class MirroredFolder:
             self._note(name, new)
         part.replace(path)
         self.changed += 1
-
-    def _make_folders(self, folder: Path) -> None:
-        inner = folder.relative_to(self._root)
-        reached = self._root
-        for name in inner.parts:
-            reached /= name
-            if reached.is_symlink():
-                raise InvalidInput("PATH", f"must not lead elsewhere: {reached} is a link")
-            reached.mkdir(exist_ok=True)
-
-    def _digest(self, path: Path) -> str:
-        """Return the digest of a plain file, empty if there is none."""
-        if path.is_symlink() or not path.exists():
-            return "link" if path.is_symlink() else ""
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
 
     def _read_notes(self) -> None:
         """Read the notes; what is no note of ours is passed over, and nothing it names is outside."""

@@ -77,6 +77,9 @@ def test_what_a_person_wrote_or_edited_stays(filled: World, tmp_path: Path) -> N
     assert ana.read_text() == "Mine now"
     assert (tmp_path / "entities" / "own.md").exists()
     assert notes(filled, tmp_path).kept == done.kept
+    ana.unlink()
+    ana.mkdir()
+    assert notes(filled, tmp_path).kept == done.kept
 
 
 def test_a_run_that_was_cut_short_is_gone_on_with(filled: World, tmp_path: Path) -> None:

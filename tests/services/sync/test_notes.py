@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from minutebook.disk.plain_folder import digest_at
 from minutebook.domain.caller import Caller
 from minutebook.domain.errors import InvalidInput, Refused
 from minutebook.domain.records import Memory, MemoryType, Role, Version
@@ -271,7 +272,7 @@ def test_a_state_that_names_places_outside_is_not_believed(world: World, tmp_pat
     lines = [json.loads(line) for line in state.read_text().splitlines()]
     for line in lines[1:]:
         line["path"] = "../victim.md"
-        line["file"] = NoteFolder(folder)._digest(victim)
+        line["file"] = digest_at(victim)
     state.write_text("\n".join(map(json.dumps, lines)))
     world.app.memories.remove(PERSON, id)
     sync(world, folder)

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import stat
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -12,6 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from minutebook.disk.atomic_file import replace_file
+from minutebook.disk.plain_folder import PlainFolder, digest_at, is_plain
 from minutebook.domain.errors import InvalidInput, StoreError
 
 LOOK_MS = 2000
@@ -57,20 +57,15 @@ class NoteFolder:
 
         Raises InvalidInput if its place does not fit, StoreError if it cannot be read.
         """
+        self._folder = PlainFolder(root, "FOLDER")
         self.root = root
         self.agreed: dict[tuple[str, str], Agreed] = {}
         self.written: list[str] = []
         self._home = root / _OWN
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            if self._home.is_symlink():
-                raise InvalidInput("FOLDER", f"must not lead elsewhere: {self._home} is a link")
+        with self._folder.opened():
+            self._folder.check_is_no_link(self._home)
             self._home.mkdir(exist_ok=True)
             self.id = self._load()
-        except (FileExistsError, NotADirectoryError) as error:
-            raise InvalidInput("FOLDER", f"must be a folder: {root}") from error
-        except OSError as error:
-            raise StoreError(f"{root}: {error.strerror}") from error
 
     def files(self) -> dict[str, str]:
         """Return the names of the notes in the folder, `/` between their parts, and their digests.
@@ -83,19 +78,19 @@ class NoteFolder:
                 folders[:] = sorted(each for each in folders if not each.startswith("."))
                 for name in sorted(names):
                     path = Path(parent, name)
-                    if name.startswith(".") or path.suffix.lower() != ".md" or not _is_plain(path):
+                    if name.startswith(".") or path.suffix.lower() != ".md" or not is_plain(path):
                         continue
                     relative = path.relative_to(self.root).as_posix()
                     with suppress(FileNotFoundError, UnicodeEncodeError):
                         relative.encode()
-                        found[relative] = self._digest(path)
+                        found[relative] = digest_at(path)
         except OSError as error:
             raise StoreError(f"{self.root}: {error.strerror}") from error
         return found
 
     def read(self, name: str) -> bytes:
         """Return what a note holds. Raises InvalidInput if it is too large, StoreError if it cannot be read."""
-        path = self._path(name)
+        path = self._folder.path(name)
         try:
             if path.stat().st_size > MOST_BYTES:
                 raise InvalidInput("note", f"is larger than {MOST_BYTES >> 20} MiB")
@@ -109,16 +104,16 @@ class NoteFolder:
         What somebody saved meanwhile stays. Raises StoreError if it cannot be written, InvalidInput if one
         of its folders is a link.
         """
-        path = self._path(agreed.path)
+        path = self._folder.path(agreed.path)
         try:
-            self._make_folders(path.parent)
-            if self._digest(path) != expected:
+            self._folder.make_parents(path)
+            if digest_at(path) != expected:
                 return False
             part = self._home / _PART
             part.write_bytes(content)
             self._note(agreed)
             self.agreed[agreed.key] = agreed
-            if self._digest(path) != expected:
+            if digest_at(path) != expected:
                 return False
             part.replace(path)
         except OSError as error:
@@ -128,7 +123,7 @@ class NoteFolder:
 
     def put_beside(self, name: str, content: bytes) -> None:
         """Write a file that is nobody's note, unless it is there. Raises StoreError if that fails."""
-        path = self._path(name)
+        path = self._folder.path(name)
         try:
             if not path.exists():
                 part = self._home / _PART
@@ -143,9 +138,9 @@ class NoteFolder:
 
         Raises StoreError if it cannot be removed.
         """
-        path = self._path(agreed.path)
+        path = self._folder.path(agreed.path)
         try:
-            if self._digest(path) == expected:
+            if digest_at(path) == expected:
                 path.unlink(missing_ok=True)
                 self.written.append(agreed.path)
         except OSError as error:
@@ -160,7 +155,7 @@ class NoteFolder:
 
     def is_there(self, name: str) -> bool:
         """Tell whether there is a file of a name."""
-        return self._path(name).exists()
+        return self._folder.path(name).exists()
 
     def save(self) -> None:
         """Keep what was agreed, in place of what was noted on the way. Raises StoreError if that fails."""
@@ -186,7 +181,7 @@ class NoteFolder:
                 self.agreed[agreed.key] = agreed
         for document in _lines(self._home / _PENDING):
             agreed = _agreed_of(document)
-            if agreed is not None and self._digest(self._path(agreed.path)) == agreed.file:
+            if agreed is not None and digest_at(self._folder.path(agreed.path)) == agreed.file:
                 self.agreed[agreed.key] = agreed
         folder = head.get("folder")
         return (
@@ -196,24 +191,6 @@ class NoteFolder:
     def _note(self, agreed: Agreed) -> None:
         with (self._home / _PENDING).open("ab") as file:
             file.write(json.dumps(asdict(agreed)).encode() + b"\n")
-
-    def _make_folders(self, folder: Path) -> None:
-        reached = self.root
-        for name in folder.relative_to(self.root).parts:
-            reached /= name
-            if reached.is_symlink():
-                raise InvalidInput("FOLDER", f"must not lead elsewhere: {reached} is a link")
-            reached.mkdir(exist_ok=True)
-
-    def _path(self, name: str) -> Path:
-        return self.root.joinpath(*PurePosixPath(name).parts)
-
-    def _digest(self, path: Path) -> str:
-        """Return the digest of a plain file, empty if there is none."""
-        if not _is_plain(path):
-            return "other" if path.is_symlink() or path.exists() else ""
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def looks(folder: Path, stop: threading.Event) -> Iterator[bool]:
@@ -245,13 +222,6 @@ def looks(folder: Path, stop: threading.Event) -> Iterator[bool]:
 def digest_of(content: bytes) -> str:
     """Return the digest of a file's content."""
     return hashlib.sha256(content).hexdigest()
-
-
-def _is_plain(path: Path) -> bool:
-    try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except FileNotFoundError:
-        return False
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
