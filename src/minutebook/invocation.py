@@ -121,6 +121,9 @@ HOOK_COMMANDS = frozenset({"hook"})
 
 _GROUPS = frozenset(name.split()[0] for name in DAEMON_COMMANDS if " " in name)
 
+KEYRING, KEY_FILE = "keyring", "file:"
+"""The value of the setting `key` that names the system's keyring, and how that of a file begins."""
+
 SECRETS = frozenset({"agent_memory_secret", "endpoint_key", "oidc_secret", "summary_key"})
 """The settings that are secrets: clients of one daemon may have different ones."""
 
@@ -326,6 +329,9 @@ def absolute(name: str, value: str, folder: str = "") -> str:
         return _absolute_table(value, folder)
     if name in _PATH_LISTS:
         return os.pathsep.join(path_from(folder, part) for part in value.split(os.pathsep) if part)
+    if name == "key" and value.startswith(KEY_FILE):
+        path = value.removeprefix(KEY_FILE).strip()
+        return KEY_FILE + path_from(folder, path) if path else value.strip()
     return path_from(folder, value) if value and _is_path(name, value) else value
 
 

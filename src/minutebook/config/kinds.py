@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
+from minutebook.domain.errors import InvalidInput
 from minutebook.domain.roots import NamedRoots
-from minutebook.invocation import absolute, path_from
+from minutebook.invocation import KEY_FILE, KEYRING, absolute, path_from
 
 Parse = Callable[[Any, str], Any]
 """Reads a value as somebody wrote it; relative paths in it are from a folder, as `path_from` has it."""
@@ -100,6 +101,14 @@ def _truth(value: Any, folder: str) -> bool:
     raise ValueError(value)
 
 
+def _place_of_keys(value: Any, folder: str) -> str:
+    """Read where keys are; of a key that was given in its place nothing is shown."""
+    text = absolute("key", str(value), folder)
+    if text != KEYRING and not text.startswith(KEY_FILE):
+        raise InvalidInput("key", f"must be {KEYRING}, or {KEY_FILE}PATH; it is never a key itself")
+    return text
+
+
 def path_or_name(name: str, wanted: str) -> Kind:
     """Read what is a path unless it is a name or URL that the setting of this name knows."""
     return Kind(lambda value, folder: absolute(name, value, folder), wanted)
@@ -108,6 +117,7 @@ def path_or_name(name: str, wanted: str) -> Kind:
 TEXT = Kind(lambda value, folder: str(value), "text")
 FOLDER = Kind(lambda value, folder: Path(path_from(folder, value)), "a folder")
 FILE = Kind(lambda value, folder: Path(path_from(folder, value)), "a file")
+PLACE_OF_KEYS = Kind(_place_of_keys, f"{KEYRING}, or {KEY_FILE}PATH")
 ROOTS = Kind(_roots, "a list of folders, or a table of lists by organization")
 URL = Kind(_url, "an http or https URL without a query")
 SWITCH = Kind(_truth, "true or false")

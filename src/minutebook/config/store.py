@@ -6,7 +6,16 @@ from typing import Any, Literal
 
 import platformdirs
 
-from minutebook.config.kinds import COUNT, FILE, FOLDER, SECONDS, Kind, one_of, setting
+from minutebook.config.kinds import (
+    COUNT,
+    FILE,
+    FOLDER,
+    PLACE_OF_KEYS,
+    SECONDS,
+    Kind,
+    one_of,
+    setting,
+)
 
 Durability = Literal["full", "normal"]
 
@@ -41,6 +50,12 @@ class StoreSettings:
         COUNT,
         "Connections to that database with which a process reads at once, as many to write, and as many "
         "for what reads long; who finds none free waits for up to writer_wait.",
+    )
+    key: str = setting(
+        "keyring",
+        PLACE_OF_KEYS,
+        "Where the key of an encrypted store is: `keyring` (the system's; needs `minutebook[keyring]`), or "
+        "`file:PATH` outside the data directory. `minutebook encrypt` makes it.",
     )
     durability: Durability = setting(
         "full",

@@ -23,6 +23,7 @@ MinutebookError
 │   ├── StoreDamaged    its database cannot be read, or not all of it
 │   │   └── StoreLost   its database is missing or empty
 │   ├── StoreTooNew     written by a later version
+│   ├── EncryptionKeyMissing   it is encrypted, and its key cannot be had
 │   └── StoreClosed     used after close
 ├── LedgerError         the ledger could not be read or written
 │   ├── LedgerBusy      others kept it for too long
@@ -220,6 +221,10 @@ class StoreLost(StoreDamaged):
 
 class StoreTooNew(StoreError):
     """A later version of Minutebook wrote this store."""
+
+
+class EncryptionKeyMissing(StoreError):
+    """What is to be read or written is encrypted, and the key cannot be found or kept."""
 
 
 class StoreClosed(StoreError):
